@@ -241,7 +241,7 @@ class _Search:
             raise _Rejected(converted(error).message) from None
 
     def _apart(self, arguments: list[Any]) -> list[Any]:
-        """The arrays in memory of which most is never touched, so that an address tells which of them it misses."""
+        """The arrays in memory of which most is never touched, so that an address shows which of them it misses."""
         arrays = [value for value in arguments if isinstance(value, numpy.ndarray)]
         if not arrays:
             return arguments

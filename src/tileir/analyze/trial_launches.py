@@ -1,6 +1,6 @@
 """A launch that is tried: how far it reaches beyond its arrays, and over which tiles of its views.
 
-Accesses outside of the arrays are left out, so that one trial tells all of them.
+Accesses outside of the arrays are left out, so that one trial finds all of them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy
 
 from tileir.analyze.parameter_roles import block_axis, extent_parameter
 from tileir.execute.analysis.pointer_origins import origin_of_access
+from tileir.execute.arguments.array_memory import byte_range
 from tileir.execute.arguments.binding import ArgumentLabel
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
@@ -79,7 +80,7 @@ class Reach(Observer):
             raise TooLong
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
-        # The sanitizer tells of it, when all else is well.
+        # The sanitizer reports it in a later run.
         return True
 
     def access(self, access: Access) -> Array | None:
@@ -145,8 +146,8 @@ class Reach(Observer):
             number = int(origin.removeprefix("argument "))
             if number in self._starts:
                 start, region = self._starts[number]
-                last = sum([(extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.strides, strict=True)])
-                end = tensor.address + (last + 1) * tensor.size
+                strides = tuple([stride * tensor.size for stride in tensor.strides])
+                _, end = byte_range(tensor.address, tensor.shape, strides, tensor.size)
                 if end > region.end:
                     self._need(number, end - start)
         if access.box is None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.dialect.ops import BROADCAST, CONSTANT, IF, RESHAPE, SELECT, XORI, YIELD
+from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, FOR, IF, LOOP, RESHAPE, SELECT, XORI, YIELD
 from tileir.dialect.types import TileType, tile_type
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import F4E2M1FN, I1, IntegerType
-from tileir.ir.values import Value
+from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.rewriter import Rewriter
 
 
@@ -114,6 +114,42 @@ def loop_ends(loop: Operation, terminator: OperationDeclaration) -> list[Operati
             elif operation.declaration is IF:
                 for region in operation.regions:
                     pending.extend(region.blocks)
+    return found
+
+
+def ends_of(operation: Operation, terminator: OperationDeclaration) -> list[Operation]:
+    """The terminators of a kind that belong to an `if` or a loop."""
+    return if_yields(operation) if terminator is YIELD else loop_ends(operation, terminator)
+
+
+def carried_sources(
+    value: Value, ends: Callable[[Operation, OperationDeclaration], list[Operation]] = ends_of
+) -> list[Value] | None:
+    """The values that control flow passes on as this one; None if it is no result of an `if` or a loop, nor an argument
+    of a loop's body.  `ends` is `ends_of`, or one that remembers its results."""
+    is_argument = isinstance(value, BlockArgument)
+    block = value.parent_block
+    owner = block.parent_operation if is_argument and block is not None else value.defining_operation
+    if owner is None:
+        return None
+    index, initial, terminator = value.index, owner.operands, CONTINUE
+    if owner.declaration is FOR:
+        initial = owner.operands[3:]
+        if is_argument:
+            # The counter comes first.
+            if index == 0:
+                return []
+            index -= 1
+    elif owner.declaration is LOOP:
+        if not is_argument:
+            initial, terminator = [], BREAK
+    elif owner.declaration is IF and not is_argument:
+        initial, terminator = [], YIELD
+    else:
+        return None
+    found: list[Value] = initial[index : index + 1]
+    for end in ends(owner, terminator):
+        found += end.operands[index : index + 1]
     return found
 
 

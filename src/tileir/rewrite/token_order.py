@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tileir.annotations import Final
-from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, YIELD
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import PURE
-from tileir.ir.values import BlockArgument, OperationResult, Value
-from tileir.rewrite.matching import if_yields, is_inside, loop_ends
+from tileir.ir.values import BlockArgument, Value
+from tileir.rewrite.matching import carried_sources, ends_of, is_inside
 
 # What a token comes after.
 READS: Final = 1
@@ -67,32 +66,17 @@ class TokenOrder:
 
     def before(self, value: Value) -> Iterable[Value]:
         """Return the tokens that a token comes after directly."""
-        if isinstance(value, OperationResult):
-            maker = value.operation
-            if maker.declaration is IF:
-                return [end.operands[value.index] for end in self._ends_of(maker, YIELD)]
-            if maker.declaration is LOOP:
-                return [end.operands[value.index] for end in self._ends_of(maker, BREAK)]
-            if maker.declaration is FOR:
-                return [maker.operands[3 + value.index], *self._continued(maker, value.index)]
-            return [operand for operand in maker.operands if operand.type is TOKEN]
-        if isinstance(value, BlockArgument):
-            loop = value.block.parent_operation
-            if loop is not None and loop.declaration is FOR and value.index:
-                return [loop.operands[2 + value.index], *self._continued(loop, value.index - 1)]
-            if loop is not None and loop.declaration is LOOP:
-                return [loop.operands[value.index], *self._continued(loop, value.index)]
-        return []
-
-    def _continued(self, loop: Operation, index: int) -> list[Value]:
-        return [end.operands[index] for end in self._ends_of(loop, CONTINUE)]
+        carried = carried_sources(value, self._ends_of)
+        maker = value.defining_operation
+        if carried is not None or maker is None:
+            return carried or []
+        return [operand for operand in maker.operands if operand.type is TOKEN]
 
     def _ends_of(self, operation: Operation, terminator: OperationDeclaration) -> list[Operation]:
         key = (operation, terminator)
         found = self._ends.get(key)
         if found is None:
-            found = if_yields(operation) if terminator is YIELD else loop_ends(operation, terminator)
-            self._ends[key] = found
+            found = self._ends[key] = ends_of(operation, terminator)
         return found
 
     def after(self, token: Value) -> int:

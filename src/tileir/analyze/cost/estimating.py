@@ -13,7 +13,7 @@ from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.gpus import Peaks
-from tileir.execute.locations.program_text import ArgumentNames
+from tileir.execute.locations.program_text import written_names
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.operations import Work, quantity
 from tileir.ir.core import Operation
@@ -37,7 +37,9 @@ def estimate(
     """What a launch of a kernel costs.  `names` are those of the arguments, where they have any; else those of the text
     that the program was read from."""
     work = count_work(entry, grid, arguments)
-    names = [one or other for one, other in zip_longest(names, ArgumentNames().of(entry), fillvalue="")]
+    written = written_names(entry)
+    parameters = [written.get(each, "").removeprefix("%") for each in entry.regions[0].blocks[0].arguments]
+    names = [one or other for one, other in zip_longest(names, parameters, fillvalue="")]
     if isinstance(target, ProcessorTarget):
         return _on_processor(work, names)
     return _on_gpu(entry, work, target, names, assemble)

@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from tileir.analyze.difference.matching import Matching, Naming
-from tileir.analyze.difference.names import ProgramNames, is_renamed
-from tileir.analyze.difference.symbols import symbols_of
+from tileir.analyze.difference.keys import blocks_of
+from tileir.analyze.difference.matching import Matching
+from tileir.analyze.difference.programs import MatchedPrograms, stated_location
 from tileir.analyze.runs import heaviest_run
 from tileir.dialect.ops import IF
+from tileir.execute.locations.wording import several
 from tileir.ir.attributes import Attribute, EnumAttribute, SymbolAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.location import Location, TextLocation, UnknownLocation
 from tileir.ir.traits import CONSTANT_LIKE
 from tileir.ir.values import Value
 
@@ -77,39 +77,27 @@ class ProgramChange:
 class Changes:
     """Finds the changes of two programs."""
 
-    def __init__(
-        self,
-        matching: Matching,
-        programs: tuple[Operation, Operation],
-        names: tuple[ProgramNames, ProgramNames],
-        shown: tuple[Naming, Naming],
-        count_names: bool,
-        locations: bool,
-    ) -> None:
-        self._matching: Matching = matching
-        self._programs: tuple[Operation, Operation] = programs
-        self._names: tuple[ProgramNames, ProgramNames] = names
-        self._shown: tuple[Naming, Naming] = shown
-        self._count_names: bool = count_names
-        self._locations: bool = locations
+    def __init__(self, programs: MatchedPrograms) -> None:
+        self._programs: MatchedPrograms = programs
+        self._matching: Matching = programs.matching
         self._moved: dict[Operation, str] = {}
         self._symbols: dict[str, str] = {
-            each.symbol_name or "": matching.operations[each].symbol_name or ""
-            for each in symbols_of(programs[0])
-            if each in matching.operations
+            each.symbol_name: partner.symbol_name or ""
+            for each, partner in programs.matching.operations.items()
+            if each.symbol_name is not None
         }
 
     def found(self) -> list[ProgramChange]:
         """In the order of the first program; what was added comes where it stands in the second one."""
         self._find_moved()
         changes: dict[Operation, list[ProgramChange]] = {}
-        left = self._programs[0]
+        left = self._programs.left
         for operation in left.walk():
             partner = self._matching.operations.get(operation)
             if partner is None:
                 parent = operation.parent_operation
                 if operation is left or parent is None or parent in self._matching.operations:
-                    count = _lonely(operation, self._matching.operations)
+                    count = _unpaired_count(operation, self._matching.operations)
                     changes[operation] = [ProgramChange("removed", operation, None, count=count)]
                 continue
             found = changes[operation] = []
@@ -118,7 +106,7 @@ class Changes:
             details = self._details(operation, partner)
             if details:
                 found.append(ProgramChange("changed", operation, partner, details))
-            renamed = self._renamed(operation, partner) if self._count_names else []
+            renamed = self._renamed(operation, partner) if self._programs.count_names else []
             if renamed:
                 found.append(ProgramChange("renamed", operation, partner, renamed))
         return self._with_added(changes)
@@ -127,13 +115,13 @@ class Changes:
         back = self._matching.back
         behind: dict[Operation | None, list[ProgramChange]] = {}
         last: Operation | None = None
-        for operation in self._programs[1].walk():
+        for operation in self._programs.right.walk():
             if operation in back:
                 last = back[operation]
                 continue
             parent = operation.parent_operation
             if parent is None or parent in back:
-                change = ProgramChange("added", None, operation, count=_lonely(operation, back))
+                change = ProgramChange("added", None, operation, count=_unpaired_count(operation, back))
                 behind.setdefault(last, []).append(change)
         result = behind.get(None, [])
         for operation, found in changes.items():
@@ -148,7 +136,7 @@ class Changes:
         inside: dict[Block, list[Operation]] = {}
         for operation, partner in matching.operations.items():
             block, other = operation.parent, partner.parent
-            if block is None or other is None or operation is self._programs[0]:
+            if block is None or other is None or operation is self._programs.left:
                 continue
             if matching.blocks.get(block) is other:
                 inside.setdefault(block, []).append(operation)
@@ -193,18 +181,17 @@ class Changes:
         self._compare_attributes(left, right, found)
         self._compare_operands(left, right, found)
         self._compare_blocks(left, right, found)
-        if self._locations and left is not self._programs[0]:
-            before, after = _location(left.location), _location(right.location)
+        if self._programs.count_locations and left is not self._programs.left:
+            before, after = stated_location(left.location), stated_location(right.location)
             if before != after:
                 found.append(ChangeDetail("location", "", before, after))
         return found
 
     def _compare_types(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
-        several = len(left.results) > 1 or len(right.results) > 1
-        names = self._shown[0]
+        is_one_of_several = len(left.results) > 1 or len(right.results) > 1
         for result, other in zip(left.results, right.results, strict=False):
             if result.type is not other.type:
-                name = names.get(result, "") if several else ""
+                name = self._programs.name(result) if is_one_of_several else ""
                 found.append(ChangeDetail("type", name, result.type.spelling, other.type.spelling))
         if len(left.results) != len(right.results):
             found.append(ChangeDetail("results", "", str(len(left.results)), str(len(right.results))))
@@ -245,8 +232,7 @@ class Changes:
     def _add_operands(self, name: str, left: list[Value], right: list[Value], found: list[ChangeDetail]) -> None:
         values = self._matching.values
         if [values.get(value) for value in left] != list(right):
-            before = ", ".join([self._shown[0].get(value, "%?") for value in left])
-            after = ", ".join([self._shown[1].get(value, "%?") for value in right])
+            before, after = [", ".join([self._programs.name(value) for value in side]) for side in (left, right)]
             if before == after:
                 # Two values of one name, of which one is gone.
                 after = f"{after} (another one)"
@@ -259,7 +245,7 @@ class Changes:
             for block, other in zip(region.blocks, other_region.blocks, strict=False):
                 partners = {values[argument] for argument in block.arguments if argument in values}
                 for argument in block.arguments:
-                    name = self._shown[0].get(argument, "%?")
+                    name = self._programs.name(argument)
                     partner = values.get(argument)
                     if partner is None:
                         found.append(ChangeDetail("argument", name, argument.type.spelling, ""))
@@ -267,9 +253,8 @@ class Changes:
                         found.append(ChangeDetail("type", name, argument.type.spelling, partner.type.spelling))
                 for argument in other.arguments:
                     if argument not in partners:
-                        found.append(
-                            ChangeDetail("argument", self._shown[1].get(argument, "%?"), "", argument.type.spelling)
-                        )
+                        name = self._programs.name(argument)
+                        found.append(ChangeDetail("argument", name, "", argument.type.spelling))
 
     # --- renamed ---
 
@@ -277,30 +262,28 @@ class Changes:
         found: list[ChangeDetail] = []
         before, after = left.symbol_name, right.symbol_name
         # A module in bytecode has no name, and is given one when it is read.
-        nameless = left is self._programs[0] and _NO_NAME in (before, after)
+        nameless = left is self._programs.left and _NO_NAME in (before, after)
         if before != after and not nameless:
             found.append(ChangeDetail("name", "", f"@{before}" if before else "", f"@{after}" if after else ""))
         pairs: list[tuple[Value, Value]] = list(zip(left.results, right.results, strict=False))
-        for region in left.regions:
-            for block in region.blocks:
-                pairs += [
-                    (each, self._matching.values[each]) for each in block.arguments if each in self._matching.values
-                ]
+        for block in blocks_of(left):
+            pairs += [(each, self._matching.values[each]) for each in block.arguments if each in self._matching.values]
         for value, other in pairs:
-            if is_renamed(self._names[0], self._names[1], value, other):
-                found.append(ChangeDetail("name", "", self._names[0].shown(value), self._names[1].shown(other)))
+            if self._programs.is_renamed(value, other):
+                names = self._programs.names
+                found.append(ChangeDetail("name", "", names[0].shown(value), names[1].shown(other)))
         return found
 
 
-def _lonely(root: Operation, partners: dict[Operation, Operation]) -> int:
-    """How many operations without a partner are in one, itself included; what is in one that has a partner is told on
+def _unpaired_count(root: Operation, partners: dict[Operation, Operation]) -> int:
+    """How many operations without a partner are in one, itself included; what is in one that has a partner counts on
     its own."""
     count, pending = 0, [root]
     while pending:
         operation = pending.pop()
         if operation not in partners:
             count += 1
-            pending.extend([inner for region in operation.regions for block in region.blocks for inner in block])
+            pending.extend([inner for block in blocks_of(operation) for inner in block])
     return count
 
 
@@ -320,11 +303,6 @@ def _spelled(attribute: Attribute | None) -> str:
         # Its type is that of the result, which is a detail of its own.
         text = text.rpartition(" : ")[0]
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _location(location: Location) -> str:
-    """A location that a program states; the place in its own text is none of those."""
-    return "" if isinstance(location, (TextLocation, UnknownLocation)) else location.inner
 
 
 # --- in one sentence ---
@@ -351,13 +329,13 @@ def summary_of(changes: list[ProgramChange]) -> str:
     counted = [f"{count} {what}" for what, count in counts.items() if count]
     if counted:
         count, _, what = counted[0].partition(" ")
-        counted[0] = f"{count} operation{'' if count == '1' else 's'} {what}"
+        counted[0] = f"{several(int(count), 'operation')} {what}"
         parts.append(", ".join(counted))
     names = [detail for each in renamed for detail in each.details if not detail.before.startswith("@")]
     if names:
         shown = ", ".join([f"{each.before} -> {each.after}" for each in names[:_MOST_DETAILS]])
         more = ", .." if len(names) > _MOST_DETAILS else ""
-        parts.append(f"{len(names)} value{'' if len(names) == 1 else 's'} renamed: {shown}{more}")
+        parts.append(f"{several(len(names), 'value')} renamed: {shown}{more}")
     return "; ".join(parts) or "no difference"
 
 
@@ -372,8 +350,8 @@ def _symbol(operation: Operation) -> str:
 def _frequent_details(changes: list[ProgramChange]) -> str:
     """The most frequent details; operands are counted together, since each has names of its own."""
     details = [detail for each in changes for detail in each.details]
-    several = sum([detail.what == "operand" for detail in details]) > 1
-    texts = Counter(["operands" if several and detail.what == "operand" else detail.text() for detail in details])
+    are_many = sum([detail.what == "operand" for detail in details]) > 1
+    texts = Counter(["operands" if are_many and detail.what == "operand" else detail.text() for detail in details])
     found = [
         text if count == 1 or text == "operands" else f"{text} ({count} times)"
         for text, count in texts.most_common(_MOST_DETAILS)

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from tileir.analyze.difference.changes import Changes, ProgramChange, summary_of
 from tileir.analyze.difference.listing import Listing, side_by_side, unified
-from tileir.analyze.difference.matching import Matching, Naming, matched
-from tileir.analyze.difference.names import ProgramNames, shown_names
-from tileir.analyze.difference.symbols import paired_symbols, unwrapped
+from tileir.analyze.difference.programs import MatchedPrograms
 from tileir.collector import CollectorPaused
 from tileir.forking import cached_property
 from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import type_text
-from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from tileir.analyze.difference.semantic import SemanticDifference
@@ -27,27 +24,15 @@ if TYPE_CHECKING:
 _TITLES = ("the first program", "the second program")
 
 
-class ProgramDifference:
+class ProgramDifference(MatchedPrograms):
     """What is different about two programs; true if anything is.  Made by `tileir.diff`."""
 
     def __init__(
         self, left: Operation, right: Operation, *, names: bool, locations: bool, titles: tuple[str, str] = _TITLES
     ) -> None:
-        self.left: Operation = unwrapped(left)
-        """The first program, without a module around it that has nothing else in it."""
-        self.right: Operation = unwrapped(right)
-        self.titles: tuple[str, str] = titles
-        self._count_names: bool = names
-        self._locations: bool = locations
         with CollectorPaused():
-            written = ProgramNames(self.left), ProgramNames(self.right)
-            self._matching: Matching = matched(
-                self.left, self.right, (written[0].written, written[1].written), paired_symbols(self.left, self.right)
-            )
-            self._shown: tuple[Naming, Naming] = shown_names(written[0], written[1], self._matching, names)
-            self.changes: list[ProgramChange] = Changes(
-                self._matching, (self.left, self.right), written, self._shown, names, locations
-            ).found()
+            super().__init__(left, right, names=names, locations=locations, titles=titles)
+            self.changes: list[ProgramChange] = Changes(self).found()
             """In the order of the programs."""
 
     def __bool__(self) -> bool:
@@ -82,23 +67,9 @@ class ProgramDifference:
     def renamed(self) -> list[ProgramChange]:
         return self._of("renamed")
 
-    def partner(self, operation: Operation) -> Operation | None:
-        """The operation of the other program that goes with one of either."""
-        return self._matching.operations.get(operation) or self._matching.back.get(operation)
-
-    def name(self, value: Value) -> str:
-        """What a value of either program is called where they are shown."""
-        return self._shown[0].get(value) or self._shown[1].get(value, "%?")
-
     @cached_property
     def _listing(self) -> Listing:
-        return Listing(
-            (self.left, self.right), self._matching, self._shown, self.changes, self._count_names, self._locations
-        )
-
-    def lines(self, left: Operation, right: Operation) -> tuple[str, str]:
-        """The lines at which two operations begin, as they are shown."""
-        return self._listing.line(left), self._listing.line(right)
+        return Listing(self, self.changes)
 
     def semantic(
         self,
@@ -126,7 +97,7 @@ class ProgramDifference:
         for left, right in kernels_of(self, entry):
             words = launch.get(left.symbol_name or "") if isinstance(launch, Mapping) else launch
             found.append(runner.compare(left, right, words))
-        return SemanticDifference(self, found)
+        return SemanticDifference(self, self._listing, found)
 
     # --- as text ---
 

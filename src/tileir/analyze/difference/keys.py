@@ -17,6 +17,10 @@ from tileir.ir.traversal import post_order
 from tileir.ir.values import Value
 
 
+def blocks_of(operation: Operation) -> list[Block]:
+    return [block for region in operation.regions for block in region.blocks]
+
+
 class Numbers:
     """A number for each thing, the same for equal things; shared by what is compared."""
 
@@ -43,7 +47,7 @@ class Keys:
         self.path: dict[Operation, int] = {function: numbers.of(function.declaration)}
         """What it is in."""
         self._values: dict[Value, object] = dict(parameters)
-        # From the outside in: what the operation around it is given tells the arguments of a block.
+        # From the outside in: the arguments of a block follow from the operands of the operation around it.
         for operation, is_over in _visits(function):
             if is_over:
                 self._set_shape_and_source(operation)
@@ -66,7 +70,7 @@ class Keys:
                 frozenset(operation.attributes.items()) if operation.attributes else None,
                 operation.segments,
                 tuple([result.type for result in operation.results]),
-                tuple([_argument_types(block) for region in operation.regions for block in region.blocks]),
+                tuple([tuple([argument.type for argument in block.arguments]) for block in blocks_of(operation)]),
             )
         )
 
@@ -74,26 +78,23 @@ class Keys:
         """Shape and source, which are known of everything before and inside."""
         numbers = self._numbers
         header = self.header[operation]
-        inside = [inner for region in operation.regions for block in region.blocks for inner in block]
+        inside = [inner for block in blocks_of(operation) for inner in block]
         shapes = tuple([self.shape[inner] for inner in inside])
         self.shape[operation] = numbers.of(("shape", header, shapes)) if shapes else header
-        taken = tuple([self._value(value) for value in operation.operands])
+        taken = self._operands(operation)
         sources = tuple([self.source[inner] for inner in inside])
         self.source[operation] = numbers.of(("source", header, taken, sources))
-
         for result in operation.results:
             self._values[result] = (self.source[operation], result.index)
 
-    def _value(self, value: Value) -> object:
-        # A value that is used before its definition, in an invalid program, has no source.
-        return self._values.get(value, -1)
+    def _operands(self, operation: Operation) -> tuple[object, ...]:
+        # A parameter without a partner has no source, nor has a value that an invalid program uses too early.
+        return tuple([self._values.get(value, value) for value in operation.operands])
 
     def _set_arguments(self, owner: Operation) -> None:
         """The arguments of the blocks inside, by what the operation around them is given."""
-        taken = tuple([self._value(operand) for operand in owner.operands])
-        around = self._numbers.of(("around", self.header[owner], taken))
-        blocks = [block for region in owner.regions for block in region.blocks]
-        for place, block in enumerate(blocks):
+        around = self._numbers.of(("around", self.header[owner], self._operands(owner)))
+        for place, block in enumerate(blocks_of(owner)):
             for argument in block.arguments:
                 self._values[argument] = (around, place, argument.index)
 
@@ -126,13 +127,5 @@ def _visits(function: Operation) -> Iterator[tuple[Operation, bool]]:
             continue
         if operation is not function:
             stack.append((operation, True))
-        for region in reversed(operation.regions):
-            for block in reversed(region.blocks):
-                cursor = block.last
-                while cursor is not None:
-                    stack.append((cursor, not cursor.regions))
-                    cursor = cursor.previous
-
-
-def _argument_types(block: Block) -> tuple[object, ...]:
-    return tuple([argument.type for argument in block.arguments])
+        for block in reversed(blocks_of(operation)):
+            stack.extend([(inner, not inner.regions) for inner in reversed(block.operations)])

@@ -8,11 +8,11 @@ from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 from tileir.analyze.difference.changes import ProgramChange
-from tileir.analyze.difference.matching import Matching, Naming
+from tileir.analyze.difference.programs import MatchedPrograms, stated_location
 from tileir.analyze.runs import in_order
 from tileir.ir.core import Operation
-from tileir.ir.location import TextLocation, UnknownLocation
 from tileir.ir.quoting import harmless
+from tileir.ir.traversal import is_function
 from tileir.text.listing import PrintedLines, printed_lines
 
 Mark = Literal["same", "changed", "removed", "added", "moved away", "moved here"]
@@ -39,34 +39,25 @@ class Row(NamedTuple):
 class Listing:
     """Both programs as rows."""
 
-    def __init__(
-        self,
-        programs: tuple[Operation, Operation],
-        matching: Matching,
-        shown: tuple[Naming, Naming],
-        changes: list[ProgramChange],
-        count_names: bool,
-        locations: bool,
-    ) -> None:
-        self._count_names: bool = count_names
-        self._matching: Matching = matching
-        self._left: PrintedLines = printed_lines(programs[0], shown[0])
-        self._right: PrintedLines = printed_lines(programs[1], shown[1])
-        if locations:
+    def __init__(self, programs: MatchedPrograms, changes: list[ProgramChange]) -> None:
+        self._programs: MatchedPrograms = programs
+        self._left: PrintedLines = printed_lines(programs.left, programs.shown[0])
+        self._right: PrintedLines = printed_lines(programs.right, programs.shown[1])
+        if programs.count_locations:
             _locate(self._left)
             _locate(self._right)
         self._moved: set[Operation] = {each.operation for each in changes if each.kind == "moved"}
         self._changed: set[Operation] = {each.operation for each in changes if each.kind in ("changed", "renamed")}
-        self.rows: list[Row] = self._rows(programs[0])
+        self.rows: list[Row] = self._rows()
 
-    def _anchors(self, root: Operation) -> list[tuple[int, int]]:
+    def _anchors(self) -> list[tuple[int, int]]:
         """The lines that go together, in order."""
         found: list[tuple[int, int]] = []
         closers, others = _closers(self._left), _closers(self._right)
         hidden: set[Operation] = set()
-        for operation in root.walk():
+        for operation in self._programs.left.walk():
             parent = operation.parent_operation
-            partner = self._matching.operations.get(operation)
+            partner = self._programs.partner(operation)
             # What is in something that was moved is shown where it was, and where it is.
             if partner is None or operation in self._moved or parent in hidden:
                 hidden.add(operation)
@@ -83,20 +74,20 @@ class Listing:
                 kept.append(pair)
         return kept
 
-    def _rows(self, root: Operation) -> list[Row]:
+    def _rows(self) -> list[Row]:
         left, right = self._left.lines, self._right.lines
         rows: list[Row] = []
         here = there = 0
-        for line, other in [*self._anchors(root), (len(left), len(right))]:
+        for line, other in [*self._anchors(), (len(left), len(right))]:
             while here < line:
-                partner = self._partner(self._left.operations[here], self._matching.operations)
+                partner = self._partner(self._left.operations[here])
                 place = self._right.starts.get(partner, there) if partner is not None else -1
                 mark: Mark = "removed" if partner is None else "moved away"
                 sign = "<" if partner is None else "^" if place < there else "v"
                 rows.append(Row(mark, sign, left[here], None, here, there))
                 here += 1
             while there < other:
-                partner = self._partner(self._right.operations[there], self._matching.back)
+                partner = self._partner(self._right.operations[there])
                 place = self._left.starts.get(partner, here) if partner is not None else -1
                 mark = "added" if partner is None else "moved here"
                 sign = ">" if partner is None else "^" if place < here else "v"
@@ -107,14 +98,15 @@ class Listing:
                 is_start = bool(starts) and self._left.starts.get(starts[0]) == line
                 changed = is_start and starts[0] in self._changed
                 # Users of what was renamed have not changed, but read differently; a module may have no name at all.
-                changed |= self._count_names and starts != [root] and left[line] != right[other]
+                reads_differently = starts != [self._programs.left] and left[line] != right[other]
+                changed |= self._programs.count_names and reads_differently
                 mark, sign = ("changed", "|") if changed else ("same", " ")
                 rows.append(Row(mark, sign, left[line], right[other], line, other))
                 here, there = line + 1, other + 1
         return rows
 
-    def _partner(self, operations: list[Operation], partners: dict[Operation, Operation]) -> Operation | None:
-        return partners.get(operations[0]) if operations else None
+    def _partner(self, operations: list[Operation]) -> Operation | None:
+        return self._programs.partner(operations[0]) if operations else None
 
     def line(self, operation: Operation) -> str:
         """The line at which an operation of either program begins."""
@@ -133,7 +125,7 @@ class Listing:
         placed, number = (self._left, row.left_number) if row.left is not None else (self._right, row.right_number)
         around: Operation | None = next(iter(placed.operations[number]), None) if number < len(placed.lines) else None
         while around is not None:
-            if "function_type" in around.declaration.inherent:
+            if is_function(around):
                 return f"{around.declaration.mnemonic} @{around.symbol_name}"
             around = around.parent_operation
         return ""
@@ -156,9 +148,9 @@ def _closers(placed: PrintedLines) -> dict[Operation, list[int]]:
 def _locate(placed: PrintedLines) -> None:
     """Put the locations that the program states behind its lines."""
     for operation, line in placed.starts.items():
-        location = operation.location
-        if not isinstance(location, (TextLocation, UnknownLocation)):
-            placed.lines[line] += f" loc({location.inner})"
+        location = stated_location(operation.location)
+        if location:
+            placed.lines[line] += f" loc({location})"
 
 
 Piece = tuple[str, bool]

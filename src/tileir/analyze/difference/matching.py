@@ -8,13 +8,15 @@ matched operations of a block, where order decides.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
 
-from tileir.analyze.difference.keys import Keys, Numbers
+from tileir.analyze.difference.keys import Keys, Numbers, blocks_of
 from tileir.analyze.runs import in_order, longest_run
+from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.forking import cached_property
 from tileir.ir.core import Block, Operation
+from tileir.ir.traversal import is_function
 from tileir.ir.values import OperationResult, Value
 
 Naming = dict[Value, str]
@@ -60,26 +62,22 @@ class FunctionMatcher:
         self._matching: Matching = matching
         self._left: Operation = left
         self._right: Operation = right
-        self._fresh: deque[tuple[Operation, Operation]] = deque()
-        numbers = Numbers()
-        parameters = self._parameters(names)
-        mine = {value: place for place, (value, _) in enumerate(parameters)}
-        theirs = {value: place for place, (_, value) in enumerate(parameters)}
-        self._numbers: Numbers = numbers
-        self._parameter_numbers: tuple[dict[Value, int], dict[Value, int]] = (
-            _numbered(left, mine, 1),
-            _numbered(right, theirs, 2),
-        )
-        self._strict: tuple[Keys, Keys] = (
-            Keys(left, numbers, self._parameter_numbers[0], True),
-            Keys(right, numbers, self._parameter_numbers[1], True),
-        )
+        self._recent: deque[tuple[Operation, Operation]] = deque()
         self._names: tuple[Naming, Naming] = names
+        self._numbers: Numbers = Numbers()
+        self._parameters: list[tuple[Value, Value]] = self._paired_parameters()
+        self._strict: tuple[Keys, Keys] = self._keys(strict=True)
 
-    def _parameters(self, names: tuple[Naming, Naming]) -> list[tuple[Value, Value]]:
+    def _keys(self, strict: bool) -> tuple[Keys, Keys]:
+        mine = {value: place for place, (value, _) in enumerate(self._parameters)}
+        theirs = {value: place for place, (_, value) in enumerate(self._parameters)}
+        return Keys(self._left, self._numbers, mine, strict), Keys(self._right, self._numbers, theirs, strict)
+
+    def _paired_parameters(self) -> list[tuple[Value, Value]]:
         """Parameters go together by name and type, then by type; else in their order."""
-        mine = [value for block in _blocks(self._left)[:1] for value in block.arguments]
-        theirs = [value for block in _blocks(self._right)[:1] for value in block.arguments]
+        names = self._names
+        mine = [value for block in blocks_of(self._left)[:1] for value in block.arguments]
+        theirs = [value for block in blocks_of(self._right)[:1] for value in block.arguments]
         types, others = [value.type for value in mine], [value.type for value in theirs]
         if len(mine) == len(theirs) and (types == others or sorted(map(id, types)) != sorted(map(id, others))):
             pairs = [(place, place) for place in range(len(mine))]
@@ -95,7 +93,7 @@ class FunctionMatcher:
         return found
 
     def match(self) -> None:
-        for left, right in zip(_blocks(self._left), _blocks(self._right), strict=False):
+        for left, right in zip(blocks_of(self._left), blocks_of(self._right), strict=False):
             self._matching.blocks[left] = right
         strict = self._strict
         sources = [self._with_path(keys, keys.source) for keys in strict]
@@ -117,7 +115,7 @@ class FunctionMatcher:
             return
         # The same with other types and attributes.
         loose = self._loose
-        self._pair_alike(self._both(loose[0]), self._both(loose[1]), even=True)
+        self._pair_alike(*[self._both(keys) for keys in loose], even=True)
         self._pair_alike(*[self._with_path(keys, keys.source) for keys in loose], even=True)
         self._pair_alike(*[self._with_path(keys, keys.use) for keys in loose], even=True)
         self._spread(loose[0].header, loose[1].header)
@@ -130,7 +128,7 @@ class FunctionMatcher:
                 (self._replaced(True), self._replaced(False)),
             ]
         )
-        # What stands elsewhere, with other attributes: its operands tell.
+        # What stands elsewhere, with other attributes: by its operands.
         self._pair_alike(self._applied(0), self._applied(1), even=True)
 
     def _is_done(self) -> bool:
@@ -144,8 +142,7 @@ class FunctionMatcher:
     @cached_property
     def _loose(self) -> tuple[Keys, Keys]:
         """Keys without types and attributes, made when they are needed."""
-        left, right = self._parameter_numbers
-        return Keys(self._left, self._numbers, left, False), Keys(self._right, self._numbers, right, False)
+        return self._keys(strict=False)
 
     # --- by keys ---
 
@@ -191,9 +188,9 @@ class FunctionMatcher:
         while pending:
             one, other = pending.pop()
             self._matching.pair(one, other)
-            self._fresh.append((one, other))
+            self._recent.append((one, other))
             if whole:
-                for mine, theirs in zip(_blocks(one), _blocks(other), strict=True):
+                for mine, theirs in zip(blocks_of(one), blocks_of(other), strict=True):
                     for inner, counterpart in zip(mine, theirs, strict=True):
                         if self._matching.is_free(inner, counterpart):
                             pending.append((inner, counterpart))
@@ -207,9 +204,9 @@ class FunctionMatcher:
     def _spread(self, left: dict[Operation, int], right: dict[Operation, int]) -> None:
         """Let operands, users and terminators of pairs meet that have equal keys and are in blocks that are a pair."""
         pending = deque(self._matching.operations.items())
-        self._fresh.clear()
-        while pending or self._fresh:
-            one, other = pending.popleft() if pending else self._fresh.popleft()
+        self._recent.clear()
+        while pending or self._recent:
+            one, other = pending.popleft() if pending else self._recent.popleft()
             for mine, theirs in zip(one.operands, other.operands, strict=False):
                 if isinstance(mine, OperationResult) and isinstance(theirs, OperationResult):
                     if mine.index == theirs.index:
@@ -218,7 +215,7 @@ class FunctionMatcher:
                 if result.has_one_user_at_most and counterpart.has_one_user_at_most:
                     for user, their_user in zip(result.users, counterpart.users, strict=False):
                         self._try(user, their_user, left, right)
-            for block, other_block in zip(_blocks(one), _blocks(other), strict=False):
+            for block, other_block in zip(blocks_of(one), blocks_of(other), strict=False):
                 if block.last is not None and other_block.last is not None:
                     self._try(block.last, other_block.last, left, right)
 
@@ -248,7 +245,7 @@ class FunctionMatcher:
                             self._pair(mine[place], theirs[there])
             for operation in block:
                 if operation in self._matching.operations:
-                    pending.extend(_blocks(operation))
+                    pending.extend(blocks_of(operation))
 
     def _is_mine(self, block: Block) -> bool:
         owner = block.parent_operation
@@ -315,27 +312,87 @@ class FunctionMatcher:
         return key
 
 
-def _blocks(operation: Operation) -> list[Block]:
-    return [block for region in operation.regions for block in region.blocks]
+# --- functions and globals ---
+
+_SIMILAR = 0.5
+"""How much of two functions must be the same for one to be the other, renamed."""
+_MOST_PAIRS = 1 << 14
+"""So many pairs of functions without a partner are compared at most."""
 
 
-def _numbered(function: Operation, shared: dict[Value, int], side: int) -> dict[Value, int]:
-    """Numbers of parameters, the same for those that go together."""
-    found: dict[Value, int] = {}
-    for block in _blocks(function)[:1]:
-        for argument in block.arguments:
-            known = shared.get(argument)
-            found[argument] = known if known is not None else -side * 1_000_000 - argument.index
-    return found
+def unwrapped(module: Operation) -> Operation:
+    """The module inside of one that has nothing else in it: MLIR's tools put one around every file."""
+    while module.declaration is BUILTIN_MODULE and module.regions and len(module.regions[0].blocks) == 1:
+        block = module.regions[0].blocks[0]
+        if block.first is None or block.first is not block.last or not block.first.regions:
+            break
+        if is_function(block.first):
+            break
+        module = block.first
+    return module
 
 
-def matched(
-    left: Operation, right: Operation, names: tuple[Naming, Naming], functions: Sequence[tuple[Operation, Operation]]
-) -> Matching:
-    """The pairs of two programs, given those of their functions and globals."""
+def _symbols(module: Operation) -> list[Operation]:
+    """What has a name in a module: functions, globals, modules inside; each before what it contains."""
+    found: list[Operation] = []
+    pending = [module]
+    while pending:
+        operation = pending.pop()
+        found.append(operation)
+        if not is_function(operation):
+            pending.extend([inner for block in reversed(blocks_of(operation)) for inner in reversed(list(block))])
+    return found[1:]
+
+
+def _paired_symbols(left: Operation, right: Operation) -> list[tuple[Operation, Operation]]:
+    """The pairs, in the order of the left program: by name, then by contents."""
+    mine, theirs = _symbols(left), _symbols(right)
+    by_name: dict[object, list[Operation]] = {}
+    for operation in reversed(theirs):
+        by_name.setdefault((operation.declaration, operation.symbol_name), []).append(operation)
+    found: dict[Operation, Operation] = {}
+    for operation in mine:
+        candidates = by_name.get((operation.declaration, operation.symbol_name))
+        if candidates:
+            found[operation] = candidates.pop()
+    partners = set(found.values())
+    others = [each for each in theirs if each not in partners]
+    found.update(_similar([each for each in mine if each not in found], others))
+    return [(operation, found[operation]) for operation in mine if operation in found]
+
+
+def _similar(mine: list[Operation], theirs: list[Operation]) -> list[tuple[Operation, Operation]]:
+    """Pairs of functions that have at least half of their operations in common, the most similar first."""
+    if len(mine) * len(theirs) > _MOST_PAIRS:
+        return []
+    counts = {operation: Counter([_line(each) for each in operation.walk()]) for operation in [*mine, *theirs]}
+    scores: list[tuple[float, int, int]] = []
+    for place, one in enumerate(mine):
+        for there, other in enumerate(theirs):
+            if one.declaration is other.declaration:
+                shared = (counts[one] & counts[other]).total()
+                scores.append((2 * shared / (counts[one].total() + counts[other].total()), -place, -there))
+    found: dict[Operation, Operation] = {}
+    partners: set[Operation] = set()
+    for score, place, there in sorted(scores, reverse=True):
+        one, other = mine[-place], theirs[-there]
+        if score >= _SIMILAR and one not in found and other not in partners:
+            found[one] = other
+            partners.add(other)
+    return list(found.items())
+
+
+def _line(operation: Operation) -> object:
+    """What an operation says, without its name, operands and regions."""
+    attributes = {name: value for name, value in operation.attributes.items() if name != "sym_name"}
+    return operation.declaration, frozenset(attributes.items()), tuple([result.type for result in operation.results])
+
+
+def matched(left: Operation, right: Operation, names: tuple[Naming, Naming]) -> Matching:
+    """The pairs of two programs; `names` are those that their authors gave to values."""
     matching = Matching()
     matching.pair(left, right)
-    for one, other in functions:
+    for one, other in _paired_symbols(left, right):
         matching.pair(one, other)
         if one.regions and other.regions:
             FunctionMatcher(matching, one, other, names).match()

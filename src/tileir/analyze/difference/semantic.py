@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy
 
 from tileir.analyze.comparing.recordings import BlockValues
 from tileir.analyze.comparing.widened import compared_element
+from tileir.analyze.difference.listing import Listing
+from tileir.analyze.difference.programs import MatchedPrograms
 from tileir.analyze.random_arguments import random_launch
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType
@@ -27,25 +29,6 @@ from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traversal import functions
-from tileir.ir.values import Value
-
-
-class MatchedPrograms(Protocol):
-    """Two programs whose operations are matched."""
-
-    left: Operation
-    right: Operation
-    titles: tuple[str, str]
-
-    def partner(self, operation: Operation) -> Operation | None:
-        """The operation of the other program."""
-
-    def name(self, value: Value) -> str:
-        """What a value is called."""
-
-    def lines(self, left: Operation, right: Operation) -> tuple[str, str]:
-        """How two operations are shown."""
-
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 
@@ -114,8 +97,9 @@ class KernelRuns:
 class SemanticDifference:
     """What two programs compute differently; true if they do.  Made by `ProgramDifference.semantic`."""
 
-    def __init__(self, programs: MatchedPrograms, kernels: list[KernelRuns]) -> None:
+    def __init__(self, programs: MatchedPrograms, listing: Listing, kernels: list[KernelRuns]) -> None:
         self._programs: MatchedPrograms = programs
+        self._listing: Listing = listing
         self.kernels: list[KernelRuns] = kernels
 
     def __bool__(self) -> bool:
@@ -152,7 +136,7 @@ class SemanticDifference:
         if first is None:
             return []
         time = f", the {first.time + 1}. time" if first.time else ""
-        left, right = self._programs.lines(first.left, first.right)
+        left, right = self._listing.line(first.left), self._listing.line(first.right)
         value = self._programs.name(first.left.results[first.result])
         lines = [f"  it begins in tile block {parenthesized(first.block)} with {value}{time}"]
         if left == right:
@@ -171,13 +155,12 @@ class SemanticDifference:
     def _answer(self, kernel: KernelRuns) -> dict[str, Any]:
         first: dict[str, Any] | None = None
         if kernel.first is not None:
-            lines = self._programs.lines(kernel.first.left, kernel.first.right)
             first = {
                 "block": list(kernel.first.block),
                 "time": kernel.first.time,
                 "operation": kernel.first.left.name,
-                "left": lines[0],
-                "right": lines[1],
+                "left": self._listing.line(kernel.first.left),
+                "right": self._listing.line(kernel.first.right),
                 "element": list(kernel.first.difference.place),
                 "before": kernel.first.before,
                 "after": kernel.first.after,

@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
 from tileir.analyze.reducing.search import Cancelled, Tested
@@ -84,22 +85,20 @@ def shell_words(line: str) -> list[str]:
     return ["/bin/sh", "-c", script, "sh", PLACE]
 
 
+@dataclass(eq=False)
 class CommandTest(Generic[Tested]):
     """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one."""
 
-    def __init__(
-        self, command: FileCommand, write: Callable[[Tested], bytes | None], judge: Callable[[Ended], bool]
-    ) -> None:
-        self._command: FileCommand = command
-        self._write: Callable[[Tested], bytes | None] = write
-        self._judge: Callable[[Ended], bool] = judge
+    command: FileCommand
+    write: Callable[[Tested], bytes | None]
+    judge: Callable[[Ended], bool]
 
     def __call__(self, candidate: Tested) -> bool:
-        data = self._write(candidate)
-        return data is not None and self._judge(self._command.run(data))
+        data = self.write(candidate)
+        return data is not None and self.judge(self.command.run(data))
 
     def cancel(self) -> None:
-        self._command.cancel()
+        self.command.cancel()
 
 
 def succeeds(ended: Ended) -> bool:

@@ -13,39 +13,9 @@ from tileir.dialect.rules import signature
 from tileir.ir.attributes import ArrayAttribute, array_attribute, type_attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import function_type
 from tileir.ir.values import Value
-
-
-def loop_around(operation: Operation) -> Operation | None:
-    """The loop that a `break` or `continue` belongs to."""
-    around = operation.parent_operation
-    while around is not None and around.declaration is IF:
-        around = around.parent_operation
-    return around if around is not None and around.declaration.is_loop else None
-
-
-def carried_pairs(operation: Operation) -> Iterator[tuple[Value, Value]]:
-    """Values that control flow carries from one to the other."""
-    declaration = operation.declaration
-    if declaration is FOR:
-        body = operation.regions[0].blocks[0]
-        yield from zip(operation.operands[3:], body.arguments[1:], strict=False)
-        yield from zip(operation.operands[3:], operation.results, strict=False)
-        for bound in (*operation.operands[1:3], *body.arguments[:1]):
-            yield operation.operands[0], bound
-    elif declaration is LOOP:
-        yield from zip(operation.operands, operation.regions[0].blocks[0].arguments, strict=False)
-    elif declaration is BREAK or declaration is CONTINUE:
-        loop = loop_around(operation)
-        if loop is not None:
-            carried = loop.operands[3:] if loop.declaration is FOR else loop.operands
-            yield from zip(loop.results if declaration is BREAK else carried, operation.operands, strict=False)
-    elif declaration is YIELD:
-        around = operation.parent_operation
-        if around is not None and around.declaration is IF:
-            yield from zip(around.results, operation.operands, strict=False)
+from tileir.rewrite.matching import constant_bool, defined_by
 
 
 def _terminators(operation: Operation, *kinds: OperationDeclaration) -> list[Operation]:
@@ -298,11 +268,8 @@ def may_not_end(program: Program) -> bool:
 
 def _has_exit(loop: Operation) -> bool:
     changing = _changing_values(loop)
-    return any(
-        exit.declaration is RETURN or (exit.declaration is BREAK and loop_around(exit) is loop)
-        for exit in loop.walk()
-        if exit.declaration in (BREAK, RETURN) and _may_be_reached(exit, loop, changing)
-    )
+    exits = [*_terminators(loop, BREAK), *[each for each in loop.walk() if each.declaration is RETURN]]
+    return any(_may_be_reached(exit, loop, changing) for exit in exits)
 
 
 def _may_be_reached(operation: Operation, loop: Operation, changing: set[Value]) -> bool:
@@ -312,20 +279,10 @@ def _may_be_reached(operation: Operation, loop: Operation, changing: set[Value])
         assert around is not None and operation.parent is not None
         if around.declaration is IF and around.operands[0] not in changing:
             is_first = operation.parent.parent is around.regions[0]
-            if _constant_condition(around.operands[0]) is not is_first:
+            if constant_bool(around.operands[0]) is not is_first:
                 return False
         operation = around
     return True
-
-
-def _constant_condition(condition: Value) -> bool | None:
-    definition = condition.defining_operation
-    value = definition.attributes.get("value") if definition is not None and _is_constant(condition) else None
-    return bool(value.bits(0)) if isinstance(value, DenseAttribute) else None
-
-
-def _is_constant(value: Value) -> bool:
-    return value.defining_operation is not None and value.defining_operation.declaration is CONSTANT
 
 
 def _changing_values(loop: Operation) -> set[Value]:
@@ -335,7 +292,7 @@ def _changing_values(loop: Operation) -> set[Value]:
     changing: set[Value] = set()
     for operation in _terminators(loop, CONTINUE):
         for argument, value in zip(body.arguments, operation.operands, strict=False):
-            if value is not argument and value not in loop.operands and not _is_constant(value):
+            if value is not argument and value not in loop.operands and defined_by(value, CONSTANT) is None:
                 changing.add(argument)
     # In program order, and again for what a loop inside carries.
     for _ in range(2):

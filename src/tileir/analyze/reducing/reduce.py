@@ -164,6 +164,7 @@ def search_contents(
 # --- the public function ---
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Reduction:
     """The result of a reduction.
 
@@ -172,13 +173,12 @@ class Reduction:
     where it was interrupted: nothing more was tried, and `module` is the best so far.
     """
 
-    def __init__(self, module: Operation, original: int, tests: int, steps: int, complete: bool) -> None:
-        self.module: Operation = module
-        self.original: int = original
-        self.operations: int = sum(1 for _ in module.walk())
-        self.tests: int = tests
-        self.steps: int = steps
-        self.complete: bool = complete
+    module: Operation
+    original: int
+    operations: int
+    tests: int
+    steps: int
+    complete: bool
 
     def __repr__(self) -> str:
         return f"<Reduction of {self.original} operations to {self.operations} in {self.tests} tests>"
@@ -197,14 +197,14 @@ class Progress:
         return f"<Progress: {self.operations} of {self.original} operations after {self.tests} tests>"
 
 
+@dataclass(slots=True, eq=False)
 class FunctionTest:
     """A test that is a function of a module, which gets a copy; it cannot be cancelled."""
 
-    def __init__(self, interesting: Callable[[Operation], bool]) -> None:
-        self._interesting: Callable[[Operation], bool] = interesting
+    interesting: Callable[[Operation], bool]
 
     def __call__(self, candidate: Program) -> bool:
-        return bool(self._interesting(clone(candidate.module)))
+        return bool(self.interesting(clone(candidate.module)))
 
     def cancel(self) -> None:
         pass
@@ -250,4 +250,5 @@ def reduce(
         found = search_program(program, kind, FunctionTest(interesting), jobs, verdicts, report)
     finally:
         verdicts.close()
-    return Reduction(found.best.module, count, found.tests, found.steps, found.complete)
+    best = found.best
+    return Reduction(best.module, count, len(best.operations), found.tests, found.steps, found.complete)

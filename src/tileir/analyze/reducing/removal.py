@@ -12,16 +12,17 @@ from functools import partial
 from typing import Final
 
 from tileir.analyze.reducing.program import Edit, Program
+from tileir.dialect.literals import dense_of
 from tileir.dialect.ops import CONSTANT, GET_GLOBAL, MAKE_TOKEN
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE
-from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
-from tileir.ir.floats import FORMATS, from_double
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.diagnostics import BuildError
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SYMBOL, TERMINATOR
 from tileir.ir.traversal import ancestors, is_function
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.cleanup import DeadCode, is_removable
 
@@ -315,14 +316,7 @@ def insert_constant(body: Block, type: Type, number: int) -> Value | None:
 
 def splat(type: TileType, number: int) -> DenseAttribute | None:
     """A tile of one small number; None where the element type does not have it."""
-    element = type.element
-    if isinstance(element, FloatType):
-        try:
-            bits = from_double(FORMATS[element.name], float(number))
-        except ValueError:
-            return None
-    elif isinstance(element, IntegerType):
-        bits = number & ((1 << element.width) - 1)
-    else:
+    try:
+        return dense_of(number, type)
+    except BuildError:
         return None
-    return dense_attribute(type, type.shape, element, bits.to_bytes(element_bytes(element), "little"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from math import prod
 from typing import Final
 
 from tileir.dialect.ops import (
@@ -187,10 +188,7 @@ def _converted(value: DenseAttribute, target: TileType) -> DenseAttribute:
 def _kept(value: DenseAttribute, shape: tuple[int, ...]) -> list[int]:
     numbers = value.values()
     if value.is_splat or value.shape == shape or len(value.shape) != len(shape):
-        count = 1
-        for extent in shape:
-            count *= extent
-        return numbers if value.is_splat else numbers[:count]
+        return numbers if value.is_splat else numbers[: prod(shape)]
     strides = [1] * len(shape)
     for axis in reversed(range(len(shape) - 1)):
         strides[axis] = strides[axis + 1] * value.shape[axis + 1]

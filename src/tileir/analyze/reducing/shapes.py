@@ -7,16 +7,16 @@ by its number among all values of a program, which is the same in every copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Final, Generic, TypeVar
 
-from tileir.analyze.reducing.control_flow import carried_pairs
 from tileir.analyze.reducing.program import Edit, Program
 from tileir.analyze.reducing.retyping import core_element, retype, shape_of, with_core_element, with_shape
 from tileir.dialect.ops import (
     BROADCAST,
     CAT,
     EXTRACT,
+    FOR,
     INSERT,
     LOAD_VIEW_TKO,
     MAKE_TENSOR_VIEW,
@@ -35,9 +35,10 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import CONTROL_FLOW, MATRIX_PRODUCT, TERMINATOR
 from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, Type
 from tileir.ir.values import Value
+from tileir.rewrite.matching import carried_sources, ends_of
 
 _CARRIES: Final = (*REGISTRY.with_traits(CONTROL_FLOW), *REGISTRY.with_traits(TERMINATOR))
-"""Operations that connect values by `carried_pairs` alone."""
+"""Operations that connect values by what they carry alone."""
 Node = TypeVar("Node", bound=Hashable)
 
 
@@ -77,6 +78,18 @@ def _values(program: Program) -> list[Value]:
     return found
 
 
+def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Value, Value]]:
+    """Values of which control flow passes one on as the other, and the bounds and counters of loops."""
+    ends = cache(ends_of)
+    for value in values:
+        for source in carried_sources(value, ends) or ():
+            yield source, value
+    for operation in program.operations:
+        if operation.declaration is FOR:
+            for other in (*operation.operands[1:3], *operation.regions[0].blocks[0].arguments[:1]):
+                yield operation.operands[0], other
+
+
 # --- shapes ---
 
 Axis = tuple[Value, int]
@@ -110,9 +123,9 @@ def _axis_classes(program: Program, values: list[Value]) -> list[list[Axis]]:
     for value in values:
         for axis in range(len(shape_of(value.type))):
             found.find((value, axis))
+    for left, right in _carried_pairs(program, values):
+        _join_all(left, right, found.join)
     for operation in program.operations:
-        for left, right in carried_pairs(operation):
-            _join_all(left, right, found.join)
         if operation.declaration not in _CARRIES:
             _join_axes(operation, found.join)
     return found.all()
@@ -279,9 +292,9 @@ def _element_classes(program: Program, values: list[Value]) -> list[list[Value]]
     found: Classes[Value] = Classes()
     for value in values:
         found.find(value)
+    for left, right in _carried_pairs(program, values):
+        found.join(left, right)
     for operation in program.operations:
-        for left, right in carried_pairs(operation):
-            found.join(left, right)
         if operation.declaration not in _CARRIES:
             first: dict[Type | None, Value] = {}
             for value in _elements(operation):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tileir.analyze.smith.tiles import Tile, either, range_of, width_of
-from tileir.analyze.smith.writer import Statement, Writer
+from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.ir.declaration import OperationDeclaration
@@ -18,112 +16,84 @@ IEEE_MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
 
 def _bounds(declaration: OperationDeclaration, left: Tile, right: Tile) -> tuple[int, int] | None:
-    """Bounds of the exact result, where they are simple."""
+    """Bounds of the exact result, where they are simple and within the type."""
     if declaration is ops.ADDI:
-        return left.low + right.low, left.high + right.high
-    if declaration is ops.SUBI:
-        return left.low - right.high, left.high - right.low
-    if declaration is ops.MULI:
+        low, high = left.low + right.low, left.high + right.high
+    elif declaration is ops.SUBI:
+        low, high = left.low - right.high, left.high - right.low
+    elif declaration is ops.MULI:
         corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-        return min(corners), max(corners)
-    if declaration is ops.ANDI and left.low >= 0 and right.low >= 0:
-        return 0, min(left.high, right.high)
-    return None
+        low, high = min(corners), max(corners)
+    elif declaration is ops.ANDI and left.low >= 0 and right.low >= 0:
+        low, high = 0, min(left.high, right.high)
+    else:
+        return None
+    least, most = range_of(left.element)
+    return (low, high) if least <= low and high <= most and width_of(left.element) > 1 else None
 
 
-def _fits(tile: Tile, bounds: tuple[int, int] | None) -> bool:
-    least, most = range_of(tile.element)
-    return bounds is not None and least <= bounds[0] and bounds[1] <= most
-
-
-def _binary_integer(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+def _binary_integer(writer: Writer, declaration: OperationDeclaration) -> None:
     """Additions and the like, with a promise that nothing wraps where that is known."""
-    flagged = "overflow" in declaration.inherent
-
-    def build(writer: Writer) -> None:
-        kinds = writer.integers if flagged else [*writer.integers, I1]
-        left = writer.some(kinds)
-        right = writer.want(left.shape, left.element)
-        bounds = _bounds(declaration, left, right)
-        fits = _fits(left, bounds) and width_of(left.element) > 1
-        promised: dict[str, str] = {}
-        if writer.may_have(declaration, "overflow") and fits and bounds is not None and writer.bits.chance(40):
-            words = ["no_signed_wrap"]
-            if min(left.low, right.low, bounds[0]) >= 0:
-                words += ["no_unsigned_wrap", "no_wrap"]
-            promised["overflow"] = writer.bits.choice(words)
-        known = bounds if fits and bounds is not None else (None, None)
-        writer.know(Tile(writer.value(declaration, left, right, **promised), *known))
-
-    return build
+    left, right = writer.pair(writer.integers if "overflow" in declaration.inherent else [*writer.integers, I1])
+    bounds = _bounds(declaration, left, right)
+    promised: dict[str, str] = {}
+    if bounds is not None and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
+        words = ["no_signed_wrap"]
+        if min(left.low, right.low, bounds[0]) >= 0:
+            words += ["no_unsigned_wrap", "no_wrap"]
+        promised["overflow"] = writer.bits.choice(words)
+    writer.know(Tile(writer.value(declaration, left, right, **promised), *(bounds or (None, None))))
 
 
 def _signed_or_not(writer: Writer) -> str:
     return "signed" if writer.bits.chance(60) else "unsigned"
 
 
-def _extreme(declaration: OperationDeclaration) -> Callable[[Writer], None]:
-    def build(writer: Writer) -> None:
-        left = writer.some(writer.integers)
-        right = writer.want(left.shape, left.element)
-        writer.know(either(left, right, writer.value(declaration, left, right, _signed_or_not(writer))))
-
-    return build
+def _extreme(writer: Writer, declaration: OperationDeclaration) -> None:
+    left, right = writer.pair(writer.integers)
+    writer.know(either(left, right, writer.value(declaration, left, right, _signed_or_not(writer))))
 
 
-def _division(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+def _division(writer: Writer, declaration: OperationDeclaration) -> None:
     """By something from 1 on: by zero, or the least number by -1, is undefined."""
-
-    def build(writer: Writer) -> None:
-        left = writer.some(writer.integers)
-        right = writer.positive(writer.want(left.shape, left.element))
-        signedness = _signed_or_not(writer)
-        rounded: dict[str, str] = {}
-        if writer.may_have(declaration, "rounding") and writer.bits.chance(40):
-            # There is no floor of an unsigned quotient.
-            floor = signedness == "signed" and writer.bits.chance(50)
-            rounded["rounding"] = "negative_inf" if floor else "positive_inf"
-        writer.know(Tile(writer.value(declaration, left, right, signedness, **rounded)))
-
-    return build
+    left = writer.some(writer.integers)
+    right = writer.positive(writer.want(left.shape, left.element))
+    signedness = _signed_or_not(writer)
+    rounded: dict[str, str] = {}
+    if writer.may_have(declaration, "rounding") and writer.bits.chance(40):
+        # There is no floor of an unsigned quotient.
+        floor = signedness == "signed" and writer.bits.chance(50)
+        rounded["rounding"] = "negative_inf" if floor else "positive_inf"
+    writer.know(Tile(writer.value(declaration, left, right, signedness, **rounded)))
 
 
-def _shift(declaration: OperationDeclaration) -> Callable[[Writer], None]:
+def _shift(writer: Writer, declaration: OperationDeclaration) -> None:
     """By less than the width: more is undefined."""
-
-    def build(writer: Writer) -> None:
-        left = writer.some(writer.integers)
-        amount = writer.below(writer.want(left.shape, left.element), width_of(left.element))
-        named: dict[str, str] = {}
-        if declaration is ops.SHRI:
-            named["signedness"] = _signed_or_not(writer)
-        elif writer.bits.chance(30) and left.low >= 0 and left.high << amount.high <= range_of(left.element)[1]:
-            named["overflow"] = "no_wrap"
-        writer.know(Tile(writer.value(declaration, left, amount, **named)))
-
-    return build
+    left = writer.some(writer.integers)
+    amount = writer.below(writer.want(left.shape, left.element), width_of(left.element))
+    named: dict[str, str] = {}
+    if declaration is ops.SHRI:
+        named["signedness"] = _signed_or_not(writer)
+    elif writer.bits.chance(30) and left.low >= 0 and left.high << amount.high <= range_of(left.element)[1]:
+        named["overflow"] = "no_wrap"
+    writer.know(Tile(writer.value(declaration, left, amount, **named)))
 
 
-def _unary_integer(declaration: OperationDeclaration) -> Callable[[Writer], None]:
-    def build(writer: Writer) -> None:
-        source = writer.some(writer.integers)
-        promised: dict[str, str] = {}
-        apart = source.low > range_of(source.element)[0]
-        if apart and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
-            promised["overflow"] = "no_signed_wrap"
-        writer.know(Tile(writer.value(declaration, source, **promised)))
-
-    return build
+def _unary_integer(writer: Writer, declaration: OperationDeclaration) -> None:
+    source = writer.some(writer.integers)
+    promised: dict[str, str] = {}
+    apart = source.low > range_of(source.element)[0]
+    if apart and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
+        promised["overflow"] = "no_signed_wrap"
+    writer.know(Tile(writer.value(declaration, source, **promised)))
 
 
 def _high_half(writer: Writer) -> None:
-    left = writer.some(writer.integers)
-    writer.know(Tile(writer.value(ops.MULHII, left, writer.want(left.shape, left.element))))
+    writer.know(Tile(writer.value(ops.MULHII, *writer.pair(writer.integers))))
 
 
 def _compare_integers(writer: Writer) -> None:
-    left = writer.some(writer.integers)
-    right = writer.want(left.shape, left.element)
+    left, right = writer.pair(writer.integers)
     writer.know(writer.compare(writer.bits.choice(_PREDICATES), left, right, _signed_or_not(writer)))
 
 
@@ -140,78 +110,57 @@ def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> 
     return named
 
 
-def _float_operation(declaration: OperationDeclaration, count: int) -> Callable[[Writer], None]:
+def _float_operation(writer: Writer, declaration: OperationDeclaration) -> None:
     """Operations whose result is rounded once, or exact."""
-
-    def build(writer: Writer) -> None:
-        if writer.is_open and declaration in (ops.DIVF, ops.SQRT) and len(writer.scopes) == 1:
-            _approximate(writer, declaration)
-        first = writer.some(writer.floats)
-        operands = [first, *[writer.want(first.shape, first.element) for _ in range(count - 1)]]
-        found = writer.value(declaration, *operands, **_rounding(writer, declaration, first))
-        exact = declaration in (ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR)
-        writer.know(Tile(found, numeric=exact and first.numeric))
-
-    return build
+    if writer.is_open and declaration in (ops.DIVF, ops.SQRT) and len(writer.scopes) == 1:
+        _approximate(writer, declaration)
+    first = writer.some(writer.floats)
+    operands = [first, *[writer.want(first.shape, first.element) for _ in declaration.operands[1:]]]
+    found = writer.value(declaration, *operands, **_rounding(writer, declaration, first))
+    exact = declaration in (ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR)
+    writer.know(Tile(found, numeric=exact and first.numeric))
 
 
 def _approximate(writer: Writer, declaration: OperationDeclaration) -> None:
     """A quotient or a root in a mode that asks for speed, of numbers that are neither large nor small."""
     shape = writer.some_shape()
-    count = 2 if declaration is ops.DIVF else 1
-    operands = [writer.clamped(writer.want(shape, F32), 0.25, 8.0) for _ in range(count)]
+    operands = [writer.clamped(writer.want(shape, F32), 0.25, 8.0) for _ in declaration.operands]
     modes = ("approx", "full") if declaration is ops.DIVF else ("approx",)
     writer.loose.append(writer.apply(declaration, *operands, rounding_mode=writer.bits.choice(modes)))
 
 
-def _float_extreme(declaration: OperationDeclaration) -> Callable[[Writer], None]:
-    def build(writer: Writer) -> None:
-        left = writer.some(writer.floats)
-        right = writer.want(left.shape, left.element)
-        spreads = writer.bits.chance(30)
-        flushes = left.element is F32 and writer.bits.chance(15)
-        numeric = left.numeric and right.numeric if spreads else left.numeric or right.numeric
-        found = writer.value(declaration, left, right, propagate_nan=spreads, flush_to_zero=flushes)
-        writer.know(Tile(found, numeric=numeric))
-
-    return build
+def _float_extreme(writer: Writer, declaration: OperationDeclaration) -> None:
+    left, right = writer.pair(writer.floats)
+    spreads = writer.bits.chance(30)
+    flushes = left.element is F32 and writer.bits.chance(15)
+    numeric = left.numeric and right.numeric if spreads else left.numeric or right.numeric
+    found = writer.value(declaration, left, right, propagate_nan=spreads, flush_to_zero=flushes)
+    writer.know(Tile(found, numeric=numeric))
 
 
 def _compare_floats(writer: Writer) -> None:
-    left = writer.some(writer.floats)
-    right = writer.want(left.shape, left.element)
+    left, right = writer.pair(writer.floats)
     predicate = writer.bits.choice(_PREDICATES)
     writer.know(writer.compare(predicate, left, right, writer.bits.choice(("ordered", "unordered"))))
 
 
 def _select(writer: Writer) -> None:
-    left = writer.some([*writer.floats, *writer.integers, I1])
-    right = writer.want(left.shape, left.element)
+    left, right = writer.pair([*writer.floats, *writer.integers, I1])
     mask = writer.want(left.shape, I1)
     writer.know(either(left, right, writer.value(ops.SELECT, mask, left, right)))
 
 
 STATEMENTS = (
-    *[
-        Statement(declaration, _binary_integer(declaration))
-        for declaration in (ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI)
-    ],
-    *[Statement(declaration, _extreme(declaration)) for declaration in (ops.MAXI, ops.MINI)],
-    *[Statement(declaration, _division(declaration)) for declaration in (ops.DIVI, ops.REMI)],
-    *[Statement(declaration, _shift(declaration)) for declaration in (ops.SHLI, ops.SHRI)],
-    *[Statement(declaration, _unary_integer(declaration)) for declaration in (ops.ABSI, ops.NEGI)],
+    *statements(_binary_integer, ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI),
+    *statements(_extreme, ops.MAXI, ops.MINI),
+    *statements(_division, ops.DIVI, ops.REMI),
+    *statements(_shift, ops.SHLI, ops.SHRI),
+    *statements(_unary_integer, ops.ABSI, ops.NEGI),
     Statement(ops.MULHII, _high_half),
     Statement(ops.CMPI, _compare_integers),
-    *[
-        Statement(declaration, _float_operation(declaration, 2))
-        for declaration in (ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.REMF)
-    ],
-    *[
-        Statement(declaration, _float_operation(declaration, 1))
-        for declaration in (ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT)
-    ],
-    Statement(ops.FMA, _float_operation(ops.FMA, 3)),
-    *[Statement(declaration, _float_extreme(declaration)) for declaration in (ops.MAXF, ops.MINF)],
+    *statements(_float_operation, ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.REMF),
+    *statements(_float_operation, ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.FMA),
+    *statements(_float_extreme, ops.MAXF, ops.MINF),
     Statement(ops.CMPF, _compare_floats),
     Statement(ops.SELECT, _select),
 )

@@ -5,7 +5,10 @@ And what a program says about itself, all of it true: asserts, assumptions, size
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import Tile, either
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tileir.analyze.smith.tiles import State, Tile, either
 from tileir.analyze.smith.writer import DEEPEST, Loop, Scope, Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.attributes import bounded, div_by, same_elements
@@ -45,12 +48,6 @@ def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:
     return found
 
 
-def _inside(writer: Writer, block: Block) -> Scope:
-    scope = Scope(block)
-    writer.scopes.append(scope)
-    return scope
-
-
 def _body(writer: Writer) -> None:
     writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
 
@@ -62,31 +59,26 @@ def _if(writer: Writer) -> None:
     if len(writer.scopes) > DEEPEST:
         return
     condition = writer.condition()
-    before = [memory.state for memory in writer.memories]
+    before = writer.states
     leaves = bool(writer.loops) and writer.bits.chance(25)
-    scopes = []
-    after = []
+    branches: list[tuple[Scope, list[State]]] = []
     for number in range(2):
-        scopes.append(_inside(writer, Block()))
-        _body(writer)
-        if number == 0 and leaves:
-            _leave(writer)
-        after.append([memory.state for memory in writer.memories])
-        writer.scopes.pop()
-        for memory, state in zip(writer.memories, before, strict=True):
-            memory.state = state
+        with writer.inside(Block()) as scope:
+            _body(writer)
+            if number == 0 and leaves:
+                _leave(writer)
+        branches.append((scope, writer.states))
+        writer.states = before
+    scopes = [scope for scope, _ in branches]
     types = _types(writer, scopes)
     touched = [
         memory
-        for memory, *states in zip(writer.memories, before, *after, strict=True)
-        if any(state is not states[0] for state in states[1:])
+        for memory, old, *new in zip(writer.memories, before, *[after for _, after in branches], strict=True)
+        if any(state is not old for state in new)
     ]
     yielded = []
-    for number, scope in enumerate(scopes):
-        if number == 0 and leaves:
-            continue
-        for memory, state in zip(writer.memories, after[number], strict=True):
-            memory.state = state
+    for scope, after in branches[leaves:]:
+        writer.states = after
         writer.scopes.append(scope)
         tiles = _wanted(writer, types)
         yielded.append(tiles)
@@ -94,17 +86,15 @@ def _if(writer: Writer) -> None:
         writer.scopes.pop()
     regions = [Region([scope.block]) for scope in scopes]
     results = writer.op(ops.IF, condition, types=[*types, *[TOKEN] * len(touched)], regions=regions).results
-    for memory, state in zip(writer.memories, before, strict=True):
-        memory.state = state
+    writer.states = before
     for memory, token in zip(touched, results[len(types) :], strict=True):
         memory.was_written(token)
     for place, value in enumerate(results[: len(types)]):
-        ways = [tiles[place] for tiles in yielded]
-        writer.know(either(ways[0], ways[-1], value))
+        writer.know(either(yielded[0][place], yielded[-1][place], value))
 
 
 def _leave(writer: Writer) -> None:
-    """Go on with the next turn of the innermost loop, or end it."""
+    """Go on with the next iteration of the innermost loop, or end it."""
     loop = writer.loops[-1]
     if loop.counter is not None and writer.bits.chance(40):
         _end(writer, loop, loop.results, is_break=True)
@@ -117,32 +107,29 @@ def _end(writer: Writer, loop: Loop, types: list[TileType], is_break: bool = Fal
     if loop.counter is not None and not is_break:
         values.append(writer.apply(ops.ADDI, loop.counter, writer.constant((), I32, 1)))
     values += _wanted(writer, types)
-    values += [writer.token(memory) for memory in loop.memories]
+    values += [writer.token(memory) for memory in writer.memories]
     writer.op(ops.BREAK if is_break else ops.CONTINUE, values)
 
 
 # --- loops ---
 
 
-def _begun(writer: Writer, first: Type, carried: list[TileType]) -> tuple[Block, list[Value]]:
-    """The block of a loop with its carried values in sight, and what those begin with."""
-    memories = list(writer.memories)
+@contextmanager
+def _inside_loop(writer: Writer, first: Type, carried: list[TileType]) -> Iterator[tuple[Block, list[Value]]]:
+    """Write into the block of a loop, its carried values in sight; with what those begin with."""
     initial = [tile.value for tile in _wanted(writer, carried)]
-    initial += [writer.token(memory) for memory in memories]
-    block = Block([first, *carried, *[TOKEN] * len(memories)])
-    _inside(writer, block)
-    arguments = block.arguments[1:]
-    for argument in arguments[: len(carried)]:
-        writer.know(Tile(argument, numeric=False))
-    for memory, argument in zip(memories, arguments[len(carried) :], strict=True):
-        memory.was_written(argument)
-    return block, initial
+    initial += [writer.token(memory) for memory in writer.memories]
+    block = Block([first, *carried, *[TOKEN] * len(writer.memories)])
+    with writer.inside(block):
+        _know_carried(writer, block.arguments[1:], carried)
+        yield block, initial
 
 
-def _ended(writer: Writer, loop: Loop, results: list[Value], types: list[TileType]) -> None:
-    for value in results[: len(types)]:
+def _know_carried(writer: Writer, values: Sequence[Value], types: list[TileType]) -> None:
+    """What a loop hands on: values of these types, and a token for each memory."""
+    for value in values[: len(types)]:
         writer.know(Tile(value, numeric=False))
-    for memory, token in zip(loop.memories, results[len(types) :], strict=True):
+    for memory, token in zip(writer.memories, values[len(types) :], strict=True):
         memory.was_written(token)
 
 
@@ -161,46 +148,41 @@ def _for(writer: Writer) -> None:
         high = writer.constant((), element, bits.between(1, 5))
     step = writer.constant((), element, bits.choice((1, 1, 2)))
     types = _types(writer)
-    block, initial = _begun(writer, scalar_tile(element), types)
-    writer.know(Tile(block.arguments[0], low.low, max(low.low, high.high - 1)))
-    loop = Loop(types, types, None, list(writer.memories))
-    writer.loops.append(loop)
-    _body(writer)
-    _end(writer, loop, types)
-    writer.loops.pop()
-    writer.scopes.pop()
+    with _inside_loop(writer, scalar_tile(element), types) as (block, initial):
+        writer.know(Tile(block.arguments[0], low.low, max(low.low, high.high - 1)))
+        loop = Loop(types, types, None)
+        writer.loops.append(loop)
+        _body(writer)
+        _end(writer, loop, types)
+        writer.loops.pop()
     unsigned = writer.version >= V13_2 and bits.chance(20)
     operation = writer.op(ops.FOR, low, high, step, initial, unsignedCmp=unsigned, regions=[Region([block])])
-    _ended(writer, loop, list(operation.results), types)
+    _know_carried(writer, operation.results, types)
 
 
 def _loop(writer: Writer) -> None:
-    """A loop that counts its turns.  Whether it ends is asked first: its body may go on with the next one early."""
+    """A loop that counts its iterations.  It checks first whether it ends: its body may `continue` early."""
     if len(writer.scopes) > DEEPEST:
         return
     types, results = _types(writer), _types(writer)
     zero = writer.constant((), I32, 0)
     limit = writer.constant((), I32, writer.bits.between(0, 3))
-    block, initial = _begun(writer, scalar_tile(I32), types)
-    counter = writer.know(Tile(block.arguments[0], 0, limit.high))
-    loop = Loop(types, results, counter, list(writer.memories))
-    writer.loops.append(loop)
-    enough = writer.compare("greater_than_or_equal", counter, limit)
-    before = [memory.state for memory in writer.memories]
-    last = Block()
-    _inside(writer, last)
-    _end(writer, loop, results, is_break=True)
-    writer.scopes.pop()
-    for memory, state in zip(writer.memories, before, strict=True):
-        memory.state = state
-    writer.op(ops.IF, enough, regions=[Region([last]), Region()])
-    _body(writer)
-    _end(writer, loop, types)
-    writer.loops.pop()
-    writer.scopes.pop()
-    found = [*results, *[TOKEN] * len(loop.memories)]
+    with _inside_loop(writer, scalar_tile(I32), types) as (block, initial):
+        counter = writer.know(Tile(block.arguments[0], 0, limit.high))
+        loop = Loop(types, results, counter)
+        writer.loops.append(loop)
+        enough = writer.compare("greater_than_or_equal", counter, limit)
+        before = writer.states
+        with writer.inside(Block()) as last:
+            _end(writer, loop, results, is_break=True)
+        writer.states = before
+        writer.op(ops.IF, enough, regions=[Region([last.block]), Region()])
+        _body(writer)
+        _end(writer, loop, types)
+        writer.loops.pop()
+    found = [*results, *[TOKEN] * len(writer.memories)]
     operation = writer.op(ops.LOOP, [zero, *initial], types=found, regions=[Region([block])])
-    _ended(writer, loop, list(operation.results), results)
+    _know_carried(writer, operation.results, results)
 
 
 def _return(writer: Writer) -> None:
@@ -210,11 +192,9 @@ def _return(writer: Writer) -> None:
         return
     last = writer.constant((), I32, writer.blocks - 1)
     condition = writer.compare("equal", writer.place, last)
-    block = Block()
-    _inside(writer, block)
-    writer.op(ops.RETURN)
-    writer.scopes.pop()
-    writer.op(ops.IF, condition, regions=[Region([block]), Region()])
+    with writer.inside(Block()) as scope:
+        writer.op(ops.RETURN)
+    writer.op(ops.IF, condition, regions=[Region([scope.block]), Region()])
 
 
 STATEMENTS = (
@@ -258,14 +238,12 @@ def _assume(writer: Writer) -> None:
 
 
 def _grid(writer: Writer) -> None:
-    values = writer.op(ops.GET_NUM_TILE_BLOCKS).results
-    for value, extent in zip(values, writer.grid, strict=True):
+    for value, extent in zip(writer.op(ops.GET_NUM_TILE_BLOCKS).results, writer.grid, strict=True):
         writer.know(Tile(value, extent, extent))
 
 
 def _block_id(writer: Writer) -> None:
-    values = writer.op(ops.GET_TILE_BLOCK_ID).results
-    for value, extent in zip(values, writer.grid, strict=True):
+    for value, extent in zip(writer.op(ops.GET_TILE_BLOCK_ID).results, writer.grid, strict=True):
         writer.know(Tile(value, 0, extent - 1))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Tile, count_of, range_of, width_of
+from math import prod
+
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Tile, range_of, width_of
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import ELEMENT_SINCE, tile_error, tile_type
@@ -120,14 +122,14 @@ def _pack(writer: Writer) -> None:
         writer.some([*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, TF32))])
     )
     width = 32 if source.element is TF32 else width_of(source.element)
-    count = count_of(source.shape)
+    count = prod(source.shape)
     if width != 8 and width * count % 8 == 0:
         writer.know(Tile(writer.value(ops.PACK, writer.reshaped(source, (count,)))))
 
 
 def _unpack(writer: Writer) -> None:
     source = writer.some([I8], least_rank=1)
-    count = count_of(source.shape)
+    count = prod(source.shape)
     kinds = [*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, I16))]
     fitting = [kind for kind in kinds if width_of(kind) != 8 and count * 8 % width_of(kind) == 0]
     if not fitting:

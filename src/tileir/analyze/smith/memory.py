@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import Memory, Shape, Tile, count_of, width_of
-from tileir.analyze.smith.writer import Statement, Writer
+from math import prod
+
+from tileir.analyze.smith.tiles import Memory, Shape, Tile
+from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
+from tileir.dialect.literals import dense_of
 from tileir.dialect.types import PointerType, pointer_type, scalar_tile, tile_type
 from tileir.ir.attributes import Attribute, string_attribute, symbol_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
-from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.types import BF16, F16, F32, F64, I1, I8, I16, I32, I64, FloatType, Type
 from tileir.ir.values import Value
 
 PART = 64
 """Elements of an array that belong to one tile block."""
+_TABLE = 16
+"""Elements of a global."""
 
 
 def memory(writer: Writer, elements: list[Type] | None = None) -> Memory | None:
@@ -35,7 +38,7 @@ def memory(writer: Writer, elements: list[Type] | None = None) -> Memory | None:
 
 def apart(writer: Writer, shape: Shape, count: int) -> Tile:
     """Places below a power of two, each element's its own: two elements of one store must not meet."""
-    size = count_of(shape)
+    size = prod(shape)
     lanes = writer.reshaped(writer.lanes(size), shape)
     kind = writer.bits.below(4)
     if kind == 0 and size < count:
@@ -52,7 +55,7 @@ def apart(writer: Writer, shape: Shape, count: int) -> Tile:
 
 def small_shape(writer: Writer, most: int) -> Shape:
     shape = writer.some_shape()
-    return shape if count_of(shape) <= most else (most,)
+    return shape if prod(shape) <= most else (most,)
 
 
 def ordering(writer: Writer, strong: str) -> dict[str, object]:
@@ -70,12 +73,15 @@ def _load(writer: Writer) -> None:
     found = memory(writer)
     if found is None:
         return
-    shape = writer.some_shape()
-    pointers = writer.pointers(found.base, writer.places(shape, found.count))
-    read(writer, found, pointers)
+    _read(writer, found, _pointers(writer, found))
 
 
-def read(writer: Writer, found: Memory, pointers: Tile, numeric: bool = True) -> None:
+def _pointers(writer: Writer, found: Memory) -> Tile:
+    """Pointers to any elements of a memory."""
+    return writer.pointers(found.base, writer.places(writer.some_shape(), found.count))
+
+
+def _read(writer: Writer, found: Memory, pointers: Tile, numeric: bool = True) -> None:
     assert isinstance(pointers.element, PointerType)
     masked = writer.maybe_masked(pointers.shape, pointers.element.pointee, 30)
     value, token = writer.op(
@@ -115,40 +121,23 @@ def _alloca(writer: Writer) -> None:
 def _global(writer: Writer) -> None:
     """A table that is read."""
     element = writer.bits.choice([*writer.integers, *writer.floats])
-    names = [operation.symbol_name or "" for operation in writer.globals]
-    count = 16
-    if not names or (len(names) < 2 and writer.bits.chance(40)):
-        name = f"table_{len(names)}"
-        type = tile_type((count,), element)
-        size = element_bytes(element)
-        data = b"".join([_pattern(writer, element).to_bytes(size, "little") for _ in range(count)])
+    if not writer.globals or (len(writer.globals) < 2 and writer.bits.chance(40)):
+        numbers = [writer.bits.between(-20, 20) for _ in range(_TABLE)]
+        values = [number / 4 for number in numbers] if isinstance(element, FloatType) else numbers
         attributes: dict[str, Attribute] = {
-            "sym_name": string_attribute(name),
-            "value": dense_attribute(type, type.shape, element, data),
+            "sym_name": string_attribute(f"table_{len(writer.globals)}"),
+            "value": dense_of(values, tile_type((_TABLE,), element)),
         }
         writer.globals.append(Operation(ops.GLOBAL, [], [], attributes))
+        table = writer.globals[-1]
     else:
-        place = writer.bits.below(len(names))
-        name = names[place]
-        element = _element_of(writer, place)
+        table = writer.bits.choice(writer.globals)
     # By hand: there is no module yet in which the name could be looked up.
-    pointer = scalar_tile(pointer_type(element))
-    found = writer.append(Operation(ops.GET_GLOBAL, [], [pointer], {"name": symbol_attribute(name)}))
-    pointers = writer.pointers(Tile(found.result), writer.places(writer.some_shape(), count))
+    pointer = scalar_tile(pointer_type(table.value_attribute.element_type))
+    name = symbol_attribute(table.symbol_name or "")
+    found = writer.append(Operation(ops.GET_GLOBAL, [], [pointer], {"name": name}))
+    pointers = writer.pointers(Tile(found.result), writer.places(writer.some_shape(), _TABLE))
     writer.know(Tile(writer.value(ops.LOAD_PTR_TKO, pointers)))
-
-
-def _pattern(writer: Writer, element: Type) -> int:
-    number = writer.bits.between(-20, 20)
-    if isinstance(element, FloatType):
-        return from_double(FORMATS[element.name], number / 4)
-    return number & ((1 << width_of(element)) - 1)
-
-
-def _element_of(writer: Writer, place: int) -> Type:
-    value = writer.globals[place].attributes["value"]
-    assert isinstance(value, DenseAttribute)
-    return value.element_type
 
 
 # --- pointers as integers and as other pointers ---
@@ -159,10 +148,9 @@ def _through_integers(writer: Writer) -> None:
     found = memory(writer)
     if found is None:
         return
-    shape = writer.some_shape()
-    pointers = writer.pointers(found.base, writer.places(shape, found.count))
+    pointers = _pointers(writer, found)
     again = writer.value(ops.INT_TO_PTR, writer.value(ops.PTR_TO_INT, pointers), pointers.type)
-    read(writer, found, Tile(again))
+    _read(writer, found, Tile(again))
 
 
 _TWINS: dict[Type, Type] = {F16: I16, BF16: I16, F32: I32, F64: I64, I16: F16, I32: F32, I64: F64}
@@ -174,10 +162,9 @@ def _other_pointers(writer: Writer) -> None:
     if found is None or found.element is I8:
         return
     element = _TWINS[found.element]
-    shape = writer.some_shape()
-    pointers = writer.pointers(found.base, writer.places(shape, found.count))
-    other = Tile(writer.value(ops.PTR_TO_PTR, pointers, tile_type(shape, pointer_type(element))))
-    read(writer, found, other, numeric=not isinstance(element, FloatType))
+    pointers = _pointers(writer, found)
+    other = Tile(writer.value(ops.PTR_TO_PTR, pointers, tile_type(pointers.shape, pointer_type(element))))
+    _read(writer, found, other, numeric=not isinstance(element, FloatType))
 
 
 def _offset(writer: Writer) -> None:
@@ -191,7 +178,7 @@ def _offset(writer: Writer) -> None:
     back = writer.apply(ops.SUBI, writer.constant(shape, I32, 0), places)
     begin = writer.value(ops.OFFSET, far, back)
     pointers = writer.value(ops.OFFSET, begin, writer.places(shape, found.count))
-    read(writer, found, Tile(pointers))
+    _read(writer, found, Tile(pointers))
 
 
 # --- tokens ---
@@ -219,18 +206,14 @@ def _make(writer: Writer) -> None:
     _ordered(writer, writer.value(ops.MAKE_TOKEN))
 
 
-def _fence(declaration: OperationDeclaration) -> Statement:
+def _fence(writer: Writer, declaration: OperationDeclaration) -> None:
     """An operation between tokens that orders what comes after it with what came before."""
-
-    def build(writer: Writer) -> None:
-        token = _tokens(writer, 1)[0]
-        takes = declaration is ops.MEMORY_FENCE_ALIAS_TKO or not writer.bits.chance(50)
-        _ordered(writer, writer.value(declaration, token if takes else None))
-
-    return Statement(declaration, build)
+    token = _tokens(writer, 1)[0]
+    takes = declaration is ops.MEMORY_FENCE_ALIAS_TKO or not writer.bits.chance(50)
+    _ordered(writer, writer.value(declaration, token if takes else None))
 
 
-FENCES = tuple(map(_fence, (ops.MEMORY_FENCE_ALIAS_TKO, ops.GDC_WAIT_TKO, ops.GDC_LAUNCH_DEPENDENTS_TKO)))
+FENCES = (*statements(_fence, ops.MEMORY_FENCE_ALIAS_TKO, ops.GDC_WAIT_TKO, ops.GDC_LAUNCH_DEPENDENTS_TKO),)
 STATEMENTS = (
     Statement(ops.LOAD_PTR_TKO, _load),
     Statement(ops.LOAD_PTR_TKO, _load),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from tileir.analyze.smith.bits import Bits
 from tileir.analyze.smith.families import EVERYTHING, FAMILIES, ON_REQUEST
-from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile, count_of
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
@@ -19,7 +21,7 @@ from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type, function_type
-from tileir.ir.versions import NEWEST, Version, version_named
+from tileir.ir.versions import NEWEST, Version, version_named, version_text
 
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
@@ -30,30 +32,21 @@ _GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
 _TARGETS = ("sm_90", "sm_100", "sm_107")
 
 
+@dataclass(eq=False, repr=False)
 class SmithProgram:
     """A valid, well-defined program: every compiler must give its `expected()` results, bit for bit."""
 
-    def __init__(
-        self,
-        module: Operation,
-        seed: int,
-        family: str,
-        version: Version,
-        grid: tuple[int, int, int],
-        arguments: Sequence[str],
-        tolerances: dict[int, float],
-    ) -> None:
-        self.module: Operation = module
-        self.seed: int = seed
-        self.family: str = family
-        self.version: str = f"{version[0]}.{version[1]}"
-        """The oldest version it keeps to: its bytecode can be written for it."""
-        self.grid: tuple[int, int, int] = grid
-        self.launch: LaunchWords = LaunchWords(grid, arguments)
-        """The launch in the words of `tileir run`."""
-        self.tolerances: dict[int, float] = tolerances
-        """By argument, where the dialect leaves bits open: how far off it may be, times one and its magnitude."""
-        self._expected: list[Any] | None = None
+    module: Operation
+    seed: int
+    family: str
+    version: str
+    """The oldest version it keeps to: its bytecode can be written for it."""
+    grid: tuple[int, int, int]
+    launch: LaunchWords
+    """The launch in the words of `tileir run`."""
+    tolerances: dict[int, float]
+    """By argument, where the dialect leaves bits open: how far off it may be, times one and its magnitude."""
+    _expected: list[Any] | None = field(default=None, init=False)
 
     @property
     def arguments(self) -> list[Any]:
@@ -131,23 +124,20 @@ def arrays_of(arguments: Sequence[Any]) -> list[Any]:
 def first_difference(found: Any, wanted: Any, tolerance: float | None = None) -> str | None:
     import numpy
 
+    from tileir.execute.array_difference import near, same_bits
+
     array = numpy.asarray(found)
     if array.shape != wanted.shape or array.dtype != wanted.dtype:
         return f" is {array.dtype}{list(array.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
-    size = wanted.dtype.itemsize
-    pairs = [numpy.ascontiguousarray(one).view(f"u{size}").reshape(-1) for one in (array, wanted)]
-    wrong = pairs[0] != pairs[1]
+    same = same_bits(array, wanted)
     if tolerance is not None:
-        with numpy.errstate(all="ignore"):
-            one, other = (values.reshape(-1).astype(numpy.float64) for values in (array, wanted))
-            wrong &= ~(abs(one - other) <= tolerance * (1 + abs(other)))
-    places = numpy.flatnonzero(wrong)
+        same |= near(array.astype(numpy.float64), wanted.astype(numpy.float64), tolerance, tolerance)
+    places = numpy.flatnonzero(~same)
     if not places.size:
         return None
     place = int(places[0])
-    shown = [
-        f"{one.reshape(-1)[place]} ({int(bits[place]):#x})" for one, bits in zip((array, wanted), pairs, strict=True)
-    ]
+    values = [one.reshape(-1)[place : place + 1] for one in (array, wanted)]
+    shown = [f"{one[0]} ({one.view(f'u{one.itemsize}')[0]:#x})" for one in values]
     return f"[{place}] is {shown[0]}, expected {shown[1]}; {places.size} of {wanted.size} differ"
 
 
@@ -166,7 +156,7 @@ def expose(writer: Writer) -> None:
         chosen = tiles[-1:]
     room: dict[Type, int] = {}
     for tile in chosen:
-        room[tile.element] = room.get(tile.element, 0) + count_of(tile.shape)
+        room[tile.element] = room.get(tile.element, 0) + prod(tile.shape)
     arrays: dict[Type, Tile] = {}
     begun: dict[Type, int] = {}
     for tile in chosen:
@@ -176,14 +166,14 @@ def expose(writer: Writer) -> None:
             arrays[element] = writer.own_part(base, room[element])
             begun[element] = 0
         _store(writer, arrays[element], tile, begun[element])
-        begun[element] += count_of(tile.shape)
+        begun[element] += prod(tile.shape)
 
 
 def expose_loose(writer: Writer) -> dict[int, float]:
     """Store what the dialect leaves open to some degree, in arrays apart; the tolerance of each, by argument."""
     found: dict[int, float] = {}
     for tile in writer.loose[: writer.stores]:
-        count = count_of(tile.shape)
+        count = prod(tile.shape)
         base = writer.own_part(writer.array(tile.element, count * writer.blocks, None), count)
         found[len(writer.arguments) - 1] = TOLERANCES[tile.element]
         _store(writer, base, tile, 0)
@@ -201,8 +191,8 @@ def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:
     if not tile.shape:
         flat, places = number, writer.constant((), I64, start)
     else:
-        flat = writer.reshaped(number, (count_of(tile.shape),))
-        places = writer.lanes(count_of(tile.shape))
+        flat = writer.reshaped(number, (prod(tile.shape),))
+        places = writer.lanes(prod(tile.shape))
         if start:
             places = writer.apply(ops.ADDI, places, writer.constant(flat.shape, I32, start))
     writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), flat)
@@ -238,7 +228,8 @@ def program(
     expose(writer)
     tolerances = expose_loose(writer)
     writer.op(ops.RETURN)
-    return SmithProgram(_module(writer), seed, name, dialect, grid, writer.arguments, tolerances)
+    launch = LaunchWords(grid, writer.arguments)
+    return SmithProgram(_module(writer), seed, name, version_text(dialect), grid, launch, tolerances)
 
 
 def _chosen(
@@ -260,7 +251,7 @@ def _chosen(
         if statement is None:
             raise OptionError(f"no program of the family '{name}' has the operation '{word}'")
         if not statement.is_in(version):
-            raise OptionError(f"the operation '{word}' is not in {version[0]}.{version[1]}")
+            raise OptionError(f"the operation '{word}' is not in {version_text(version)}")
         found.append(statement)
     if not found:
         raise OptionError("the list of operations is empty")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.analyze.smith.tiles import FLOATS, Shape, Tile, range_of
-from tileir.analyze.smith.writer import Scope, Statement, Writer
+from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.literals import number_attribute
 from tileir.dialect.types import ELEMENT_SINCE, scalar_tile
@@ -35,9 +35,8 @@ def _aggregate(
     body: Body,
 ) -> list[Value]:
     block = Block([scalar_tile(tile.element) for tile in tiles for _ in range(2)])
-    writer.scopes.append(Scope(block))
-    writer.op(ops.YIELD, body(writer, [Tile(argument) for argument in block.arguments]))
-    writer.scopes.pop()
+    with writer.inside(block):
+        writer.op(ops.YIELD, body(writer, [Tile(argument) for argument in block.arguments]))
     named: dict[str, object] = {"reverse": writer.bits.chance(40)} if declaration is ops.SCAN else {}
     numbers = [number_attribute(number, tile.element) for number, tile in zip(identities, tiles, strict=True)]
     named["identities"] = array_attribute(tuple(numbers))
@@ -119,7 +118,7 @@ def _first_of_the_largest(writer: Writer, declaration: OperationDeclaration) -> 
 
     identities = [float("-inf") if floating else range_of(tile.element)[0], range_of(I32)[1]]
     value, place = _aggregate(writer, declaration, [tile, places], axis, identities, body)
-    # Both zeros compare equal: which of them comes out is told by its place, and both orders agree.
+    # Both zeros compare equal: its place decides which of them comes out, and both orders agree.
     writer.know(Tile(value))
     writer.know(Tile(place, 0, tile.shape[axis] - 1))
 
@@ -135,11 +134,11 @@ def _along(writer: Writer, shape: Shape, axis: int) -> Tile:
 _KINDS = (_integers, _integers, _float_extremes, _float_sums, _first_of_the_largest)
 
 
-def _any(declaration: OperationDeclaration) -> Callable[[Writer], None]:
-    return lambda writer: writer.bits.choice(_KINDS)(writer, declaration)
+def _any(writer: Writer, declaration: OperationDeclaration) -> None:
+    writer.bits.choice(_KINDS)(writer, declaration)
 
 
-STATEMENTS = (Statement(ops.REDUCE, _any(ops.REDUCE)), Statement(ops.SCAN, _any(ops.SCAN)))
+STATEMENTS = (*statements(_any, ops.REDUCE, ops.SCAN),)
 
 
 # Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tileir.analyze.smith.tiles import Shape, Tile, count_of, either
+from math import prod
+
+from tileir.analyze.smith.tiles import Shape, Tile, either
 from tileir.analyze.smith.writer import SHAPES, Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import tile_error, tile_type
@@ -33,14 +35,14 @@ def _broadcast(writer: Writer) -> None:
         ones = tuple([1 if writer.bits.chance(50) else extent for extent in source.shape])
         source = writer.want(ones, source.element)
     shape = tuple([extent if extent > 1 else writer.bits.choice((1, 2, 4, 8)) for extent in source.shape])
-    if count_of(shape) <= LARGEST:
+    if prod(shape) <= LARGEST:
         writer.know(source.moved(writer.value(ops.BROADCAST, source, shape)))
 
 
 def _reshape(writer: Writer) -> None:
     source = _any(writer)
-    count = count_of(source.shape)
-    fitting = [shape for shape in [*SHAPES, ()] if count_of(shape) == count and shape != source.shape]
+    count = prod(source.shape)
+    fitting = [shape for shape in [*SHAPES, ()] if prod(shape) == count and shape != source.shape]
     if fitting:
         writer.know(writer.reshaped(source, writer.bits.choice(fitting)))
 
@@ -52,7 +54,7 @@ def _permute(writer: Writer) -> None:
 
 def _cat(writer: Writer) -> None:
     left = _any(writer, 1)
-    if count_of(left.shape) * 2 > LARGEST:
+    if prod(left.shape) * 2 > LARGEST:
         return
     right = writer.want(left.shape, left.element)
     writer.know(either(left, right, writer.value(ops.CAT, left, right, writer.bits.below(len(left.shape)))))

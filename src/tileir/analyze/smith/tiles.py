@@ -94,13 +94,6 @@ def width_of(element: Type) -> int:
     return element.width
 
 
-def count_of(shape: Shape) -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
-
-
 class State(NamedTuple):
     """The token of the last write, where there is one, and those of the reads since."""
 

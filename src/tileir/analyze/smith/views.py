@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import prod
 from typing import NamedTuple
 
 from tileir.analyze.smith.memory import ordering
-from tileir.analyze.smith.tiles import Shape, Tile, count_of
-from tileir.analyze.smith.writer import Statement, Writer
+from tileir.analyze.smith.tiles import Shape, Tile
+from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType, TileViewType
 from tileir.ir.declaration import OperationDeclaration
@@ -103,29 +103,28 @@ def _indices(writer: Writer, view: _View) -> list[Tile]:
     return [writer.below(writer.want(shape, I32), count) for shape, count in zip(shapes, view.counts, strict=True)]
 
 
-def _load_through(declaration: OperationDeclaration) -> Callable[[Writer], None]:
-    def build(writer: Writer) -> None:
-        made = declaration
-        if declaration is ops.LOAD_VIEW_TKO:
-            kinds = [ops.MAKE_PARTITION_VIEW]
-            if writer.version >= V13_3:
-                kinds += [ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW]
-            made = writer.bits.choice(kinds)
-        view = _view(writer, made)
-        indices = _indices(writer, view)
-        named = ordering(writer, "acquire")
-        inside = not view.reaches and made is not ops.MAKE_GATHER_SCATTER_VIEW
-        if writer.version >= V13_4 and inside and writer.bits.chance(40):
-            named["inbounds"] = [True] * len(indices)
-        writer.know(Tile(writer.value(ops.LOAD_VIEW_TKO, view.value, indices, **named), numeric=view.numeric))
+def _load(writer: Writer) -> None:
+    """Through a view of any kind."""
+    kinds = [ops.MAKE_PARTITION_VIEW]
+    if writer.version >= V13_3:
+        kinds += [ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW]
+    _load_through(writer, writer.bits.choice(kinds))
 
-    return build
+
+def _load_through(writer: Writer, declaration: OperationDeclaration) -> None:
+    view = _view(writer, declaration)
+    indices = _indices(writer, view)
+    named = ordering(writer, "acquire")
+    inside = not view.reaches and declaration is not ops.MAKE_GATHER_SCATTER_VIEW
+    if writer.version >= V13_4 and inside and writer.bits.chance(40):
+        named["inbounds"] = [True] * len(indices)
+    writer.know(Tile(writer.value(ops.LOAD_VIEW_TKO, view.value, indices, **named), numeric=view.numeric))
 
 
 def _store_view(writer: Writer) -> None:
     """A tile into an array of its own, in which every tile block has a row."""
     if len(writer.scopes) > 1:
-        _load_through(ops.LOAD_VIEW_TKO)(writer)
+        _load(writer)
         return
     tile = writer.bits.choice(_TILES)
     element = writer.bits.choice([*writer.integers, *writer.floats])
@@ -135,7 +134,7 @@ def _store_view(writer: Writer) -> None:
     extents = (tile[0] * writer.blocks, *tile[1:])
     if len(tile) > 1:
         extents = (*extents[:-1], extents[-1] - across)
-    tensor = _tensor(writer, writer.array(element, count_of(extents), None), extents)
+    tensor = _tensor(writer, writer.array(element, prod(extents), None), extents)
     view = writer.value(ops.MAKE_PARTITION_VIEW, tensor, tile)
     indices = [writer.place, *[writer.constant((), I32, 0)] * (len(tile) - 1)]
     writer.op(ops.STORE_VIEW_TKO, value, view, indices)
@@ -160,11 +159,9 @@ def _index_space(writer: Writer) -> None:
 
 
 STATEMENTS = (
-    Statement(ops.LOAD_VIEW_TKO, _load_through(ops.LOAD_VIEW_TKO)),
-    Statement(ops.MAKE_TENSOR_VIEW, _load_through(ops.LOAD_VIEW_TKO)),
-    Statement(ops.MAKE_PARTITION_VIEW, _load_through(ops.MAKE_PARTITION_VIEW)),
-    Statement(ops.MAKE_STRIDED_VIEW, _load_through(ops.MAKE_STRIDED_VIEW)),
-    Statement(ops.MAKE_GATHER_SCATTER_VIEW, _load_through(ops.MAKE_GATHER_SCATTER_VIEW)),
+    Statement(ops.LOAD_VIEW_TKO, _load),
+    Statement(ops.MAKE_TENSOR_VIEW, _load),
+    *statements(_load_through, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW),
     Statement(ops.STORE_VIEW_TKO, _store_view),
     Statement(ops.GET_TENSOR_SHAPE, _tensor_shape),
     Statement(ops.GET_INDEX_SPACE_SHAPE, _index_space),

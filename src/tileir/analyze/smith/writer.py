@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
 from typing import NamedTuple
 
 from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.tiles import Memory, Shape, Tile, count_of, range_of, width_of
+from tileir.analyze.smith.tiles import Memory, Shape, State, Tile, range_of, width_of
 from tileir.dialect import ops
 from tileir.dialect.inference import Call, result_types
 from tileir.dialect.signature import bind, made_operation, make_operands, signature_of
@@ -40,7 +42,7 @@ _NO_SYMBOLS = Symbols()
 
 
 class Statement(NamedTuple):
-    """One operation that programs may have; `build` appends it and what it needs, and tells what came of it."""
+    """One operation that programs may have; `build` appends it and what it needs."""
 
     declaration: OperationDeclaration
     build: Callable[[Writer], None]
@@ -49,13 +51,23 @@ class Statement(NamedTuple):
         return self.declaration.since is not None and self.declaration.since <= version
 
 
+def statements(
+    build: Callable[[Writer, OperationDeclaration], None], *declarations: OperationDeclaration
+) -> list[Statement]:
+    """The statements of several operations that one function builds."""
+
+    def statement(declaration: OperationDeclaration) -> Statement:
+        return Statement(declaration, lambda writer: build(writer, declaration))
+
+    return [statement(each) for each in declarations]
+
+
 class Loop(NamedTuple):
-    """A loop around: the types of what it carries and gives, its counter where it is no `for`, the memory it orders."""
+    """A loop around: the types of what it carries and gives, its counter where it is no `for`."""
 
     carried: list[TileType]
     results: list[TileType]
     counter: Tile | None
-    memories: list[Memory]
 
 
 class Scope:
@@ -82,7 +94,7 @@ class Writer:
         """Values that are stored at the end, with some six operations each."""
         self.written: int = 0
         self.grid: tuple[int, int, int] = grid
-        self.blocks: int = count_of(grid)
+        self.blocks: int = prod(grid)
         self.arguments: list[str] = []
         # In the words of `tileir run --arg`, one for each parameter.
         self.entry: Block = Block()
@@ -120,6 +132,24 @@ class Writer:
     @property
     def scope(self) -> Scope:
         return self.scopes[-1]
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Scope]:
+        """Write into a block of an operation to come."""
+        scope = Scope(block)
+        self.scopes.append(scope)
+        yield scope
+        self.scopes.pop()
+
+    @property
+    def states(self) -> list[State]:
+        """The order of memory up to here."""
+        return [memory.state for memory in self.memories]
+
+    @states.setter
+    def states(self, states: list[State]) -> None:
+        for memory, state in zip(self.memories, states, strict=True):
+            memory.state = state
 
     def append(self, operation: Operation) -> Operation:
         self.scope.block.append(operation)
@@ -189,7 +219,7 @@ class Writer:
 
     def random_constant(self, shape: Shape, element: Type) -> Tile:
         bits = self.bits
-        count = count_of(shape) if count_of(shape) <= 32 and bits.chance(30) else 1
+        count = prod(shape) if prod(shape) <= 32 and bits.chance(30) else 1
         if isinstance(element, FloatType):
             form = FORMATS[element.name]
             numbers = [bits.choice(_FLOATS) if bits.chance(60) else (bits.below(129) - 64) / 8.0 for _ in range(count)]
@@ -228,12 +258,17 @@ class Writer:
                 tile
                 for scope in self.scopes
                 for tile in scope.all
-                if tile.element in elements and len(tile.shape) >= least_rank and count_of(tile.shape) <= most
+                if tile.element in elements and len(tile.shape) >= least_rank and prod(tile.shape) <= most
             ]
             if found:
                 return bits.recent(found)
         made = [element for element in elements if element in _MADE]
         return self.make(self.some_shape(least_rank), bits.choice(made or [I32]))
+
+    def pair(self, elements: Sequence[Type]) -> tuple[Tile, Tile]:
+        """Two tiles of one type, of one of these element types."""
+        left = self.some(elements)
+        return left, self.want(left.shape, left.element)
 
     def some_shape(self, least_rank: int = 0) -> Shape:
         if least_rank == 0 and self.bits.chance(15):
@@ -300,7 +335,7 @@ class Writer:
 
         def make() -> Tile:
             found = self.value(ops.RESHAPE, scalar, (1,) * len(shape))
-            return scalar.moved(self.value(ops.BROADCAST, found, shape) if count_of(shape) > 1 else found)
+            return scalar.moved(self.value(ops.BROADCAST, found, shape) if prod(shape) > 1 else found)
 
         return self.keep(("filled", scalar.value, shape), make)
 
@@ -380,14 +415,14 @@ class Writer:
     def places(self, shape: Shape, count: int) -> Tile:
         """Integers from 0 up to a power of two: neighbours, or anything that is there."""
         known = self.find(tile_type(shape, I32))
-        if not known or (self.bits.chance(60) and count_of(shape) <= count):
-            lanes = self.keep(("lanes", shape), lambda: self.reshaped(self.lanes(count_of(shape)), shape))
-            left = count - count_of(shape)
+        if not known or (self.bits.chance(60) and prod(shape) <= count):
+            lanes = self.keep(("lanes", shape), lambda: self.reshaped(self.lanes(prod(shape)), shape))
+            left = count - prod(shape)
             start = self.bits.below(left + 1) if left > 0 and self.bits.chance(50) else 0
             if not start:
                 return self.below(lanes, count)
             added = self.apply(ops.ADDI, lanes, self.constant(shape, I32, start))
-            return Tile(added.value, start, start + count_of(shape) - 1)
+            return Tile(added.value, start, start + prod(shape) - 1)
         return self.below(self.bits.recent(known), count)
 
     def loaded(self, shape: Shape, element: Type) -> Tile:

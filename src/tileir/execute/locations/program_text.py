@@ -1,4 +1,4 @@
-"""What the text of a tile program calls operations, values, and the arguments of kernels and loops.
+"""What the text of a tile program calls operations and values.
 
 A program has no names: they are in the text that it was read from, or come with its printing.
 """
@@ -6,25 +6,87 @@ A program has no names: they are in the text that it was read from, or come with
 from __future__ import annotations
 
 import re
-from typing import Final, cast
+from typing import Final
 
-from tileir.dialect.ops import ENTRY, FOR, LOOP
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
-from tileir.ir.location import SourceText
+from tileir.ir.location import SourceText, TextLocation
 from tileir.ir.traversal import ancestors
-from tileir.ir.values import OperationResult, Value
+from tileir.ir.values import Value
+from tileir.text.names import Naming
 from tileir.text.printer import Printer
 
-_NAME: Final = r"%[\w$.-]+"
-_RESULTS: Final = re.compile(rf"{_NAME}(\s*,\s*{_NAME})*\s*=\s*$")
-_MOST_HEAD_LINES: Final = 100  # The head of a kernel may go over several lines.
-_ARGUMENTS: Final = {
-    ENTRY: re.compile(rf"({_NAME})\s*:"),
-    FOR: re.compile(rf"({_NAME})\s*(?:in\b|=)"),
-    LOOP: re.compile(rf"({_NAME})\s*="),
-}
-"""How a text names the arguments of a block: before a colon, before `in` and before `=`."""
+_RESULTS: Final = re.compile(r"%[\w$.-]+(\s*,\s*%[\w$.-]+)*\s*=\s*$")
+_MOST_HEAD_TOKENS: Final = 20_000
+"""Of the head of an operation, in which the arguments of its blocks have their names."""
+
+
+def printed_names(module: Operation) -> dict[Value, str]:
+    """The names that the printer assigns."""
+    naming = Naming()
+    naming.name_regions(module)
+    return naming.names
+
+
+def written_names(root: Operation) -> dict[Value, str]:
+    """The names in the text that a program was read from; none for bytecode, and for operations with locations."""
+    tokens: dict[SourceText, list[str]] = {}
+    found: dict[Value, str] = {}
+    for operation in root.walk():
+        location = operation.location
+        if not isinstance(location, TextLocation) or (not operation.results and not operation.regions):
+            continue
+        source = location.source
+        if source not in tokens:
+            tokens[source] = source.tokens()
+        words = tokens[source]
+        if location.token < len(words):
+            _name_results(operation, words, location.token, found)
+            if operation.regions:
+                _name_arguments(operation, words, location.token, found)
+    return found
+
+
+def _name_results(operation: Operation, words: list[str], place: int, found: dict[Value, str]) -> None:
+    """`%a, %b = name ..` or `%a:2 = name ..`: what stands before the name."""
+    if place < 2 or words[place - 1] != "=":
+        return
+    names: list[str] = []
+    place -= 2
+    count = ""
+    while place >= 0:
+        word = words[place]
+        if word.isdigit():
+            count = word
+        elif word.startswith("%"):
+            names.append(word)
+            if place == 0 or words[place - 1] != ",":
+                break
+        elif word not in (",", ":"):
+            break
+        place -= 1
+    names.reverse()
+    if count and len(names) == 1:
+        names = [f"{names[0]}#{number}" for number in range(len(operation.results))]
+    if len(names) == len(operation.results):
+        found.update(zip(operation.results, names, strict=True))
+
+
+def _name_arguments(operation: Operation, words: list[str], place: int, found: dict[Value, str]) -> None:
+    """Arguments of blocks stand before a colon, `in` or `=`, in front of the brace that opens the region."""
+    blocks = operation.regions[0].blocks
+    arguments = blocks[0].arguments if blocks else []
+    if not arguments:
+        return
+    names: list[str] = []
+    for index in range(place + 1, min(len(words) - 1, place + _MOST_HEAD_TOKENS)):
+        word = words[index]
+        if word == "{":
+            break
+        if word.startswith("%") and words[index + 1] in (":", "in", "="):
+            names.append(word)
+    if len(names) == len(arguments):
+        found.update(zip(arguments, names, strict=True))
 
 
 class Spelling:
@@ -32,6 +94,7 @@ class Spelling:
 
     def __init__(self) -> None:
         self._printers: dict[Operation, Printer] = {}
+        self._written: dict[Operation, dict[Value, str]] = {}
 
     def _printer(self, operation: Operation) -> Printer:
         top = [operation, *ancestors(operation)][-1]
@@ -59,16 +122,13 @@ class Spelling:
 
     def value(self, value: Value) -> str:
         """The name of a value: in the source, where that is at hand, else as it is printed."""
-        owner = value.defining_operation
-        if owner is not None:
-            results = _RESULTS.search(_source_line(owner)[0])
-            names = re.findall(_NAME, results.group()) if results is not None else []
-            if len(names) == len(owner.results):
-                return str(names[owner.results.index(cast(OperationResult, value))])
-        if owner is None:
-            block = value.parent_block
-            owner = block.parent_operation if block is not None else None
-        return self._printer(owner).names.get(value, "%?") if owner is not None else "%?"
+        block = value.parent_block
+        assert block is not None and block.parent_operation is not None
+        owner = block.parent_operation
+        top = [owner, *ancestors(owner)][-1]
+        if top not in self._written:
+            self._written[top] = written_names(top)
+        return self._written[top].get(value) or self._printer(owner).names.get(value, "%?")
 
 
 def _source_line(operation: Operation) -> tuple[str, str]:
@@ -79,24 +139,3 @@ def _source_line(operation: Operation) -> tuple[str, str]:
         return "", ""
     text, column = source.excerpt(position.line, position.column)
     return text[: column - 1], text[column - 1 :].rstrip()
-
-
-class ArgumentNames:
-    """The names of arguments in the texts that programs were read from."""
-
-    def __init__(self) -> None:
-        self._lines: dict[SourceText, list[str]] = {}
-
-    def of(self, operation: Operation) -> list[str]:
-        """The names of the arguments of an operation's block, without `%`; none where there are none, or no text."""
-        pattern = _ARGUMENTS.get(operation.declaration)
-        source, position = source_of(operation.location), position_of(operation.location)
-        if pattern is None or source is None or position is None:
-            return []
-        lines = self._lines.get(source)
-        if lines is None:
-            lines = self._lines[source] = source.text.split("\n")
-        first = position.line - source.first_line
-        head = "\n".join(lines[first : first + _MOST_HEAD_LINES])[position.column - 1 :].partition("{")[0]
-        names = [name.removeprefix("%") for name in pattern.findall(head)]
-        return names if len(names) == len(operation.regions[0].block.arguments) else []

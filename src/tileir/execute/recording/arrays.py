@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy
 
 from tileir.dialect.ops import GLOBAL
-from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.pointer_origins import NEAR, origin_of_access
-from tileir.execute.arguments.array_memory import byte_range
+from tileir.execute.analysis.values import pointee_of
+from tileir.execute.arguments.array_memory import byte_range, dense_strides
 from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, element_of_dtype, from_memory, memory_bytes, memory_dtype
 from tileir.execute.errors import LaunchError
@@ -100,7 +100,7 @@ def arrays_of(program: NumberedProgram, memory: Memory, regions: list[Region]) -
     # Those of `memory=` have no number, and come behind.
     for label in sorted(buffers, key=lambda label: label.number % (1 << 40)):
         if label.number >= 0:
-            element = cast(PointerType, cast(TileType, parameters[label.number].type).element).pointee
+            element = pointee_of(parameters[label.number])
             name = script_name(label.what)
             if label.what.startswith("the table of "):
                 name = f"table of {name}"
@@ -116,10 +116,11 @@ def arrays_of(program: NumberedProgram, memory: Memory, regions: list[Region]) -
             if variable is not None:
                 value = variable.value_attribute
                 shape = tuple(value.shape)
-                strides = tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
-                name, origin = f"@{variable.symbol_name}", str(text)
-                number, element = len(found), value.element_type
-                found.append(RecordedArray(number, name, origin, element, region.start, shape, strides, region))
+                name, strides = f"@{variable.symbol_name}", dense_strides(shape, 1)
+                array = RecordedArray(
+                    len(found), name, str(text), value.element_type, region.start, shape, strides, region
+                )
+                found.append(array)
     return found
 
 

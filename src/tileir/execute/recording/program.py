@@ -8,29 +8,26 @@ is the sequence of operations with regions and of terminators: what runs between
 
 from __future__ import annotations
 
-import re
 import zlib
 from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import numpy
 
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.execute.dtypes import Array
-from tileir.execute.locations.program_text import ArgumentNames, Spelling
+from tileir.execute.locations.program_text import printed_names, written_names
 from tileir.execute.locations.script import Script
 from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.traversal import ancestors
-from tileir.ir.values import OperationResult, Value
+from tileir.ir.values import Value
 from tileir.text.listing import PrintedLines, printed_lines
-from tileir.text.names import Naming
 
 _LONGEST_LINE: Final = 2000  # Constants may be long; nobody reads so much of one in a line.
-_PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")  # Several results under one name.
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +60,6 @@ class NumberedProgram:
         self.value_numbers: dict[Value, int] = {one: number for number, one in enumerate(self.values)}
         self.depths: list[int] = [ancestors(operation).index(entry) for operation in self.operations]
         """How many operations of the kernel each one is nested in."""
-        self._spelling: Spelling = Spelling()
         self._script: Script = Script()
 
     @property
@@ -103,9 +99,11 @@ class NumberedProgram:
 
     @cached_property
     def _names(self) -> dict[Value, str]:
-        naming = Naming(False)
-        naming.name_regions(self.module)
-        return naming.names
+        return printed_names(self.module)
+
+    @cached_property
+    def _written_names(self) -> dict[Value, str]:
+        return written_names(self.module)
 
     def name(self, number: int) -> str:
         """A value as the printed program calls it."""
@@ -135,31 +133,11 @@ class NumberedProgram:
     def script_name(self, number: int) -> str | None:
         """The author's name of a value: a variable of the script or a name in the text; None without a source."""
         value = self.values[number]
+        written = self._written_names.get(value)
+        if written is not None:
+            return written.removeprefix("%")
         owner = value.defining_operation
-        if owner is None:
-            return self._argument_names.get(value)
-        source = source_of(owner.location)
-        if source is None:
-            return self._script.label(owner) or None
-        position = position_of(owner.location)
-        if position is None:
-            return None
-        text, column = source.excerpt(position.line, position.column)
-        pack = _PACK.search(text[: column - 1])
-        if pack is not None:
-            return f"{pack[1]}#{owner.results.index(cast(OperationResult, value))}"
-        return self._spelling.value(value).removeprefix("%")
-
-    @cached_property
-    def _argument_names(self) -> dict[Value, str]:
-        """The names that a text gives to parameters, and to the arguments of loops."""
-        found: dict[Value, str] = {}
-        written = ArgumentNames()
-        for operation in [self.entry, *self.operations]:
-            names = written.of(operation)
-            if names:
-                found.update(zip(operation.regions[0].block.arguments, names, strict=True))
-        return found
+        return self._script.label(owner) or None if owner is not None else None
 
 
 CHUNK: Final = 1 << 14  # After so many decisions of a tile block that runs it is looked at what they take.
@@ -172,28 +150,28 @@ class ControlFlow:
         self.distances: dict[Operation, int] = {}  # The steps from the last decision in its block.
         self.decisions: dict[Operation, int] = {}  # Where control flow decides something: operation numbers.
         # For each operation what runs from behind the last decision to the next one.
-        self._stretches: list[list[int]] = [[] for _ in program.operations]
+        self._segments: list[list[int]] = [[] for _ in program.operations]
         since: dict[object, list[int]] = {}
         for number, operation in enumerate(program.operations):
             if operation in program.in_reductions:
                 continue
-            stretch = self._stretches[number] = since.setdefault(operation.parent, [])
-            stretch.append(number)
-            self.distances[operation] = len(stretch)
+            segment = self._segments[number] = since.setdefault(operation.parent, [])
+            segment.append(number)
+            self.distances[operation] = len(segment)
             if decides(operation):
                 self.decisions[operation] = number
                 since[operation.parent] = []
         decided = set(self.decisions.values())
-        lengths = [len(stretch) if number in decided else 0 for number, stretch in enumerate(self._stretches)]
+        lengths = [len(segment) if number in decided else 0 for number, segment in enumerate(self._segments)]
         self._lengths: Array = numpy.array(lengths, numpy.int64)
         self._starts: Array = numpy.cumsum(self._lengths) - self._lengths
-        flat = [one for number in sorted(decided) for one in self._stretches[number]]
+        flat = [one for number in sorted(decided) for one in self._segments[number]]
         self._flat: Array = numpy.array(flat, numpy.int32)
 
     @property
     def steps(self) -> set[int]:
         """The operations that can be steps of a tile block, by number."""
-        return {number for number, stretch in enumerate(self._stretches) if stretch}
+        return {number for number, segment in enumerate(self._segments) if segment}
 
     def executed(self, path: Path) -> Array:
         """The operation of each step of a path, by number."""
@@ -213,8 +191,8 @@ class ControlFlow:
     def _rest(self, path: Path) -> list[int]:
         if path.last < 0:
             return []
-        stretch = self._stretches[path.last]
-        return stretch[: stretch.index(path.last) + 1]
+        segment = self._segments[path.last]
+        return segment[: segment.index(path.last) + 1]
 
 
 class Path(NamedTuple):

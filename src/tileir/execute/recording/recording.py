@@ -36,7 +36,7 @@ from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
-LIMIT: Final = 1 << 30  # How many bytes a recording takes at most, unless told otherwise.
+LIMIT: Final = 1 << 30  # How many bytes a recording takes at most, by default.
 
 
 @dataclass(eq=False, repr=False)

@@ -250,11 +250,11 @@ class Replayer:
         try:
             self._interleave(captured, self._launch.compiled(both, True), both)
         finally:
-            # Where memory is, nothing tells.
+            # The state of memory is unknown.
             self._states.lose()
 
     def _interleave(self, captured: int = -1, program: Program | None = None, observer: Observer | None = None) -> None:
-        """Run all tile blocks in turns, one of them by a program of its own."""
+        """Run all tile blocks interleaved, one of them by a program of its own."""
         plain = self._launch.runner(self._program("all", self._rerun, True), self._rerun, _nowhere)
         own = plain
         if program is not None and observer is not None:

@@ -76,7 +76,7 @@ class Binding:
 
     constant: tuple[Content] | None = None  # What it is at every step, if that is known.
     items: tuple[int, ...] | None = None  # Of a tuple, its items.
-    values: tuple[int, ...] = ()  # The values of the program that may hold it; which one, the step tells.
+    values: tuple[int, ...] = ()  # The values of the program that may hold it; which one depends on the step.
     is_unsigned: bool = False
     merged: dict[int, int] | None = field(default=None, init=False)  # Of a merge: bindings by operation.
     kept: dict[int, int] = field(default_factory=dict, init=False)  # Of branches: by the loop that keeps one.

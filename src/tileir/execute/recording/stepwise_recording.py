@@ -116,7 +116,7 @@ class StepwiseRecording:
                 self._finish()
 
     def _record(self, run: RunBlock, number: int) -> bool:
-        """Record a tile block; tells whether it came to its end."""
+        """Record a tile block; whether it came to its end."""
         try:
             run(number, None)
         except ExecutionError as error:

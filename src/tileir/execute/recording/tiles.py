@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from functools import cache
 from math import isfinite, prod
 from typing import Any, Final
 
 import numpy
 
 from tileir.dialect.types import PointerType
-from tileir.execute.dtypes import Array, tf32_numbers
+from tileir.execute.arithmetic.rounding import widen_single
+from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
-from tileir.ir import floats
-from tileir.ir.types import TF32, FloatType, IntegerType, Type
+from tileir.ir.types import F64, FloatType, IntegerType, Type
 
 MOST_ELEMENTS: Final = 1 << 16  # What has more elements is shown by means of bins.
 HISTOGRAM_PARTS: Final = 32
 
-# Digits that tell the numbers of a format apart; NumPy knows those of its own.
+# Digits that distinguish the numbers of a format; NumPy knows those of its own.
 _DIGITS: Final = {"bf16": 4, "tf32": 5, "f8E4M3FN": 3, "f8E5M2": 3, "f8E8M0FNU": 4, "f4E2M1FN": 2, "fnv8E5M3FNU": 3}
 
 
@@ -38,27 +37,15 @@ def numbers_of(element: Type, array: Array) -> Array:
     """The numbers of elements, in a type of NumPy that holds them; 64-bit integers and addresses as nearly as f64."""
     if isinstance(element, PointerType):
         return array.astype(numpy.float64)
-    if element is TF32:
-        exact: Array = tf32_numbers(array)
-        return exact
     if isinstance(element, IntegerType):
         if element.width == 1:
             return array.astype(numpy.uint8)
         return array.astype(numpy.float64) if element.width == 64 else array
-    if isinstance(element, FloatType) and array.dtype == numpy.uint8:
-        return _patterns(element.name)[array]
-    if array.dtype == numpy.float64:
-        return array
+    assert isinstance(element, FloatType)
     # A signalling NaN is a NaN.
     with numpy.errstate(invalid="ignore"):
-        return array.astype(numpy.float32)
-
-
-@cache
-def _patterns(name: str) -> Array:
-    """The number of each pattern of an eight-bit format that is held as its bits."""
-    form = floats.FORMATS[name]
-    return numpy.array([floats.to_double(form, bits) for bits in range(256)], numpy.float32)
+        numbers: Array = numpy.asarray(array if element is F64 else widen_single(element)(array))
+        return numbers
 
 
 def texts_of(element: Type, array: Array) -> list[str]:

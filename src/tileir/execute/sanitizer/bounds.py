@@ -22,6 +22,7 @@ from tileir.execute.analysis.pointer_origins import (
     past_or_before,
     where_in,
 )
+from tileir.execute.arguments.array_memory import byte_range
 from tileir.execute.arguments.binding import ArgumentLabel
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.script import UNCHECKED_HINT
@@ -70,7 +71,7 @@ class Bounds:
         region = home if home is not None else self._memory.find(first)
         if region is not None and (region.writable or access.kind == "read"):
             if region.start <= first and not first & (size - 1) and int(addresses[-1]) == first + (count - 1) * size:
-                # One after the other, as they mostly are: then the first and the last tell it all.
+                # Mostly they are contiguous: then the first and the last decide.
                 steps = addresses[1:] - addresses[:-1]
                 if first + count * size <= region.end and steps.tobytes() == size.to_bytes(8, sys.byteorder) * (
                     count - 1
@@ -94,11 +95,9 @@ class Bounds:
         size = access.size
         view: Any = access.view
         region: Region | None = view.tensor.region
-        if region is not None and region.start <= address and (region.writable or access.kind == "read"):
-            last = address
-            for count, stride in zip(counts, strides, strict=True):
-                last += (count - 1) * stride
-            if last + size <= region.end and not address & (size - 1):
+        if region is not None and (region.writable or access.kind == "read"):
+            low, high = byte_range(address, counts, strides, size)
+            if region.start <= low and high <= region.end and not address & (size - 1):
                 # The stride of a dimension with one position means nothing, and may be as large as it likes.
                 steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
                 shadow = self._ledger.shadow(region, size)

@@ -185,7 +185,7 @@ class Conflicts:
         if self._events.is_before(earlier, token, access.block):
             if earlier.block == access.block.number and (doubt := self._doubts.look(access, event, token, earlier)):
                 place, other, target = self._parties(access, shadow, numbers, earlier)
-                self._doubts.tell(doubt, place, other, target, token)
+                self._doubts.report(doubt, place, other, target, token)
             return
         race = earlier.block != access.block.number
         kind: Kind = "race" if race else "unordered"
@@ -327,7 +327,7 @@ class Doubts:
         known.count += 1
         return ""
 
-    def tell(self, what: str, place: Place, other: Place, target: str, token: Token) -> None:
+    def report(self, what: str, place: Place, other: Place, target: str, token: Token) -> None:
         """Add the note; `target` is the memory both touch."""
         details = [f"both touch {target}, and tokens order them: the program is right"]
         if what == MASKED:

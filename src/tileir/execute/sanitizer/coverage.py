@@ -104,7 +104,7 @@ class Coverage(Ledger):
         self.begin(memory)
         self._bounds: Bounds = Bounds(self, memory)
         self._patterns: dict[object, Pattern] = {}
-        self._turns: dict[int, dict[Operation, int]] = {}  # How often each tile block that runs has come to a store.
+        self._executions: dict[int, dict[Operation, int]] = {}  # By tile block that runs.
         self._outside: set[Operation] = set()  # The stores that had an index outside of a view's index space.
         # The stores to each region, in the order in which they were first seen there.
         self._stored: dict[int, dict[Operation, None]] = {}
@@ -115,7 +115,7 @@ class Coverage(Ledger):
         self._reset(grid, memory)
 
     def add(self, finding: Finding) -> None:
-        # Those of the bounds check are not ours to tell.
+        # The sanitizer reports those of the bounds check.
         if finding.kind in ("unwritten", "written-twice"):
             super().add(finding)
 
@@ -129,7 +129,7 @@ class Coverage(Ledger):
         self._operands = operands
 
     def block_finished(self, block: TileBlock) -> None:
-        self._turns.pop(block.number, None)
+        self._executions.pop(block.number, None)
 
     def failed(self, error: object, block: TileBlock) -> bool:
         self._failed = True  # What a tile block that ended early leaves out is another mistake's doing.
@@ -162,13 +162,13 @@ class Coverage(Ledger):
 
     def _remember(self, access: Access) -> None:
         """Where the tile begins, masked or not."""
-        turns = self._turns.setdefault(access.block.number, {})
-        turn = turns[access.operation] = turns.get(access.operation, 0) + 1
+        executions = self._executions.setdefault(access.block.number, {})
+        execution = executions[access.operation] = executions.get(access.operation, 0) + 1
         tile = tile_of_view(access) if access.box is not None else tile_of_pointers(access)
         if tile is None:
             return
         address = tile.address
-        key = (access.operation, turn, tile[1:])
+        key = (access.operation, execution, tile[1:])
         pattern = self._patterns.get(key)
         if pattern is None:
             view: Any = access.view
@@ -274,13 +274,13 @@ class Coverage(Ledger):
         else:
             is_or_are = "is" if missing == 1 else "are"
             title = f"{missing} of the {found.size} elements of {label} {is_or_are} never written"
-        details, told, explained = [], 0, True
+        details, listed, explained = [], 0, True
         needed: list[int] = list(self._grid)
         # Shown at a store that stored there, or else at one that might have.
         stored = self._stored.get(id(region), {})
         operation = next(iter(stored)) if stored else self._stores_to(label)[0]
         for box in islice(boxes(found.unwritten, _MOST_BOXES), _MOST_BOXES):
-            told += prod([high - low + 1 for low, high in box])
+            listed += prod([high - low + 1 for low, high in box])
             first, last = (
                 label.buffer.address
                 + sum([bounds[end] * stride for bounds, stride in zip(box, label.buffer.strides, strict=True)])
@@ -291,9 +291,9 @@ class Coverage(Ledger):
             explained = explained and bool(blocks)
             for block in blocks:
                 needed = [max(extent, number + 1) for extent, number in zip(needed, block, strict=True)]
-        if told < missing:
-            details.append(f"and {several(missing - told, 'element')} more")
-        explained = explained and told == missing and self._outside.isdisjoint(stored)
+        if listed < missing:
+            details.append(f"and {several(missing - listed, 'element')} more")
+        explained = explained and listed == missing and self._outside.isdisjoint(stored)
         if explained and tuple(needed) != self._grid:
             hint = f"launch a grid of {parenthesized(tuple(needed))}: round up, as in -(-n // tile)"
         else:

@@ -126,7 +126,7 @@ class Releases:
 
 
 class AccessSemantics:
-    """Kind, ordering, scope and strength of a memory operation, read from it once; `number` tells operations apart."""
+    """Kind, ordering, scope and strength of a memory operation; `number` counts the operations of a launch."""
 
     __slots__ = ("acquires", "is_access", "kind", "number", "operation", "ordering", "releases", "scope", "strong")
 

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect import ops
-from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import DTYPES, THIS, in_script, phrase
 from tileir.execute.sanitizer.report import Finding, Kind, Place
@@ -49,7 +49,7 @@ class NumberCheck:
             reading = ", read as unsigned"
             values = [value % (1 << _width(operation)) for value in values]
         sign = _SIGNS.get(operation.declaration)
-        type = cast(TileType, operation.results[0].type).element.spelling
+        type = tile_of(operation.results[0]).element.spelling
         if sign is not None and len(values) == 2:
             text = f"{values[0]} {sign} {values[1]}"
         else:
@@ -68,7 +68,7 @@ def number_checks(operation: Operation) -> list[NumberCheck]:
 
 
 def _width(operation: Operation, operand: int = 0) -> int:
-    return cast(IntegerType, cast(TileType, operation.operands[operand].type).element).width
+    return cast(IntegerType, tile_of(operation.operands[operand]).element).width
 
 
 def _unsigned(value: Any, width: int) -> Any:
@@ -213,7 +213,7 @@ def _wraps_negation(operation: Operation, signed: bool) -> Wrong:
 
 def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
     source = _width(operation)
-    width = cast(IntegerType, cast(TileType, operation.results[0].type).element).width
+    width = cast(IntegerType, tile_of(operation.results[0]).element).width
     if signed:
         return lambda value: _fits(_signed(value, source), width, True)
     return lambda value: _found(_unsigned(value, source) > numpy.uint64((1 << width) - 1))

@@ -7,10 +7,11 @@ too often look alike at a single access, and a smaller grid would hide them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import cache
 from math import prod
 
-from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, FOR, GET_TILE_BLOCK_ID, IF, LOOP
+from tileir.dialect.ops import ENTRY, FOR, GET_TILE_BLOCK_ID
 from tileir.dialect.types import TokenType
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import parenthesized
@@ -23,6 +24,7 @@ from tileir.execute.sanitizer.store_patterns import is_within
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
 from tileir.ir.values import Value
+from tileir.rewrite.matching import carried_sources, ends_of
 
 
 class Ledger(Observer):
@@ -138,36 +140,20 @@ def _does_nothing_beyond(extents: BlockId, operation: Operation, outside: Outsid
 def _dependents(entry: Operation, values: Iterable[Value]) -> set[Value]:
     """Some values, and those that may differ with them."""
     found = {value for value in values if not isinstance(value.type, TokenType)}
+    ends = cache(ends_of)
     before = -1
     while len(found) != before:
         before = len(found)
         for operation in entry.walk():
-            found.update(each for each in _affected(operation, found) if not isinstance(each.type, TokenType))
+            declaration = operation.declaration
+            inner = [each for region in operation.regions for block in region.blocks for each in block.arguments]
+            affected = [each for each in (*operation.results, *inner) if not isinstance(each.type, TokenType)]
+            # A loop carries its operands; only the bounds of a `for` decide about all that it carries.
+            deciding = operation.operands
+            if declaration.is_loop:
+                deciding = operation.operands[:3] if declaration is FOR else []
+            if not found.isdisjoint(deciding):
+                found.update(affected)
+            elif declaration.is_control_flow:
+                found.update([each for each in affected if not found.isdisjoint(carried_sources(each, ends) or ())])
     return found
-
-
-def _affected(operation: Operation, known: set[Value]) -> list[Value]:
-    chosen = [number for number, operand in enumerate(operation.operands) if operand in known]
-    if not chosen:
-        return []
-    declaration, parent = operation.declaration, operation.parent_operation
-    while declaration in (CONTINUE, BREAK) and parent is not None and parent.declaration is IF:
-        parent = parent.parent_operation
-    targets: list[Sequence[Value]]
-    if declaration.is_terminator and parent is not None and parent.declaration.is_control_flow:
-        # A loop's counter comes first among its arguments.
-        arguments = parent.regions[0].blocks[0].arguments[parent.declaration is FOR :]
-        targets = [arguments] if declaration is CONTINUE else []
-        if parent.declaration is not LOOP or declaration is not CONTINUE:
-            targets.append(parent.results)
-    elif declaration.is_loop:
-        arguments, bounds = operation.regions[0].blocks[0].arguments, 3 if declaration is FOR else 0
-        if chosen[0] < bounds:
-            return [*operation.results, *arguments]
-        chosen = [number - bounds for number in chosen]
-        # A `for` that runs no iteration passes them on.
-        targets = [arguments[1:], operation.results] if declaration is FOR else [arguments]
-    else:
-        inner = [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
-        return [*operation.results, *inner]
-    return [values[number] for values in targets for number in chosen if number < len(values)]

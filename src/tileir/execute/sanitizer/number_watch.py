@@ -86,12 +86,12 @@ class NumberWatch(Ledger):
             if is_float(value):
                 wide = _wide(content)
                 if not numpy.isfinite(wide).all():
-                    (self._tell_given if reads else self._tell_made)(operation, block, wide)
+                    (self._report_given if reads else self._report_made)(operation, block, wide)
         if self._before is not None:
-            self._tell_updated(operation, block)
+            self._report_updated(operation, block)
         self._access = self._before = None
 
-    def _tell_made(self, operation: Operation, block: TileBlock, wide: Array) -> None:
+    def _report_made(self, operation: Operation, block: TileBlock, wide: Array) -> None:
         for kind, name, test in _TESTS:
             wrong = test(wide)
             if wrong.any():
@@ -170,7 +170,7 @@ class NumberWatch(Ledger):
         except (OutsideMemory, IndexError):
             return None  # Nothing is touched, or the operation is about to say what is wrong.
 
-    def _tell_updated(self, operation: Operation, block: TileBlock) -> None:
+    def _report_updated(self, operation: Operation, block: TileBlock) -> None:
         access, before = self._access, self._before
         assert access is not None and before is not None
         after = self._contents(access)
@@ -181,10 +181,10 @@ class NumberWatch(Ledger):
             wrong = test(after) & ~test(before)
             for value, content in zip(operation.operands, self._operands, strict=True):
                 if is_float(value):
-                    brought = numpy.broadcast_to(test(_wide(content)), shape)
-                    brought = brought.reshape(-1) if mask is None else brought[mask]
+                    stored = numpy.broadcast_to(test(_wide(content)), shape)
+                    stored = stored.reshape(-1) if mask is None else stored[mask]
                     # Several elements may go to one place.
-                    wrong = wrong & ~numpy.isin(addresses, addresses[brought])
+                    wrong = wrong & ~numpy.isin(addresses, addresses[stored])
             if not wrong.any():
                 continue
             first = int(wrong.argmax())
@@ -200,7 +200,7 @@ class NumberWatch(Ledger):
             whole[numpy.ones(shape, bool) if mask is None else mask] = wrong
             self._add(kind, name, operation, block, whole, text)
 
-    def _tell_given(self, operation: Operation, block: TileBlock, wide: Array) -> None:
+    def _report_given(self, operation: Operation, block: TileBlock, wide: Array) -> None:
         access = self._access
         mask = access.mask if access is not None and access.operation is operation else None
         for kind, name, test in _TESTS:

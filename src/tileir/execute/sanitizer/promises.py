@@ -73,7 +73,7 @@ def _not_divisible(array: Array, predicate: DivByAttribute, step: int) -> tuple[
     pointer = array.dtype == numpy.uint64
     numbers = array.view(numpy.int64) if pointer else array.astype(numpy.int64)
     divisor, every, along = predicate.divisor, predicate.every, predicate.along
-    # A power of two: the low bits tell, also of negative numbers.
+    # The divisor is a power of two: the low bits decide, also of negative numbers.
     wrong = numpy.asarray((numbers & numpy.int64(divisor - 1)) != 0)
     places: Array = numpy.zeros((), numpy.int64)
     firsts = numbers

@@ -173,11 +173,6 @@ class SanitizerError(TileIRError):
         return self.report.render()
 
 
-def again(finding: Finding) -> bool:
-    """Whether both parties of a finding are the same operation."""
-    return finding.other is not None and finding.other.operation is finding.operation
-
-
 def words_for(names: Names) -> ScriptMessages | None:
     """What puts reports in a script's words; None for those of the tile program."""
     return ScriptMessages() if names == "script" else None
@@ -193,12 +188,12 @@ def _said(text: str, finding: Finding, words: ScriptMessages | None) -> str:
 def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | None) -> str:
     lines = [f"{finding.kind}: {_said(finding.title, finding, words)}"]
     lines += _shown("at", finding.place, spelling, words)
-    if finding.other is not None:
-        shown = _shown(finding.relation, finding.other, spelling, words)
+    if finding.other is not None and finding.other.operation is finding.operation:
         in_script = words is not None and words.expression(finding.operation) is not None
         same = "line" if in_script else "operation"
-        # The same line twice says nothing new.
-        lines += [f"  {finding.relation} the same {same}, {finding.other.words}"] if again(finding) else shown
+        lines.append(f"  {finding.relation} the same {same}, {finding.other.words}")
+    elif finding.other is not None:
+        lines += _shown(finding.relation, finding.other, spelling, words)
     lines += [f"  {_said(detail, finding, words)}" for detail in finding.details]
     if finding.count > 1:
         lines.append(f"  seen {finding.count} times")

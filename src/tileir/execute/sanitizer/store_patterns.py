@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple, cast
 import numpy
 
 from tileir.dialect import ops
-from tileir.dialect.types import PointerType, TileType
-from tileir.execute.dtypes import Array, constant_array, memory_bytes
+from tileir.dialect.types import TileType
+from tileir.execute.analysis.values import pointee_of
+from tileir.execute.dtypes import Array, constant_elements, memory_bytes
 from tileir.execute.errors import BlockId
 from tileir.execute.observing.observer import Access, even_steps
 from tileir.forking import cached_property
@@ -136,9 +137,9 @@ class Pattern:
         factors: Array = numpy.zeros((len(self.tile.strides), _COUNT), numpy.int64)
         for axis in range(_COUNT):
             moved = coordinates != base
-            lonely = moved[:, axis] & (moved.sum(axis=1) == 1)
-            if lonely.any():
-                number = int(lonely.argmax())
+            alone = moved[:, axis] & (moved.sum(axis=1) == 1)
+            if alone.any():
+                number = int(alone.argmax())
                 way = int(coordinates[number, axis] - base[axis])
                 change = positions[number] - place
                 if (change % way).any():
@@ -157,7 +158,7 @@ class Pattern:
         return start, factors, rows
 
     def _static(self, axis: int, order: list[int]) -> Array | None:
-        """How far a tile moves from one block to the next, as far as the program tells."""
+        """How far a tile moves from one block to the next, as far as it follows from the program."""
         if not self.tile.steps:
             factor = factors_of(self.operation.operands[0])[axis]
             return _position(factor, self.tile.strides, order) if factor is not None else None
@@ -176,7 +177,7 @@ def is_within(block: BlockId, grid: BlockId) -> bool:
 
 
 def _nesting(shape: tuple[int, ...], strides: tuple[int, ...], ends: tuple[int, ...]) -> list[int] | None:
-    """The dimensions from the largest stride to the smallest; None if they cannot tell places apart."""
+    """The dimensions from the largest stride to the smallest; None if places in them are ambiguous."""
     order = sorted(range(len(strides)), key=lambda dimension: -strides[dimension])
     extents = ends or shape
     for outer, inner in pairwise(order):
@@ -202,7 +203,7 @@ def tile_of_view(access: Access) -> Tile:
     assert access.box is not None
     view: Any = access.view
     address, _, strides = access.box
-    # Along a dimension with one position there is nothing to tell apart.
+    # A dimension with one position distinguishes nothing.
     kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
     steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
     if not kept:
@@ -265,8 +266,7 @@ def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     elif declaration is ops.MULI:
         weights = [_constant(operation.operands[1]), _constant(operation.operands[0])]
     elif declaration is ops.OFFSET:
-        element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
-        weights = [1, memory_bytes(element)]
+        weights = [1, memory_bytes(pointee_of(operation.operands[0]))]
     found: list[int | None] = []
     for axis in range(3):
         total: int | None = 0
@@ -285,5 +285,5 @@ def _constant(value: Value) -> int | None:
         operation = operation.operands[0].defining_operation
     if operation is None or operation.declaration is not ops.CONSTANT:
         return None
-    numbers: Any = constant_array(operation.value_attribute).reshape(-1)
+    numbers = constant_elements(operation.value_attribute)
     return int(numbers[0]) if (numbers == numbers[0]).all() else None

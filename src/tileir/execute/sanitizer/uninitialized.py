@@ -35,7 +35,7 @@ class Elements(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """Memory that was filled; `where` is the line that allocated it, `number` tells its pattern from others'."""
+    """Memory that was filled; `where` is the line that allocated it, `number` makes its pattern unique."""
 
     start: int
     size: int
@@ -57,7 +57,7 @@ class Allocation(NamedTuple):
             found[:] = found.all()
             return found
         grain = _LEAST if is_float and size == _LEAST else _WORD
-        # What is left before and behind whole grains is too short to tell alone.
+        # What is left before and behind whole grains is too short to decide alone.
         first = min(-phase % grain, found.size)
         last = found.size - (found.size - first) % grain
         grains = found[first:last].reshape(-1, grain)
