@@ -30,7 +30,7 @@ from tileir.serve.language.completion.cursor import Cursor
 from tileir.serve.language.completion.operands import Placeholder, Pool
 from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
 from tileir.serve.language.completion.snippets import missing_results, statement_pieces
-from tileir.serve.language.document.document import Document
+from tileir.serve.language.document.document import Document, markup
 from tileir.serve.language.document.names import ALIAS, BLOCK, is_subsequence
 from tileir.serve.language.document.scanner import RegionNode
 
@@ -46,8 +46,10 @@ _MODULES: Final = (MODULE, BUILTIN_MODULE)
 _OPERATION: Final = "operation"
 
 
-def complete(document: Document, position: lsp.Position, trigger: str | None = None) -> lsp.CompletionList:
-    """Everything that may stand at a position, the most likely first.  `trigger` is the character that was typed."""
+def complete(
+    document: Document, position: lsp.Position, context: lsp.CompletionContext | None = None
+) -> lsp.CompletionList:
+    """Everything that may stand at a position, the most likely first."""
     cursor = Cursor(document, document.offset(position))
     items = Items(cursor)
     if cursor.is_in_comment_or_string:
@@ -61,7 +63,8 @@ def complete(document: Document, position: lsp.Position, trigger: str | None = N
         _add_blocks(items)
     elif cursor.expects_name:
         # A blank at the begin of a line offers nothing.
-        if trigger != " " and sigil not in ("%", "@"):
+        is_blank = context is not None and context.trigger_character == " "
+        if not is_blank and sigil not in ("%", "@"):
             _add_operations(items)
     else:
         add_parts(items)
@@ -80,7 +83,7 @@ def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
     for section in page.sections:
         if section.title in ("Description", "Operands", "Attributes", "Example"):
             lines.extend([*section_lines(section), ""])
-    item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n".join(lines))
+    item.documentation = markup("\n".join(lines))
     return item
 
 

@@ -168,7 +168,8 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
             _add_values(items, part, expectation.of_operand(part.operand, written))
     elif part.kind == SYMBOL:
         if "name" in declaration.inherent:
-            _add_symbols(items)
+            for symbol in items.cursor.document.syntax.globals:
+                items.add(symbol, Kind.Constant, "global")
     elif sigil:
         return
     elif part.kind == TYPE:
@@ -187,7 +188,7 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
         _add_word(items, statement, part, expectation)
 
 
-# --- values and symbols ---
+# --- values ---
 
 
 def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
@@ -208,14 +209,6 @@ def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
     for _, text, type in ranked:
         items.add(text, Kind.Variable, type.spelling if type is not None else "")
     items.is_incomplete = items.is_incomplete or len(names) >= NEAREST
-
-
-def _add_symbols(items: Items) -> None:
-    for name in items.cursor.document.syntax.symbols:
-        if name.operation is not None:
-            declaration = name.operation.declaration
-            if declaration is not None and declaration.operands == () and not declaration.regions:
-                items.add(name.text, Kind.Constant, declaration.mnemonic)
 
 
 # --- types ---

@@ -13,7 +13,6 @@ import importlib.util
 import json
 import linecache
 import os
-import signal
 import subprocess
 import sys
 import traceback
@@ -22,6 +21,8 @@ from typing import Any
 
 from tileir.execute.locations.python_source import character_column
 from tileir.ir.diagnostics import TileIRError
+from tileir.processes.child import kill_group
+from tileir.processes.sandbox import limit_resource
 
 SECONDS = 60.0
 BYTES = 16 << 30
@@ -68,18 +69,17 @@ def compile_script(
 ) -> list[CompiledLaunch]:
     """Compile the kernels of a file, in a process of its own."""
     request = json.dumps({"path": path, "launches": launches, "targets": targets, "seconds": seconds})
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(request.encode(), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return [CompiledLaunch("", [Finding("warning", f"not compiled: it took more than {seconds:g} s")])]
+    command = [sys.executable, "-m", __name__]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(request.encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            if hasattr(os, "killpg"):
+                kill_group(process.pid)
+            else:
+                process.kill()
+            return [CompiledLaunch("", [Finding("warning", f"not compiled: it took more than {seconds:g} s")])]
     try:
         return [
             CompiledLaunch(
@@ -91,20 +91,8 @@ def compile_script(
         ]
     except (ValueError, KeyError, TypeError):
         last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
-        words = f"not compiled: the process ended with status {process.returncode}"
-        return [CompiledLaunch("", [Finding("warning", ": ".join([words, *last]))])]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (AttributeError, OSError):
-        process.kill()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-    process.wait()
+        message = f"not compiled: the process ended with status {process.returncode}"
+        return [CompiledLaunch("", [Finding("warning", ": ".join([message, *last]))])]
 
 
 # --- in the process ---
@@ -115,23 +103,15 @@ def main() -> None:
     # What the script prints must not end up in the answer.
     answer_to = os.dup(1)
     os.dup2(2, 1)
-    _limit(request["seconds"])
+    # Windows has none of these: the limit of time remains, which the parent keeps.
+    limit_resource("RLIMIT_AS", BYTES)
+    limit_resource("RLIMIT_CPU", int(request["seconds"]) + 1)
+    limit_resource("RLIMIT_CORE", 0)
     answers = _answers(request["path"], request["launches"], request["targets"])
     with open(answer_to, "w", encoding="utf-8") as file:
         json.dump([asdict(each) for each in answers], file)
         file.flush()
     os._exit(0)
-
-
-def _limit(seconds: float) -> None:
-    try:
-        import resource
-    except ImportError:
-        # Windows: the limit of time remains, which the parent keeps.
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _answers(path: str, launches: list[dict[str, Any]], targets: list[str]) -> list[CompiledLaunch]:
@@ -156,8 +136,7 @@ def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) 
     answer = CompiledLaunch(launch["kernel"])
     kernel = getattr(module, launch["kernel"], None)
     if not is_cutile_kernel(kernel):
-        words = f"the script has no kernel '{launch['kernel']}'"
-        answer.findings.append(Finding("error", words))
+        answer.findings.append(Finding("error", f"the script has no kernel '{launch['kernel']}'"))
         return answer
     try:
         arguments = tuple([argument(text, None) for text in launch["arguments"]])

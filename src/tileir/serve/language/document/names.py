@@ -48,7 +48,7 @@ class Name:
     @property
     def tokens(self) -> list[int]:
         """All tokens that mean it, in the order of the text."""
-        return sorted([*self.uses, *([] if self.definition is None else [self.definition])])
+        return sorted({*self.uses, *([] if self.definition is None else [self.definition])})
 
 
 class Names:

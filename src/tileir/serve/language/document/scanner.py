@@ -109,6 +109,19 @@ def is_word(token: str) -> bool:
     return token[:1].isalpha() or token[:1] == "_"
 
 
+def closing(tokens: list[str], position: int, depth: int = 0) -> int:
+    """The index behind the bracket that closes the one here, or an earlier one; behind the end if there is none."""
+    for index in range(position, len(tokens)):
+        token = tokens[index]
+        if token in CLOSING_OF:
+            depth += 1
+        elif token in CLOSING:
+            depth -= 1
+            if depth <= 0:
+                return index + 1
+    return len(tokens) + 1
+
+
 def scan(text: TokenText) -> RegionNode:
     """The whole text as a region."""
     scanner = _Scanner(text)

@@ -1,11 +1,15 @@
-"""The syntax tree of a text: its tokens, its operations and regions, and its names.  It exists for any text."""
+"""The syntax tree of a text: its tokens, its operations and regions, and its names.  It exists for any text.
+
+`Edit` and `apply` change the text.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
+from tileir.dialect.ops import GLOBAL
 from tileir.serve.language.document.names import (
     SYMBOL_KIND,
     VALUE,
@@ -18,6 +22,24 @@ from tileir.serve.language.document.names import (
 )
 from tileir.serve.language.document.scanner import OperationNode, RegionNode, first_token, rescan, scan
 from tileir.text.edits import TokenChange, TokenText
+
+
+class Edit(NamedTuple):
+    """A piece of a text, from a character to another one, and what replaces it."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply(text: str, edits: Iterable[Edit]) -> str:
+    """A text after edits that are in order and do not overlap."""
+    pieces: list[str] = []
+    place = 0
+    for edit in edits:
+        pieces += [text[place : edit.start], edit.text]
+        place = edit.end
+    return "".join([*pieces, text[place:]])
 
 
 class SyntaxTree:
@@ -141,18 +163,18 @@ class SyntaxTree:
         return self._all_names.by_token.get(token)
 
     @property
-    def symbols(self) -> Iterator[Name]:
-        """The kernels, globals and modules, in the order of the text, without their uses."""
-        pending = list(reversed(self.top.operations))
-        while pending:
-            operation = pending.pop()
-            if operation.declaration is None or not operation.declaration.traits & (SYMBOL | SYMBOL_TABLE):
-                continue
-            for kind, token, scope in defined_by(self.tokens, operation):
-                if kind == SYMBOL_KIND:
-                    yield Name(kind, plain_name(kind, self.tokens[token]), scope, token, operation)
-            if operation.is_symbol_table:
-                pending.extend([each for region in reversed(operation.regions) for each in reversed(region.operations)])
+    def globals(self) -> list[str]:
+        """The symbols of the globals.  This does not find all names of the text, as `visible_values` does not."""
+        tables = [self.top]
+        found: list[str] = []
+        for table in tables:
+            for operation in table.operations:
+                if operation.is_symbol_table:
+                    tables.extend(operation.regions)
+                elif operation.declaration is GLOBAL:
+                    defined = defined_by(self.tokens, operation)
+                    found += [plain_name(kind, self.tokens[token]) for kind, token, _ in defined if kind == SYMBOL_KIND]
+        return found
 
     def visible_values(self, token: int) -> Iterator[Name]:
         """The values that may be used at a token, without their uses: the nearest first, region by region.

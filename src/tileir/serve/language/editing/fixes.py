@@ -9,18 +9,18 @@ import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-from tileir.dialect.ops import ENTRY, FOR, GLOBAL, IF, LOOP, REDUCE, SCAN
+from tileir.dialect.ops import ENTRY, FOR, IF, LOOP, REDUCE, SCAN
 from tileir.dialect.types import TileType
 from tileir.ir.floats import FORMATS
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1
-from tileir.serve.language.document.analysis import Analysis, TextDiagnostic
+from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic
 from tileir.serve.language.document.names import ALIAS
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import SyntaxTree
-from tileir.serve.language.editing.layout import INDENTATION, Edit
+from tileir.serve.language.document.tree import Edit
+from tileir.serve.language.editing.layout import INDENTATION
 from tileir.text.types import DIALECT_TYPES
 
 _SCOPES = ("device", "sys", "tl_blk")
@@ -32,18 +32,11 @@ _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _MOST_CHOICES = 10
 
 
-class Fix(NamedTuple):
-    """The title that an editor shows, and the edits, in the order of the text."""
-
-    title: str
-    edits: tuple[Edit, ...]
-
-
 class Problem:
     """A diagnostic, with the token and the operation at its location."""
 
-    def __init__(self, syntax: SyntaxTree, analysis: Analysis, diagnostic: TextDiagnostic) -> None:
-        self.syntax = syntax
+    def __init__(self, analysis: Analysis, diagnostic: TextDiagnostic) -> None:
+        self.syntax = syntax = analysis.syntax
         self.tokens = syntax.tokens
         self.analysis = analysis
         self.diagnostic = diagnostic
@@ -139,14 +132,9 @@ def _unknown_alias(problem: Problem) -> Iterator[Fix]:
 
 def _unknown_symbol(problem: Problem) -> Iterator[Fix]:
     """A symbol that nothing defines, or that is no global."""
-    globals_ = [
-        name.text
-        for name in problem.syntax.symbols
-        if name.operation is not None and name.operation.declaration is GLOBAL
-    ]
     for token in problem.head:
         if problem.tokens[token][:1] == "@":
-            for choice in _close(problem.tokens[token], globals_):
+            for choice in _close(problem.tokens[token], problem.syntax.globals):
                 yield problem.change(token, choice)
 
 

@@ -27,7 +27,7 @@ from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
 from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
-from tileir.serve.language.document.document import Document
+from tileir.serve.language.document.document import Document, markup
 from tileir.serve.language.document.names import Name
 from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode
@@ -57,8 +57,7 @@ def hover(document: Document, position: lsp.Position) -> lsp.Hover | None:
     lines = [*lines, *(_RULE if lines and findings else []), *findings]
     if not lines:
         return None
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n".join(lines))
-    return lsp.Hover(content, document.range(*syntax.span(token)))
+    return lsp.Hover(markup("\n".join(lines)), document.token_range(token))
 
 
 def _lines(document: Document, token: int) -> list[str]:

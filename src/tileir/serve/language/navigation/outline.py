@@ -10,6 +10,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import groupby
 
 from lsprotocol import types as lsp
 
@@ -17,9 +18,8 @@ from tileir.dialect.ops import BUILTIN_MODULE, CONSTANT, ENTRY, FOR, GLOBAL, IF,
 from tileir.ir.declaration import OperationDeclaration
 from tileir.program_files import ProgramFiles
 from tileir.serve.language.document.document import Document, uri_of
-from tileir.serve.language.document.names import is_subsequence
-from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
-from tileir.serve.language.document.statement import closing
+from tileir.serve.language.document.names import ALIAS, is_subsequence
+from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode, closing
 from tileir.serve.language.document.tree import SyntaxTree
 
 _KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
@@ -51,52 +51,42 @@ _WORDS = {"module": lsp.SymbolKind.Module, "entry": lsp.SymbolKind.Function, "gl
 
 def document_symbols(document: Document) -> list[lsp.DocumentSymbol]:
     """The outline of a text."""
-    syntax = document.syntax
     roots: list[lsp.DocumentSymbol] = []
     # For each operation of the outline, where those go that are in it, and how deep that is.
-    inside: dict[int, tuple[list[lsp.DocumentSymbol], int]] = {}
-    for operation in syntax.operations:
+    inside: dict[OperationNode | None, tuple[list[lsp.DocumentSymbol], int]] = {None: (roots, 0)}
+    for operation in document.syntax.operations:
         kind = _KINDS.get(operation.declaration) if operation.declaration is not None else None
         if kind is None or operation.name < 0:
             continue
-        symbol = _symbol(document, syntax, operation, kind)
         around = operation.parent
-        while around is not None and id(around) not in inside:
-            around = around.parent
-        beside, depth = (roots, 0) if around is None else inside[id(around)]
-        beside.append(symbol)
+        while around not in inside:
+            around = around.parent if around is not None else None
+        beside, depth = inside[around]
         children: list[lsp.DocumentSymbol] = []
-        symbol.children = children
-        inside[id(operation)] = (children, depth + 1) if depth < _DEEPEST else (beside, depth)
+        beside.append(_symbol(document, operation, kind, children))
+        inside[operation] = (children, depth + 1) if depth < _DEEPEST else (beside, depth)
     return roots
 
 
 def _symbol(
-    document: Document, syntax: SyntaxTree, operation: OperationNode, kind: lsp.SymbolKind
+    document: Document, operation: OperationNode, kind: lsp.SymbolKind, children: list[lsp.DocumentSymbol]
 ) -> lsp.DocumentSymbol:
-    tokens, starts = syntax.tokens, syntax.starts
-    end = operation.regions[0].opening if operation.regions else operation.last + 1
-    chosen = operation.name
-    word = tokens[operation.name].strip('"').rpartition(".")[2]
-    if operation.declaration in _NAMED:
-        chosen = next((i for i in range(operation.name, end) if tokens[i][:1] == "@"), operation.name)
-    elif operation.results:
-        chosen = operation.results[0]
-    title = tokens[chosen]
-    start, stop = starts[operation.first], starts[operation.last] + len(tokens[operation.last])
-    behind = starts[end - 1] + len(tokens[end - 1])
-    after = chosen if operation.declaration in _NAMED else operation.name
-    detail = " ".join(syntax.text[starts[after] + len(tokens[after]) : behind].split())
-    if chosen == operation.name:
-        title = word
-    elif operation.declaration in _NAMED:
-        detail = f"{word} {detail}".strip() if operation.declaration is not ENTRY else detail
-    else:
-        title = f"{word} {title}"
+    """An operation under its symbol, or under its name and what it defines."""
+    syntax, tokens, name = document.syntax, document.syntax.tokens, operation.name
+    word = tokens[name].strip('"').rpartition(".")[2]
+    is_named = operation.declaration in _NAMED
+    chosen = operation.results[0] if operation.results and not is_named else name
+    if is_named:
+        chosen = next((token for token in range(name, operation.head_end) if tokens[token][:1] == "@"), name)
+    title = word if chosen == name else tokens[chosen] if is_named else f"{word} {tokens[chosen]}"
+    behind = syntax.text[syntax.end(chosen if is_named else name) : syntax.end(operation.head_end - 1)]
+    detail = " ".join(behind.split())
+    if is_named and chosen != name and operation.declaration is not ENTRY:
+        detail = f"{word} {detail}".strip()
     if len(detail) > _LONGEST_DETAIL:
         detail = detail[: _LONGEST_DETAIL - 2] + ".."
-    selected = document.range(starts[chosen], starts[chosen] + len(tokens[chosen]))
-    return lsp.DocumentSymbol(title, kind, document.range(start, stop), selected, detail or None)
+    whole = document.token_range(operation.first, operation.last)
+    return lsp.DocumentSymbol(title, kind, whole, document.token_range(chosen), detail or None, children=children)
 
 
 # --- the workspace ---
@@ -180,31 +170,21 @@ def _regions(document: Document) -> list[lsp.FoldingRange]:
 def _runs(document: Document) -> list[lsp.FoldingRange]:
     """Constants one after the other, and definitions of aliases."""
     syntax = document.syntax
-    found: list[lsp.FoldingRange] = []
-    # Each line of such a kind; a run ends where a line is of another kind, or the operation around is another one.
-    marked: list[tuple[int, object]] = []
+    # The lines of such a kind; a run is of one kind, in one operation.
+    kinds: dict[int, object] = {}
     for operation in syntax.operations:
         if operation.declaration is CONSTANT:
-            marked.append((document.line_of(syntax.starts[operation.first]), (id(operation.parent), "constants")))
+            kinds[document.line_of(syntax.starts[operation.first])] = operation.parent
     for name in syntax.names:
-        if name.kind == "alias" and name.definition is not None:
-            marked.append((document.line_of(syntax.starts[name.definition]), "aliases"))
-    marked.sort(key=lambda item: item[0])
-    begin = 0
-    for index in range(1, len(marked) + 1):
-        if (
-            index < len(marked)
-            and marked[index][1] == marked[begin][1]
-            and marked[index][0] <= marked[index - 1][0] + 1
-        ):
-            continue
-        first, last = marked[begin][0], marked[index - 1][0]
-        if last - first + 1 >= _SHORTEST_RUN:
-            aliases = marked[begin][1] == "aliases"
-            kind = lsp.FoldingRangeKind.Imports if aliases else None
-            words = f"{last - first + 1} {'aliases' if aliases else 'constants'}"
-            found.append(lsp.FoldingRange(first, last, kind=kind, collapsed_text=words))
-        begin = index
+        if name.kind == ALIAS and name.definition is not None:
+            kinds[document.line_of(syntax.starts[name.definition])] = ALIAS
+    found: list[lsp.FoldingRange] = []
+    numbered = enumerate(sorted(kinds))
+    for (_, kind), run in groupby(numbered, lambda each: (each[1] - each[0], kinds[each[1]])):
+        lines = [line for _, line in run]
+        words, fold = ("aliases", lsp.FoldingRangeKind.Imports) if kind == ALIAS else ("constants", None)
+        if len(lines) >= _SHORTEST_RUN:
+            found.append(lsp.FoldingRange(lines[0], lines[-1], kind=fold, collapsed_text=f"{len(lines)} {words}"))
     return found
 
 
