@@ -22,7 +22,7 @@ from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.addresses import Client, Listener
 from tileir.serve.language.completion import completion, cursor
-from tileir.serve.language.connection import Connection, greet
+from tileir.serve.language.connection import Connection, greet, member
 from tileir.serve.language.cutile.compilation import CompiledLaunch, compile_script
 from tileir.serve.language.cutile.document import FEATURES as SCRIPT_FEATURES
 from tileir.serve.language.cutile.document import CutileDocument, is_script
@@ -77,7 +77,7 @@ class TileServer:
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_SYMBOL: self._workspace_symbols,
             lsp.COMPLETION_ITEM_RESOLVE: completion.resolve,
-            DISASSEMBLE: lambda params: {"text": disassemble(str(_member(params, "uri") or ""))},
+            DISASSEMBLE: lambda params: {"text": disassemble(str(member(params, "uri") or ""))},
             **{method: self._handler(method) for method in FEATURES},
         }
 
@@ -98,21 +98,21 @@ class TileServer:
     # --- the editor ---
 
     def _initialize(self, params: dict[str, Any]) -> lsp.InitializeResult:
-        self._capabilities = _member(params, "capabilities") or {}
+        self._capabilities = member(params, "capabilities") or {}
         has_snippets = self._can("textDocument", "completion", "completionItem", "snippetSupport")
         settings = replace(self.settings, snippets=has_snippets)
         self.settings = changed_settings(settings, params.get("initializationOptions"))
-        encodings = _member(self._capabilities, "general", "positionEncodings") or []
+        encodings = member(self._capabilities, "general", "positionEncodings") or []
         known = [each.value for each in lsp.PositionEncodingKind]
         self._encoding = lsp.PositionEncodingKind(next((each for each in encodings if each in known), "utf-16"))
-        folders = [_member(folder, "uri") for folder in params.get("workspaceFolders") or []] or [params.get("rootUri")]
+        folders = [member(folder, "uri") for folder in params.get("workspaceFolders") or []] or [params.get("rootUri")]
         self._folders = [folder for folder in folders if isinstance(folder, str)]
         found = capabilities(self._encoding, self._can("textDocument", "rename", "prepareSupport"))
         return lsp.InitializeResult(found, lsp.ServerInfo("tileir", tileir.__version__))
 
     def _can(self, *names: str) -> bool:
         """Whether the editor has a capability."""
-        return _member(self._capabilities, *names) is True
+        return member(self._capabilities, *names) is True
 
     def _request_settings(self) -> None:
         if self._can("workspace", "configuration"):
@@ -122,7 +122,7 @@ class TileServer:
             )
 
     def _change_settings(self, params: dict[str, Any]) -> None:
-        if _member(params, "settings") is None:
+        if member(params, "settings") is None:
             self._request_settings()
         else:
             self._configure(params["settings"])
@@ -134,8 +134,8 @@ class TileServer:
             self._note_change(document)
 
     def _change_folders(self, params: dict[str, Any]) -> None:
-        removed = [_member(folder, "uri") for folder in _member(params, "event", "removed") or []]
-        added = [_member(folder, "uri") for folder in _member(params, "event", "added") or []]
+        removed = [member(folder, "uri") for folder in member(params, "event", "removed") or []]
+        added = [member(folder, "uri") for folder in member(params, "event", "added") or []]
         self._folders = [*[folder for folder in self._folders if folder not in removed], *added]
 
     def _workspace_symbols(self, params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
@@ -238,13 +238,6 @@ class TileServer:
         shown = [_diagnostic(document, each) for each in found]
         params = lsp.PublishDiagnosticsParams(document.uri, shown, document.version)
         self._connection.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
-
-
-def _member(value: object, *names: str) -> Any:
-    """A member of nested JSON objects; None if there is none."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 _SEVERITIES: Final = {

@@ -60,25 +60,26 @@ class Names:
         self.by_token: dict[int, Name] = {}
         self._by_scope: dict[tuple[str, RegionNode | None, str], Name] = {}
         regions = [top]
-        self._define_blocks(top)
-        for operation in [each for root in top.operations for each in root.walk()]:
-            for kind, token, scope in defined_by(tokens, operation):
-                self._define(kind, token, scope, operation)
-            for region in operation.regions:
-                self._define_blocks(region)
-                regions.append(region)
         for region in regions:
-            self._use_in(region, region.opening + 1, region.closing)
+            for kind, token in block_definitions(tokens, region):
+                self._define(kind, token, region, region.owner)
+            for operation in region.operations:
+                for kind, token, scope in defined_by(tokens, operation):
+                    self._define(kind, token, scope, operation)
+                regions.extend(operation.regions)
+        for region in regions:
+            # Not what is in the regions of its operations.
+            start = region.opening + 1
+            for inner in [inner for operation in region.operations for inner in operation.regions]:
+                self._use_tokens(region, start, inner.opening)
+                start = inner.closing
+            self._use_tokens(region, start, region.closing)
         for token in range(count):
             if tokens[token][:1] in ("#", "!") and token not in self.by_token:
                 self._use_alias(token)
         for name in self.all:
             name.uses.sort()
         self.all.sort(key=lambda name: name.definition if name.definition is not None else name.uses[0])
-
-    def _define_blocks(self, region: RegionNode) -> None:
-        for kind, token in block_definitions(self._tokens, region):
-            self._define(kind, token, region, region.owner)
 
     def _define(self, kind: str, token: int, scope: RegionNode | None, operation: OperationNode | None) -> None:
         key = (kind, scope, plain_name(kind, self._tokens[token]))
@@ -89,14 +90,6 @@ class Names:
         else:
             known.uses.append(token)
         self.by_token[token] = known
-
-    def _use_in(self, region: RegionNode, start: int, end: int) -> None:
-        """The uses directly in a region: not those in the regions of its operations."""
-        for operation in region.operations:
-            for inner in operation.regions:
-                self._use_tokens(region, start, inner.opening)
-                start = inner.closing
-        self._use_tokens(region, start, end)
 
     def _use_tokens(self, region: RegionNode, start: int, end: int) -> None:
         tokens = self._tokens

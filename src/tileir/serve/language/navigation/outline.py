@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from lsprotocol import types as lsp
@@ -19,8 +18,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.program_files import ProgramFiles
 from tileir.serve.language.document.document import Document, uri_of
 from tileir.serve.language.document.names import ALIAS, is_subsequence
-from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode, closing
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
 
 _KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
     BUILTIN_MODULE: lsp.SymbolKind.Module,
@@ -221,53 +219,43 @@ def selection_ranges(document: Document, positions: list[lsp.Position]) -> list[
 
 def _selection(document: Document, offset: int) -> lsp.SelectionRange:
     syntax = document.syntax
-    found: list[tuple[int, int]] = [(offset, offset)]
     token = syntax.token_at(offset)
-    if token is not None:
-        found.append(syntax.span(token))
+    found = [syntax.span(token)] if token is not None else []
+    for opening, end in _brackets_around(syntax.tokens[: syntax.count], syntax.token_before(offset)):
+        found.append(syntax.span(opening, end))
+        if end > opening + 1:
+            found.append(syntax.span(opening + 1, end - 1))
     operation = syntax.operation_at(offset)
-    while operation is not None and len(found) < _MOST:
-        found.extend(_in_operation(syntax, operation, offset))
+    while operation is not None and len(found) < 2 * _MOST:
+        # All of it, and what computes its results.
         found.append(syntax.span(operation.first, operation.last))
+        found.append(syntax.span(max(operation.name, operation.first), operation.last))
         operation = operation.parent
-    del found[_MOST:]
-    found.append((0, len(syntax.text)))
+    around = sorted({each for each in found if each[0] <= offset <= each[1]}, key=lambda each: each[1] - each[0])
     # From the outside in: each is in the one before, or it is left out.
-    selection: lsp.SelectionRange | None = None
-    area: tuple[int, int] | None = None
-    for start, end in reversed(found):
-        around = start <= offset <= end
-        if area is None or (around and area[0] <= start and end <= area[1] and (start, end) != area):
+    start, end = 0, len(syntax.text)
+    selection = lsp.SelectionRange(document.range(start, end))
+    for inner in [*reversed(around[:_MOST]), (offset, offset)]:
+        if start <= inner[0] and inner[1] <= end and inner != (start, end):
+            start, end = inner
             selection = lsp.SelectionRange(document.range(start, end), selection)
-            area = (start, end)
-    assert selection is not None
     return selection
 
 
-def _in_operation(syntax: SyntaxTree, operation: OperationNode, offset: int) -> list[tuple[int, int]]:
-    """The brackets of an operation around an offset and their contents; of a region all that it holds."""
-    for region in operation.regions:
-        opening, end = region.opening, min(region.closing, operation.last)
-        if syntax.starts[opening] < offset <= syntax.starts[end]:
-            inner = [syntax.span(opening + 1, end - 1)] if end > opening + 1 else []
-            return [*inner, syntax.span(opening, end)]
-    head = operation.head_end - 1
-    if not syntax.starts[operation.first] <= offset <= syntax.end(head):
-        return []
-    # Brackets of the head that are open at the offset.
+def _brackets_around(tokens: list[str], place: int) -> Iterator[tuple[int, int]]:
+    """The brackets that are open behind a token, with those that close them, the innermost first."""
     opened: list[int] = []
-    for index in range(operation.first, bisect_left(syntax.starts, offset, 0, head + 1)):
-        if syntax.tokens[index] in CLOSING_OF:
+    depth = 0
+    for index, token in enumerate(tokens):
+        if index <= place and token in CLOSING_OF:
             opened.append(index)
-        elif syntax.tokens[index] in CLOSING and opened:
-            opened.pop()
-    found: list[tuple[int, int]] = []
-    for opening in reversed(opened[-_MOST:]):
-        end = min(opening + closing(syntax.tokens[opening : head + 1], 0) - 1, head)
-        if end > opening + 1:
-            found.append(syntax.span(opening + 1, end - 1))
-        found.append(syntax.span(opening, end))
-    # What the operation computes, without its results.
-    if operation.name > operation.first:
-        found.append(syntax.span(operation.name, operation.last))
-    return found
+        elif index <= place and token in CLOSING:
+            del opened[-1:]
+        elif token in CLOSING_OF:
+            depth += 1
+        elif token in CLOSING and depth:
+            depth -= 1
+        elif token in CLOSING and opened:
+            yield opened.pop(), index
+        if index > place and not opened:
+            return

@@ -61,16 +61,16 @@ def type_definition(document: Document, position: lsp.Position) -> list[lsp.Loca
     operation = syntax.operation_of_token(name.definition)
     if name.kind != VALUE or operation is None:
         return []
-    aliases = [syntax.name_at(each) for each in range(operation.first, operation.head_end)]
-    found = [alias for alias in aliases if alias is not None and alias.kind == ALIAS and alias.text[:1] == "!"]
+    tokens = [each for each in range(operation.first, operation.head_end) if syntax.tokens[each][:1] == "!"]
+    aliases = [alias for alias in map(syntax.name_at, tokens) if alias is not None]
     # Of several aliases, the one behind the name of an argument, or one that stands for the type.
     behind = syntax.name_at(name.definition + 2) if syntax.tokens[name.definition + 1] == ":" else None
     type = document.analysis.type_of(name)
-    if behind in found:
-        found = [alias for alias in found if alias is behind]
-    elif type is not None and len(found) > 1:
-        found = [alias for alias in found if _stands_for(syntax, alias, type.spelling)] or found[-1:]
-    return [_location(document, alias.definition) for alias in found[:1] if alias.definition is not None]
+    fitting = [alias for alias in aliases if type is not None and _stands_for(syntax, alias, type.spelling)]
+    best = [behind] if behind in aliases else fitting[:1] or aliases[-1:]
+    return [
+        _location(document, alias.definition) for alias in best if alias is not None and alias.definition is not None
+    ]
 
 
 def references(document: Document, position: lsp.Position, with_definition: bool = True) -> list[lsp.Location]:
