@@ -18,8 +18,8 @@ from tileir.serve.language.completion.operands import Placeholder, Pool
 from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
 from tileir.serve.language.completion.snippets import missing_results, statement_pieces
 from tileir.serve.language.document.document import Document, markup
-from tileir.serve.language.document.names import ALIAS, BLOCK, is_subsequence
 from tileir.serve.language.document.scanner import RegionNode
+from tileir.serve.language.document.tree import ALIAS, BLOCK, is_subsequence
 
 TRIGGERS: Final = [".", "%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]
 # The operations whose blocks a terminator may end, besides `if` in them.

@@ -19,10 +19,10 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.serve.language.completion.operands import Pool, Visible
 from tileir.serve.language.document.document import Document, markup
-from tileir.serve.language.document.names import Name, is_subsequence
 from tileir.serve.language.document.operation_format import TYPE, VALUE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode, RegionNode
 from tileir.serve.language.document.statement import NodeStatement, Statement, type_of
+from tileir.serve.language.document.tree import Name, is_subsequence
 from tileir.text.lexer import TYPES_WITH_PARAMETERS, tokenize
 
 SIGNATURE_TRIGGERS: Final = [" ", ",", "<", "(", "[", ":", "=", ">"]

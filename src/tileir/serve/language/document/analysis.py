@@ -22,9 +22,8 @@ from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
 from tileir.rewrite.facts import Facts
-from tileir.serve.language.document.names import Name
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import Edit, SyntaxTree
+from tileir.serve.language.document.tree import Edit, Name, SyntaxTree
 from tileir.serve.language.settings import Settings
 from tileir.text.edits import EditedText, TokenText
 

@@ -15,10 +15,9 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.ir.versions import Version
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import Name
 from tileir.serve.language.document.operation_format import REGION, SYMBOL, TYPE, VALUE, WORD, Part, format_of
 from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode, closing
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.tree import Name, SyntaxTree
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.types import DIALECT_TYPES, TypeCursor
 

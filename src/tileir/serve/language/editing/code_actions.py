@@ -16,9 +16,8 @@ from tileir.ir.traits import ISOLATED
 from tileir.ir.values import OperationResult, Value
 from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import VALUE
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import Edit, SyntaxTree
+from tileir.serve.language.document.tree import VALUE, Edit, SyntaxTree
 from tileir.serve.language.editing.fixes import Problem, fixes
 from tileir.serve.language.editing.layout import CONTINUATION, INDENTATION, layout_edits
 from tileir.serve.language.editing.trials import Trials

@@ -17,9 +17,8 @@ from tileir.ir.floats import FORMATS
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1
 from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic
-from tileir.serve.language.document.names import ALIAS
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import Edit
+from tileir.serve.language.document.tree import ALIAS, Edit
 from tileir.serve.language.editing.layout import INDENTATION
 from tileir.text.types import DIALECT_TYPES
 

@@ -20,9 +20,9 @@ from tileir.dialect.types import DYNAMIC, TOKEN, PartitionViewType, StridedViewT
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import VALUE, Name
 from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, format_of
 from tileir.serve.language.document.scanner import OperationNode
+from tileir.serve.language.document.tree import VALUE, Name
 from tileir.text.lexer import TYPES_WITH_PARAMETERS
 
 _TYPES: Final = [each.value for each in lsp.SemanticTokenTypes]

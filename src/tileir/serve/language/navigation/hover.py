@@ -30,10 +30,10 @@ from tileir.ir.versions import NEWEST
 from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
 from tileir.serve.language.document.document import Document, markup
-from tileir.serve.language.document.names import Name
 from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode
 from tileir.serve.language.document.statement import NodeStatement, type_at, type_of
+from tileir.serve.language.document.tree import Name
 
 _RULE = ["", "---", ""]
 # A reader of a program sees its syntax, and does not build it in Python.

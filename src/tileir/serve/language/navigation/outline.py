@@ -17,8 +17,8 @@ from tileir.dialect.ops import BUILTIN_MODULE, CONSTANT, ENTRY, FOR, GLOBAL, IF,
 from tileir.ir.declaration import OperationDeclaration
 from tileir.program_files import ProgramFiles
 from tileir.serve.language.document.document import Document, uri_of
-from tileir.serve.language.document.names import ALIAS, is_subsequence
 from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
+from tileir.serve.language.document.tree import ALIAS, is_subsequence
 
 _KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
     BUILTIN_MODULE: lsp.SymbolKind.Module,

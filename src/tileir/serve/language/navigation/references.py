@@ -16,9 +16,8 @@ from tileir.ir.location import FileLocation
 from tileir.ir.quoting import quote
 from tileir.serve.language.connection import RequestRefused
 from tileir.serve.language.document.document import Document, uri_of
-from tileir.serve.language.document.names import ALIAS, SYMBOL_KIND, VALUE, Name
 from tileir.serve.language.document.scanner import OperationNode, RegionNode
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.tree import ALIAS, SYMBOL_KIND, VALUE, Name, SyntaxTree
 from tileir.text.lexer import unescape
 
 # The most tokens of a location behind an operation.
