@@ -20,6 +20,7 @@ from tileir.bytecode import MAGIC, is_bytecode
 from tileir.bytecode.layouts import from_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.diagnostics import TileIRError
+from tileir.processes.messages import write_all
 from tileir.serve.addresses import Client, Listener
 from tileir.serve.language.completion import completion, cursor
 from tileir.serve.language.connection import Connection, greet, member
@@ -375,13 +376,7 @@ def serve_stdio() -> int:
     # Other output to standard output must not end up between messages.
     source, target = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-
-    def write(data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(target, rest) :]
-
-    return Connection(TileServer(), lambda count: os.read(source, count), write).run()
+    return Connection(TileServer(), lambda count: os.read(source, count), lambda data: write_all(target, data)).run()
 
 
 def serve_tcp(listener: Listener) -> None:
