@@ -213,7 +213,7 @@ class Visible(NamedTuple):
 class Pool:
     """What a statement can be made of: the visible values by type, nearest first, and the symbols of the module."""
 
-    def __init__(self, values: Iterable[Visible], types: Iterable[Type] = (), symbols: Iterable[str] = ()) -> None:
+    def __init__(self, values: Iterable[Visible], symbols: Iterable[str] = ()) -> None:
         self.values: list[Visible] = list(values)
         self.by_type: dict[Type, list[str]] = {}
         self.names: set[str] = set()
@@ -223,7 +223,7 @@ class Pool:
             self.names.add(name)
             if type is not None:
                 self.by_type.setdefault(type, []).append(name)
-        self.types: list[Type] = list(dict.fromkeys([*self.by_type, *types]))
+        self.types: list[Type] = list(self.by_type)
         self.symbols: list[str] = list(symbols)
 
     def fresh(self, name: str, taken: Iterable[str] = ()) -> str:

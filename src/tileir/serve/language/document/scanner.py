@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import attrgetter
+from typing import Final
 
 from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.ir.declaration import OperationDeclaration
@@ -88,8 +90,7 @@ class OperationNode:
                 pending.extend(reversed(region.operations))
 
 
-def first_token(operation: OperationNode) -> int:
-    return operation.first
+first_token: Final = attrgetter("first")
 
 
 def declaration_named(name: str, nested: bool = True) -> OperationDeclaration | None:
