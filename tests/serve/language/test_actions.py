@@ -9,10 +9,10 @@ from lsprotocol import types as lsp
 from tests.serve.language.programs import URI, applied, changed, pieces
 
 from tileir.ir.traversal import structurally_equal
-from tileir.serve.language.document.analysis import TextDiagnostic, TextFix, lint
+from tileir.serve.language.document.analysis import Fix, TextDiagnostic, lint
 from tileir.serve.language.document.document import Document
+from tileir.serve.language.document.tree import Edit, apply
 from tileir.serve.language.editing.code_actions import FIX_ALL, code_actions, fix_all, good_fixes
-from tileir.serve.language.editing.layout import apply
 from tileir.serve.language.editing.trials import Trials
 from tileir.serve.language.settings import Settings
 from tileir.text.reading import parse_text
@@ -159,7 +159,7 @@ def test_a_finding_of_lint_can_be_fixed_or_silenced() -> None:
     document = Document(URI, text)
     start = text.index("  %0")
     for line, place in enumerate([text.index("%0"), text.index("%1"), text.index("%2")]):
-        fix = TextFix("Delete the operation", [(start, start + 1, "")]) if not line else None
+        fix = Fix("Delete the operation", (Edit(start, start + 1, ""),)) if not line else None
         finding = TextDiagnostic(
             "warning", "nothing uses this", place, place + 2, "unused-value", [], "unused-value", fix
         )
@@ -215,7 +215,7 @@ def test_a_program_is_printed_canonically_with_its_names() -> None:
 
 def check_actions(step: int) -> Counter[str]:
     """Every remedy that is offered, applied: its finding is gone, and there is no new error."""
-    settings = Settings(allow_unregistered=True)
+    settings = Settings()
     offers: Counter[str] = Counter()
     number = 0
     for piece in pieces():
@@ -230,7 +230,7 @@ def check_actions(step: int) -> Counter[str]:
             def counts(found: TextDiagnostic, unread: bool = unread) -> bool:
                 return not unread or found.code != "verification"
 
-            for remedy in good_fixes(document, diagnostic, Trials(document.syntax, document.analysis, settings)):
+            for remedy in good_fixes(document, diagnostic, Trials(document.syntax, settings)):
                 offers[diagnostic.severity] += 1
                 after = Document(URI, apply(piece, list(remedy.edits)), settings=settings)
                 old, new = [

@@ -10,8 +10,9 @@ from tests.serve.language.programs import URI, changed, pieces
 
 from tileir.serve.language.connection import RequestRefused
 from tileir.serve.language.document.document import Document
+from tileir.serve.language.document.tree import apply
 from tileir.serve.language.editing.code_actions import code_actions, fix_all, format_on_type, format_range
-from tileir.serve.language.editing.layout import apply, laid_out
+from tileir.serve.language.editing.layout import laid_out
 from tileir.serve.language.navigation.outline import document_symbols, folding_ranges, selection_ranges
 from tileir.serve.language.navigation.references import (
     definition,

@@ -10,7 +10,7 @@ from tileir.execute.cache.structural_digest import structural_digest
 from tileir.ir.core import Operation
 from tileir.serve.language.connection import RequestRefused
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import Name
+from tileir.serve.language.document.tree import Name
 from tileir.serve.language.navigation.references import prepare_rename, rename
 from tileir.text.reading import read_text
 

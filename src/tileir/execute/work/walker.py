@@ -7,7 +7,7 @@ walked in part: their first and last iteration, and some between that stand for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final, cast
@@ -32,7 +32,8 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import position_of
 from tileir.ir.traversal import ancestors
 from tileir.ir.types import IntegerType
-from tileir.ir.values import BlockArgument, Value
+from tileir.ir.values import BlockArgument, OperationResult, Value
+from tileir.rewrite.matching import if_yields, loop_ends
 
 _MANY_ITERATIONS: Final = 64
 _MOST_STEPS: Final = 2_000_000  # A tile block that takes more is not walked to its end.
@@ -307,7 +308,6 @@ def deciding_values(entry: Operation) -> set[Value]:
             for part in declaration.operands:
                 if part.name in PLACES:
                     pending.extend(operation.operand_group(part.name))
-    carried = _carried_values(entry)
     found: set[Value] = set()
     while pending:
         value = pending.pop()
@@ -315,34 +315,25 @@ def deciding_values(entry: Operation) -> set[Value]:
             found.add(value)
             maker = value.defining_operation
             is_evaluated = maker is not None and maker.declaration in EVALUATED
-            pending.extend(maker.operands if maker is not None and is_evaluated else carried.get(value, ()))
+            pending.extend(maker.operands if maker is not None and is_evaluated else _passed_values(value))
     return found
 
 
-def _carried_values(entry: Operation) -> dict[Value, list[Value]]:
-    """What control flow makes its results and the arguments of loops of."""
-    found: dict[Value, list[Value]] = {}
-
-    def give(targets: Sequence[Value], values: Sequence[Value]) -> None:
-        for target, value in zip(targets, values, strict=False):
-            found.setdefault(target, []).append(value)
-
-    for operation in entry.walk():
-        declaration = operation.declaration
-        if declaration.is_loop:
-            arguments = operation.regions[0].blocks[0].arguments
-            if declaration is ops.FOR:
-                # The number of the iteration comes first, which the bounds decide.
-                give(operation.results, arguments[1:])
-                give(arguments[1:], operation.operands[3:])
-            else:
-                give(arguments, operation.operands)
-        elif declaration.is_terminator:
-            around = [
-                each for each in ancestors(operation) if declaration is ops.YIELD or each.declaration is not ops.IF
-            ]
-            if around and around[0].declaration.is_control_flow:
-                is_next = declaration is ops.CONTINUE
-                arguments = around[0].regions[0].blocks[0].arguments[around[0].declaration is ops.FOR :]
-                give(arguments if is_next else around[0].results, operation.operands)
-    return found
+def _passed_values(value: Value) -> list[Value]:
+    """What control flow makes one of its results of, or what a loop carries."""
+    if isinstance(value, OperationResult):
+        owner, place = value.operation, value.index
+        if owner.declaration is ops.FOR:
+            return [owner.regions[0].block.arguments[1 + place]]
+        if owner.declaration not in (ops.IF, ops.LOOP):
+            return []
+        ends = if_yields(owner) if owner.declaration is ops.IF else loop_ends(owner, ops.BREAK)
+        return [end.operands[place] for end in ends]
+    block = value.parent_block
+    loop = block.parent_operation if block is not None else None
+    if not isinstance(value, BlockArgument) or loop is None or not loop.declaration.is_loop:
+        return []
+    # In a `for` the number of the iteration comes first, which the bounds decide.
+    place = value.index - (loop.declaration is ops.FOR)
+    initial = loop.operands[3:] if loop.declaration is ops.FOR else loop.operands
+    return [initial[place], *[end.operands[place] for end in loop_ends(loop, ops.CONTINUE)]] if place >= 0 else []

@@ -158,7 +158,7 @@ class Connection:
             self._waiting.append(message)
 
     def _cancel(self, params: object) -> None:
-        number = params.get("id") if isinstance(params, dict) else None
+        number = member(params, "id")
         for index, message in enumerate(self._waiting):
             if "method" in message and number is not None and message.get("id") == number:
                 del self._waiting[index]
@@ -228,6 +228,13 @@ class Connection:
         self.notify(lsp.WINDOW_LOG_MESSAGE, lsp.LogMessageParams(lsp.MessageType.Error, f"tileir: {error}"))
 
 
+def member(value: object, *names: str) -> Any:
+    """A member of nested JSON objects; None if there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
 def greet(client: Client, token: str) -> bool:
     """Whether an editor begins with an `initialize` that has the token; otherwise send it an error."""
     body = MessageReader(client.read, _LONGEST_MESSAGE).message()
@@ -235,13 +242,12 @@ def greet(client: Client, token: str) -> bool:
         message = json.loads(body or b"")
     except (ValueError, RecursionError):
         return False
-    message = message if isinstance(message, dict) else {}
-    params = message.get("params") if message.get("method") == lsp.INITIALIZE else None
-    options = params.get("initializationOptions") if isinstance(params, dict) else None
-    if is_token(options.get("token") if isinstance(options, dict) else None, token):
+    is_first = member(message, "method") == lsp.INITIALIZE
+    if is_first and is_token(member(message, "params", "initializationOptions", "token"), token):
         return True
     reason = '\'initialize\' needs "token": ".." in its initializationOptions, as the server has printed it'
-    number = message.get("id") if isinstance(message.get("id"), (int, str)) else None
+    number = member(message, "id")
+    number = number if isinstance(number, (int, str)) else None
     error = {"code": lsp.ErrorCodes.InvalidRequest.value, "message": reason}
     client.connection.sendall(frame(json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode()))
     return False

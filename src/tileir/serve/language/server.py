@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final
 
 from lsprotocol import types as lsp
@@ -19,12 +20,13 @@ from tileir.bytecode import MAGIC, is_bytecode
 from tileir.bytecode.layouts import from_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.diagnostics import TileIRError
+from tileir.processes.messages import write_all
 from tileir.serve.addresses import Client, Listener
 from tileir.serve.language.completion import completion, cursor
-from tileir.serve.language.connection import Connection, greet
+from tileir.serve.language.connection import Connection, greet, member
 from tileir.serve.language.cutile.compilation import CompiledLaunch, compile_script
 from tileir.serve.language.cutile.document import FEATURES as SCRIPT_FEATURES
-from tileir.serve.language.cutile.document import SEVERITIES, CutileDocument, is_script
+from tileir.serve.language.cutile.document import CutileDocument, is_script
 from tileir.serve.language.document.analysis import TextDiagnostic, lint
 from tileir.serve.language.document.document import Document, path_of
 from tileir.serve.language.editing import code_actions
@@ -76,7 +78,7 @@ class TileServer:
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_SYMBOL: self._workspace_symbols,
             lsp.COMPLETION_ITEM_RESOLVE: completion.resolve,
-            DISASSEMBLE: lambda params: {"text": disassemble(str(_member(params, "uri") or ""))},
+            DISASSEMBLE: lambda params: {"text": disassemble(str(member(params, "uri") or ""))},
             **{method: self._handler(method) for method in FEATURES},
         }
 
@@ -87,29 +89,31 @@ class TileServer:
         def handle(params: Any) -> Any:
             document = self.documents.get(params.text_document.uri)
             features = SCRIPT_FEATURES if isinstance(document, CutileDocument) else FEATURES
-            feature = features.get(method) if document is not None else None
-            return feature(document, params) if feature is not None else None
+            if document is None or method not in features:
+                return None
+            function, *names = features[method]
+            return function(document, *[attrgetter(name)(params) for name in names])
 
         return handle
 
     # --- the editor ---
 
     def _initialize(self, params: dict[str, Any]) -> lsp.InitializeResult:
-        self._capabilities = _member(params, "capabilities") or {}
+        self._capabilities = member(params, "capabilities") or {}
         has_snippets = self._can("textDocument", "completion", "completionItem", "snippetSupport")
         settings = replace(self.settings, snippets=has_snippets)
         self.settings = changed_settings(settings, params.get("initializationOptions"))
-        encodings = _member(self._capabilities, "general", "positionEncodings") or []
+        encodings = member(self._capabilities, "general", "positionEncodings") or []
         known = [each.value for each in lsp.PositionEncodingKind]
         self._encoding = lsp.PositionEncodingKind(next((each for each in encodings if each in known), "utf-16"))
-        folders = [_member(folder, "uri") for folder in params.get("workspaceFolders") or []] or [params.get("rootUri")]
+        folders = [member(folder, "uri") for folder in params.get("workspaceFolders") or []] or [params.get("rootUri")]
         self._folders = [folder for folder in folders if isinstance(folder, str)]
         found = capabilities(self._encoding, self._can("textDocument", "rename", "prepareSupport"))
         return lsp.InitializeResult(found, lsp.ServerInfo("tileir", tileir.__version__))
 
     def _can(self, *names: str) -> bool:
         """Whether the editor has a capability."""
-        return _member(self._capabilities, *names) is True
+        return member(self._capabilities, *names) is True
 
     def _request_settings(self) -> None:
         if self._can("workspace", "configuration"):
@@ -119,7 +123,7 @@ class TileServer:
             )
 
     def _change_settings(self, params: dict[str, Any]) -> None:
-        if _member(params, "settings") is None:
+        if member(params, "settings") is None:
             self._request_settings()
         else:
             self._configure(params["settings"])
@@ -131,8 +135,8 @@ class TileServer:
             self._note_change(document)
 
     def _change_folders(self, params: dict[str, Any]) -> None:
-        removed = [_member(folder, "uri") for folder in _member(params, "event", "removed") or []]
-        added = [_member(folder, "uri") for folder in _member(params, "event", "added") or []]
+        removed = [member(folder, "uri") for folder in member(params, "event", "removed") or []]
+        added = [member(folder, "uri") for folder in member(params, "event", "added") or []]
         self._folders = [*[folder for folder in self._folders if folder not in removed], *added]
 
     def _workspace_symbols(self, params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
@@ -204,8 +208,9 @@ class TileServer:
 
     def _check(self, document: Document) -> None:
         self.publish(document)
-        is_program = not isinstance(document, CutileDocument) and not _is_bytecode(document)
-        if is_program and document.settings.lint and not document.analysis.is_linted:
+        if isinstance(document, CutileDocument) or _is_bytecode(document) or not document.settings.lint:
+            return
+        if not document.analysis.is_linted:
             self._linting[document.uri] = lint(document.path or "-", document.analysis, document.settings)
 
     def _lint(self, uri: str) -> None:
@@ -230,24 +235,17 @@ class TileServer:
                 self._connection.request(lsp.WORKSPACE_INLAY_HINT_REFRESH, None)
 
     def publish(self, document: Document) -> None:
-        found = diagnostics_of(document)
-        params = lsp.PublishDiagnosticsParams(document.uri, found, document.version)
+        found = [_AS_BYTECODE] if _is_bytecode(document) else document.diagnostics
+        shown = [_diagnostic(document, each) for each in found]
+        params = lsp.PublishDiagnosticsParams(document.uri, shown, document.version)
         self._connection.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
 
-def _member(value: object, *names: str) -> Any:
-    """A member of nested JSON objects; None if there is none."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def diagnostics_of(document: Document) -> list[lsp.Diagnostic]:
-    if isinstance(document, CutileDocument):
-        return document.diagnostics()
-    if _is_bytecode(document):
-        return [_diagnostic(document, TextDiagnostic("remark", _BYTECODE, 0, len(_MAGIC), "bytecode"))]
-    return [_diagnostic(document, each) for each in document.analysis.diagnostics]
+_SEVERITIES: Final = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "remark": lsp.DiagnosticSeverity.Information,
+}
 
 
 def _diagnostic(document: Document, found: TextDiagnostic) -> lsp.Diagnostic:
@@ -261,7 +259,7 @@ def _diagnostic(document: Document, found: TextDiagnostic) -> lsp.Diagnostic:
     return lsp.Diagnostic(
         document.range(found.start, found.end),
         message,
-        severity=SEVERITIES.get(found.severity, lsp.DiagnosticSeverity.Error),
+        severity=_SEVERITIES.get(found.severity, lsp.DiagnosticSeverity.Error),
         code=found.code,
         source="tileir",
         tags=[lsp.DiagnosticTag.Unnecessary] if found.rule is not None and found.rule.startswith("unused-") else None,
@@ -271,15 +269,19 @@ def _diagnostic(document: Document, found: TextDiagnostic) -> lsp.Diagnostic:
 
 # --- bytecode ---
 
-_BYTECODE: Final = (
+_AS_BYTECODE: Final = TextDiagnostic(
+    "remark",
     "this is bytecode, not text: 'tileir dis FILE -o FILE.mlir' writes its program as text, and the extension for "
-    "Visual Studio Code shows it"
+    "Visual Studio Code shows it",
+    0,
+    len(_MAGIC),
+    "bytecode",
 )
 
 
 def _is_bytecode(document: Document) -> bool:
     """Whether an editor has opened a bytecode file as text."""
-    return document.text.startswith(_MAGIC)
+    return not isinstance(document, CutileDocument) and document.text.startswith(_MAGIC)
 
 
 def disassemble(uri: str) -> str:
@@ -310,41 +312,29 @@ def _comments(text: str) -> str:
 
 # --- features ---
 
-# The features of programs: each method with the function that computes its result for a document.
-FEATURES: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    lsp.TEXT_DOCUMENT_DEFINITION: lambda document, params: references.definition(document, params.position),
-    lsp.TEXT_DOCUMENT_DECLARATION: lambda document, params: references.definition(document, params.position),
-    lsp.TEXT_DOCUMENT_TYPE_DEFINITION: lambda document, params: references.type_definition(document, params.position),
-    lsp.TEXT_DOCUMENT_REFERENCES: lambda document, params: references.references(
-        document, params.position, params.context.include_declaration
-    ),
-    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: lambda document, params: references.highlights(document, params.position),
-    lsp.TEXT_DOCUMENT_LINKED_EDITING_RANGE: lambda document, params: references.linked_editing(
-        document, params.position
-    ),
-    lsp.TEXT_DOCUMENT_PREPARE_RENAME: lambda document, params: references.prepare_rename(document, params.position),
-    lsp.TEXT_DOCUMENT_RENAME: lambda document, params: references.rename(document, params.position, params.new_name),
-    lsp.TEXT_DOCUMENT_CODE_ACTION: lambda document, params: code_actions.code_actions(
-        document, params.range, params.context
-    ),
-    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: lambda document, _: outline.document_symbols(document),
-    lsp.TEXT_DOCUMENT_FOLDING_RANGE: lambda document, _: outline.folding_ranges(document),
-    lsp.TEXT_DOCUMENT_SELECTION_RANGE: lambda document, params: outline.selection_ranges(document, params.positions),
-    lsp.TEXT_DOCUMENT_FORMATTING: lambda document, _: code_actions.format_document(document),
-    lsp.TEXT_DOCUMENT_RANGE_FORMATTING: lambda document, params: code_actions.format_range(document, params.range),
-    lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING: lambda document, params: code_actions.format_on_type(
-        document, params.position, params.ch
-    ),
-    lsp.TEXT_DOCUMENT_HOVER: lambda document, params: hover(document, params.position),
-    lsp.TEXT_DOCUMENT_COMPLETION: lambda document, params: completion.complete(
-        document, params.position, params.context.trigger_character if params.context is not None else None
-    ),
-    lsp.TEXT_DOCUMENT_SIGNATURE_HELP: lambda document, params: cursor.signature_help(document, params.position),
-    lsp.TEXT_DOCUMENT_INLAY_HINT: lambda document, params: decorations.inlay_hints(document, params.range),
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: lambda document, _: decorations.semantic_tokens(document),
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: lambda document, params: decorations.semantic_tokens_range(
-        document, params.range
-    ),
+# The features of programs: for each method the function that answers it, and the parameters that this takes.
+FEATURES: Final[dict[str, tuple[Any, ...]]] = {
+    lsp.TEXT_DOCUMENT_DEFINITION: (references.definition, "position"),
+    lsp.TEXT_DOCUMENT_DECLARATION: (references.definition, "position"),
+    lsp.TEXT_DOCUMENT_TYPE_DEFINITION: (references.type_definition, "position"),
+    lsp.TEXT_DOCUMENT_REFERENCES: (references.references, "position", "context.include_declaration"),
+    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: (references.highlights, "position"),
+    lsp.TEXT_DOCUMENT_LINKED_EDITING_RANGE: (references.linked_editing, "position"),
+    lsp.TEXT_DOCUMENT_PREPARE_RENAME: (references.prepare_rename, "position"),
+    lsp.TEXT_DOCUMENT_RENAME: (references.rename, "position", "new_name"),
+    lsp.TEXT_DOCUMENT_CODE_ACTION: (code_actions.code_actions, "range", "context"),
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (outline.document_symbols,),
+    lsp.TEXT_DOCUMENT_FOLDING_RANGE: (outline.folding_ranges,),
+    lsp.TEXT_DOCUMENT_SELECTION_RANGE: (outline.selection_ranges, "positions"),
+    lsp.TEXT_DOCUMENT_FORMATTING: (code_actions.format_document,),
+    lsp.TEXT_DOCUMENT_RANGE_FORMATTING: (code_actions.format_range, "range"),
+    lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING: (code_actions.format_on_type, "position", "ch"),
+    lsp.TEXT_DOCUMENT_HOVER: (hover, "position"),
+    lsp.TEXT_DOCUMENT_COMPLETION: (completion.complete, "position", "context"),
+    lsp.TEXT_DOCUMENT_SIGNATURE_HELP: (cursor.signature_help, "position"),
+    lsp.TEXT_DOCUMENT_INLAY_HINT: (decorations.inlay_hints, "range"),
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (decorations.semantic_tokens,),
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: (decorations.semantic_tokens_range, "range"),
 }
 
 
@@ -386,13 +376,7 @@ def serve_stdio() -> int:
     # Other output to standard output must not end up between messages.
     source, target = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-
-    def write(data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(target, rest) :]
-
-    return Connection(TileServer(), lambda count: os.read(source, count), write).run()
+    return Connection(TileServer(), lambda count: os.read(source, count), lambda data: write_all(target, data)).run()
 
 
 def serve_tcp(listener: Listener) -> None:

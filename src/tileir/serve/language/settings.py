@@ -21,7 +21,6 @@ class Settings:
     """The settings of one editor."""
 
     version: Version = NEWEST
-    allow_unregistered: bool = False
     snippets: bool = True
     """Whether completions may have placeholders."""
     inlay_types: bool = True

@@ -48,7 +48,7 @@ async def test_a_quick_fix_writes_what_was_meant(editor):
     asked = lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), found.range, context)
     (action,) = await editor.text_document_code_action_async(asked)
     assert action.title == "Write 'shape'"
-    (edit,) = action.edit.changes[uri]
+    (edit,) = action.edit.document_changes[0].edits
     assert (edit.range, edit.new_text) == (found.range, "shape")
     assert not await editor.edit(uri, (edit.range, edit.new_text))
 

@@ -9,20 +9,7 @@ from lsprotocol import types as lsp
 from tileir.analyze.documentation.grammar import grammar, spelled
 from tileir.analyze.documentation.markdown import facts_line, section_lines
 from tileir.analyze.documentation.pages import operation_page, operations, prose
-from tileir.dialect.ops import (
-    BREAK,
-    BUILTIN_MODULE,
-    CONTINUE,
-    ENTRY,
-    FOR,
-    GLOBAL,
-    IF,
-    LOOP,
-    MODULE,
-    REDUCE,
-    SCAN,
-    YIELD,
-)
+from tileir.dialect import ops
 from tileir.ir.declaration import VARIADIC, OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import Version
@@ -30,24 +17,26 @@ from tileir.serve.language.completion.cursor import Cursor
 from tileir.serve.language.completion.operands import Placeholder, Pool
 from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
 from tileir.serve.language.completion.snippets import missing_results, statement_pieces
-from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import ALIAS, BLOCK, is_subsequence
+from tileir.serve.language.document.document import Document, markup
 from tileir.serve.language.document.scanner import RegionNode
+from tileir.serve.language.document.tree import ALIAS, BLOCK, is_subsequence
 
 TRIGGERS: Final = [".", "%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]
 # The operations whose blocks a terminator may end, besides `if` in them.
 _ENDS: Final[dict[OperationDeclaration, tuple[OperationDeclaration, ...]]] = {
-    BREAK: (LOOP,),
-    CONTINUE: (FOR, LOOP),
-    YIELD: (IF, REDUCE, SCAN),
+    ops.BREAK: (ops.LOOP,),
+    ops.CONTINUE: (ops.FOR, ops.LOOP),
+    ops.YIELD: (ops.IF, ops.REDUCE, ops.SCAN),
 }
-_ITEMS: Final = (ENTRY, GLOBAL)
-_MODULES: Final = (MODULE, BUILTIN_MODULE)
+_ITEMS: Final = (ops.ENTRY, ops.GLOBAL)
+_MODULES: Final = (ops.MODULE, ops.BUILTIN_MODULE)
 _OPERATION: Final = "operation"
 
 
-def complete(document: Document, position: lsp.Position, trigger: str | None = None) -> lsp.CompletionList:
-    """Everything that may stand at a position, the most likely first.  `trigger` is the character that was typed."""
+def complete(
+    document: Document, position: lsp.Position, context: lsp.CompletionContext | None = None
+) -> lsp.CompletionList:
+    """Everything that may stand at a position, the most likely first."""
     cursor = Cursor(document, document.offset(position))
     items = Items(cursor)
     if cursor.is_in_comment_or_string:
@@ -61,7 +50,8 @@ def complete(document: Document, position: lsp.Position, trigger: str | None = N
         _add_blocks(items)
     elif cursor.expects_name:
         # A blank at the begin of a line offers nothing.
-        if trigger != " " and sigil not in ("%", "@"):
+        is_blank = context is not None and context.trigger_character == " "
+        if not is_blank and sigil not in ("%", "@"):
             _add_operations(items)
     else:
         add_parts(items)
@@ -80,7 +70,7 @@ def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
     for section in page.sections:
         if section.title in ("Description", "Operands", "Attributes", "Example"):
             lines.extend([*section_lines(section), ""])
-    item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n".join(lines))
+    item.documentation = markup("\n".join(lines))
     return item
 
 
@@ -131,9 +121,9 @@ def _is_allowed(declaration: OperationDeclaration, cursor: Cursor, version: Vers
     if cursor.results and (not declaration.results or (single and len(cursor.results) > len(declaration.results))):
         return False
     owner = cursor.region.owner
-    if owner is None or owner.declaration is BUILTIN_MODULE:
-        return declaration in (_MODULES if owner is None else (MODULE,))
-    if owner.declaration is MODULE:
+    if owner is None or owner.declaration is ops.BUILTIN_MODULE:
+        return declaration in (_MODULES if owner is None else (ops.MODULE,))
+    if owner.declaration is ops.MODULE:
         return declaration in _ITEMS
     if declaration in _ITEMS or declaration in _MODULES:
         return False
@@ -147,7 +137,7 @@ def _is_inside(region: RegionNode, owners: tuple[OperationDeclaration, ...]) -> 
     while owner is not None:
         if owner.declaration in owners:
             return True
-        if owner.declaration is not IF:
+        if owner.declaration is not ops.IF:
             return False
         owner = owner.region.owner
     return False
@@ -158,7 +148,7 @@ def _follows_if(cursor: Cursor) -> bool:
     written = cursor.document.syntax.operation_of_token(cursor.last)
     return (
         written is not None
-        and written.declaration is IF
+        and written.declaration is ops.IF
         and len(written.regions) == 1
         and written.regions[0].closing == cursor.last
     )

@@ -15,15 +15,14 @@ from lsprotocol import types as lsp
 
 from tileir.analyze.documentation.grammar import results_form
 from tileir.analyze.documentation.pages import attribute_words, prose, type_words
-from tileir.dialect.ops import GLOBAL
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.serve.language.completion.operands import Pool, Visible
-from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import Name, is_subsequence
+from tileir.serve.language.document.document import Document, markup
 from tileir.serve.language.document.operation_format import TYPE, VALUE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode, RegionNode
 from tileir.serve.language.document.statement import NodeStatement, Statement, type_of
+from tileir.serve.language.document.tree import Name, is_subsequence
 from tileir.text.lexer import TYPES_WITH_PARAMETERS, tokenize
 
 SIGNATURE_TRIGGERS: Final = [" ", ",", "<", "(", "[", ":", "=", ">"]
@@ -147,11 +146,7 @@ class Cursor:
 
     def pool(self) -> Pool:
         """What a statement here can be made of; the last one again, if it would be the same."""
-        symbols = [
-            name.text
-            for name in self.document.syntax.symbols
-            if name.operation is not None and name.operation.declaration is GLOBAL
-        ]
+        symbols = self.document.syntax.globals
         values = [Visible(name.text, type_of(self.document, name)) for name in islice(self._visible(), NEAREST)]
         known = _pools.get(self.document)
         if known is None or known.values != values or known.symbols != symbols:
@@ -198,13 +193,12 @@ def signature_help(document: Document, position: lsp.Position) -> lsp.SignatureH
     shown = [part for part in statement.format.parts if part.kind != WORD or part.name[:1].isalpha()]
     parameters = [
         lsp.ParameterInformation(
-            (part.start + len(results), part.end + len(results)),
-            lsp.MarkupContent(lsp.MarkupKind.Markdown, _part_documentation(declaration, part)),
+            (part.start + len(results), part.end + len(results)), markup(_part_documentation(declaration, part))
         )
         for part in shown
     ]
     active = _active(statement, shown)
-    summary = lsp.MarkupContent(lsp.MarkupKind.Markdown, f"{prose(declaration.summary)}.")
+    summary = markup(f"{prose(declaration.summary)}.")
     signature = lsp.SignatureInformation(results + statement.format.line, summary, parameters, active)
     return lsp.SignatureHelp([signature], 0, active)
 

@@ -100,17 +100,17 @@ class Expectation:
     def of_result(self, name: str, most: int = _TRIED) -> list[Type]:
         """The types that a result may have, the most likely first, and no more than so many."""
         declaration = self.declaration
-        numbers = [number for number, declared in enumerate(declaration.results) if declared.name == name]
-        if not numbers or self._follows_unknown(name):
+        group = next((group for group in declaration.same_types if name in group), ())
+        alike = [operand.name for operand in declaration.operands if operand.name in group]
+        if alike and not any(self.operands.get(operand) for operand in alike):
+            # It has the type of operands of which none is known.
             return []
         found: dict[Type, None] = {}
-        for types in self._all_results():
-            number = numbers[0]
-            declared = declaration.results[number]
+        numbered = [(number, each) for number, each in enumerate(declaration.results) if each.name == name][:1]
+        for types in self._all_results() if numbered else ():
+            number, declared = numbered[0]
             several = types[number : number + 1] if declared.count == ONE else types[number:]
-            for type in several:
-                if declared.constraint.accepts(type):
-                    found[type] = None
+            found.update(dict.fromkeys([type for type in several if declared.constraint.accepts(type)]))
             if len(found) >= most:
                 break
         return list(found)
@@ -121,16 +121,10 @@ class Expectation:
             return next(self._all_results(), None) is not None
         return self._admits([])
 
-    def _follows_unknown(self, name: str) -> bool:
-        """Whether a result has the type of operands of which none is known."""
-        group = next((group for group in self.declaration.same_types if name in group), ())
-        operands = [o.name for o in self.declaration.operands if o.name in group]
-        return bool(operands) and not any(self.operands.get(operand) for operand in operands)
-
     def _all_results(self) -> Iterator[list[Type]]:
         """Types of all results that the rules admit."""
         inference = inference_of(self.declaration)
-        for extras in self._guesses():
+        for extras in self._guesses(inference.required):
             call = self._call()
             call.extras.update(extras)
             try:
@@ -140,43 +134,26 @@ class Expectation:
             if self._admits(types):
                 yield types
 
-    def _guesses(self) -> Iterator[dict[str, object]]:
+    def _guesses(self, required: tuple[str, ...]) -> list[dict[str, object]]:
         """What the builder would be told besides operands and attributes."""
-        inference = inference_of(self.declaration)
-        required = inference.required
-        if not required:
-            yield {}
-            return
-        source = self._source()
+        source = next((type for each in self.declaration.operands for type in self.operands.get(each.name, ())), None)
+        in_use = self.in_use[:_TRIED]
+        tiles = [type for type in in_use if isinstance(type, TileType)]
         if "shape" in required and isinstance(source, TileType):
-            for type in self.in_use[:_TRIED]:
-                if isinstance(type, TileType) and type.element is source.element and type is not source:
-                    yield {"shape": type}
-            yield {"shape": source}
-        elif "tile" in required and isinstance(source, TensorViewType):
-            shapes = {t.shape: None for t in self.in_use if isinstance(t, TileType) and t.rank == source.rank}
-            for shape in (*shapes, (16,) * source.rank):
-                yield {"tile": shape, "traversal_strides": shape, "sparse_dim": 0}
-        elif "type" in required:
-            for type in self.in_use[:_TRIED]:
-                if isinstance(source, TileType) and isinstance(type, TileType):
-                    yield {"type": with_element(source, type.element)}
-                yield {"type": type}
-            if isinstance(source, TileType):
-                for element in _USUAL_ELEMENTS:
-                    yield {"type": with_element(source, element)}
-            else:
-                for type in USUAL_TYPES:
-                    yield {"type": type}
-        elif "types" in required:
-            for type in self.in_use[:_TRIED]:
-                yield {"types": [type]}
-
-    def _source(self) -> Type | None:
-        for declared in self.declaration.operands:
-            for type in self.operands.get(declared.name, ()):
-                return type
-        return None
+            alike = [type for type in tiles if type.element is source.element and type is not source]
+            return [{"shape": type} for type in [*alike, source]]
+        if "tile" in required and isinstance(source, TensorViewType):
+            shapes = [type.shape for type in self.in_use if isinstance(type, TileType) and type.rank == source.rank]
+            shapes.append((16,) * source.rank)
+            return [{"tile": shape, "traversal_strides": shape, "sparse_dim": 0} for shape in dict.fromkeys(shapes)]
+        if "type" in required and isinstance(source, TileType):
+            elements = [*[type.element for type in tiles], *_USUAL_ELEMENTS]
+            return [{"type": type} for type in [*[with_element(source, each) for each in elements], *in_use]]
+        if "type" in required:
+            return [{"type": type} for type in [*in_use, *USUAL_TYPES]]
+        if "types" in required:
+            return [{"types": [type]} for type in in_use]
+        return [] if required else [{}]
 
     def _call(self) -> Call:
         call = Call(self.declaration, self.block, _SYMBOLS)
@@ -200,16 +177,12 @@ class Expectation:
         if not all(result.constraint.accepts(type) for result, type in declared if result.count == ONE):
             return False
         operation = Operation(declaration, values, results, self.attributes, NO_REGIONS, UNKNOWN)
-        missing = [
-            a.name
-            for a in declaration.attributes
-            if not a.optional and a.default is None and a.name not in self.attributes
-        ]
+        required = {a.name for a in declaration.attributes if not a.optional and a.default is None}
         try:
             if not all(rule.check(operation) for rule in declaration.rules):
                 return False
             for verify in (declaration.verify_attributes if self.attributes else None, declaration.verify):
-                if verify is not None and not missing:
+                if verify is not None and required <= self.attributes.keys():
                     verify(operation, VerifyContext())
         except Invalid:
             return False
@@ -240,7 +213,7 @@ class Visible(NamedTuple):
 class Pool:
     """What a statement can be made of: the visible values by type, nearest first, and the symbols of the module."""
 
-    def __init__(self, values: Iterable[Visible], types: Iterable[Type] = (), symbols: Iterable[str] = ()) -> None:
+    def __init__(self, values: Iterable[Visible], symbols: Iterable[str] = ()) -> None:
         self.values: list[Visible] = list(values)
         self.by_type: dict[Type, list[str]] = {}
         self.names: set[str] = set()
@@ -250,7 +223,7 @@ class Pool:
             self.names.add(name)
             if type is not None:
                 self.by_type.setdefault(type, []).append(name)
-        self.types: list[Type] = list(dict.fromkeys([*self.by_type, *types]))
+        self.types: list[Type] = list(self.by_type)
         self.symbols: list[str] = list(symbols)
 
     def fresh(self, name: str, taken: Iterable[str] = ()) -> str:

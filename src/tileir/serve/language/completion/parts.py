@@ -168,7 +168,8 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
             _add_values(items, part, expectation.of_operand(part.operand, written))
     elif part.kind == SYMBOL:
         if "name" in declaration.inherent:
-            _add_symbols(items)
+            for symbol in items.cursor.document.syntax.globals:
+                items.add(symbol, Kind.Constant, "global")
     elif sigil:
         return
     elif part.kind == TYPE:
@@ -187,35 +188,22 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
         _add_word(items, statement, part, expectation)
 
 
-# --- values and symbols ---
+# --- values ---
 
 
 def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
     """The visible values, those first whose type is wanted, then those that the operand takes at all."""
-    cursor = items.cursor
-    names = cursor.names()
     constraint = part.operand.constraint if part is not None and part.operand is not None else None
-    ranked: list[tuple[int, str, Type | None]] = []
-    for name in names:
-        type = type_of(cursor.document, name)
-        rank = 2
+
+    def rank(type: Type | None) -> int:
         if type is not None and type in fitting:
-            rank = 0
-        elif constraint is None or type is None or constraint.accepts(type):
-            rank = 1
-        ranked.append((rank, name.text, type))
-    ranked.sort(key=lambda each: each[0])
-    for _, text, type in ranked:
+            return 0
+        return 1 if constraint is None or type is None or constraint.accepts(type) else 2
+
+    typed = [(name.text, type_of(items.cursor.document, name)) for name in items.cursor.names()]
+    for text, type in sorted(typed, key=lambda each: rank(each[1])):
         items.add(text, Kind.Variable, type.spelling if type is not None else "")
-    items.is_incomplete = items.is_incomplete or len(names) >= NEAREST
-
-
-def _add_symbols(items: Items) -> None:
-    for name in items.cursor.document.syntax.symbols:
-        if name.operation is not None:
-            declaration = name.operation.declaration
-            if declaration is not None and declaration.operands == () and not declaration.regions:
-                items.add(name.text, Kind.Constant, declaration.mnemonic)
+    items.is_incomplete = items.is_incomplete or len(typed) >= NEAREST
 
 
 # --- types ---

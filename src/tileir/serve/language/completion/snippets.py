@@ -9,19 +9,8 @@ from __future__ import annotations
 import re
 
 from tileir.analyze.documentation.grammar import legal_keywords, spelled
+from tileir.dialect import ops
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING
-from tileir.dialect.ops import (
-    ENTRY,
-    GET_GLOBAL,
-    GET_INDEX_SPACE_SHAPE,
-    GET_TENSOR_SHAPE,
-    GLOBAL,
-    IF,
-    LOOP,
-    MAKE_TENSOR_VIEW,
-    REDUCE,
-    SCAN,
-)
 from tileir.dialect.types import (
     PointerType,
     TensorViewType,
@@ -133,7 +122,7 @@ def _control_flow(declaration: OperationDeclaration, pool: Pool, chosen: Chosen)
         "step_type": step.spelling,
         **{name: names[0] for name, names in chosen.names.items()},
     }
-    template = _IF if declaration is IF else _LOOP if declaration is LOOP else _FOR
+    template = _IF if declaration is ops.IF else _LOOP if declaration is ops.LOOP else _FOR
     pieces: list[Piece] = []
     for number, text in enumerate(re.split(r"\[(\w*)\]", template)):
         plain = re.sub(r"\b(?:type|carried)\b", lambda match: texts[match[0]], text)
@@ -170,7 +159,7 @@ def _result_names(declaration: OperationDeclaration, pool: Pool, chosen: Chosen)
     taken = [name for names in chosen.names.values() for name in names]
     for declared in declaration.results:
         count = 0 if declared.count == VARIADIC and declaration.is_control_flow else 1
-        if declaration in (GET_INDEX_SPACE_SHAPE, GET_TENSOR_SHAPE):
+        if declaration in (ops.GET_INDEX_SPACE_SHAPE, ops.GET_TENSOR_SHAPE):
             source = chosen.types["src"][0] if chosen.types.get("src") else None
             count = source.rank if isinstance(source, TensorViewType) else count
             count = source.index_rank if isinstance(source, TileViewType) else count
@@ -230,8 +219,8 @@ class _Writer:
         elif part.kind == ATTRIBUTE:
             self._write_attribute(part)
         elif part.kind == SYMBOL:
-            symbols = self.pool.symbols if self.declaration is GET_GLOBAL else []
-            self._add(part, Placeholder([*symbols, "@kernel" if self.declaration is ENTRY else "@name"][0]))
+            symbols = self.pool.symbols if self.declaration is ops.GET_GLOBAL else []
+            self._add(part, Placeholder([*symbols, "@kernel" if self.declaration is ops.ENTRY else "@name"][0]))
         elif part.kind == REGION:
             self._write_region(part)
         else:
@@ -263,7 +252,7 @@ class _Writer:
     def _result_type(self, declared: OperandDeclaration) -> Type:
         if self.constant is not None:
             return self.constant
-        if self.declaration is MAKE_TENSOR_VIEW:
+        if self.declaration is ops.MAKE_TENSOR_VIEW:
             base = self.types["base"][0] if self.types.get("base") else None
             element = base.element if isinstance(base, TileType) else None
             return tensor_view_type(element.pointee if isinstance(element, PointerType) else F32, (64,), (1,))
@@ -272,11 +261,11 @@ class _Writer:
 
     def _argument_type(self) -> str:
         """The type of an argument of an entry or of the body of a reduction."""
-        if self.declaration is ENTRY:
+        if self.declaration is ops.ENTRY:
             return "tile<ptr<f32>>"
-        if self.declaration in (REDUCE, SCAN):
+        if self.declaration in (ops.REDUCE, ops.SCAN):
             return element_tile(self.types).spelling
-        return self._constant_type().spelling if self.declaration is GLOBAL else scalar_tile(I32).spelling
+        return self._constant_type().spelling if self.declaration is ops.GLOBAL else scalar_tile(I32).spelling
 
     def _constant_type(self) -> TileType:
         """The type of a constant: the nearest that can be one."""
@@ -315,7 +304,7 @@ class _Writer:
         if declared.name in self.attributes:
             return self.attributes[declared.name].bare_text
         if kind == "hints":
-            return f"sm_100 = {{{'occupancy' if self.declaration is ENTRY else 'latency'} = 2}}"
+            return f"sm_100 = {{{'occupancy' if self.declaration is ops.ENTRY else 'latency'} = 2}}"
         if kind == "bool_array":
             view = next((t for types in self.types.values() for t in types if isinstance(t, TileViewType)), None)
             return f"[{', '.join(['true'] * (view.index_rank if view is not None else 1))}]"
@@ -323,8 +312,8 @@ class _Writer:
 
     def _write_region(self, part: Part) -> None:
         self._add(part, "{")
-        ending = {ENTRY: "\n  return", LOOP: "\n  break"}.get(self.declaration, "")
-        if self.declaration in (REDUCE, SCAN):
+        ending = {ops.ENTRY: "\n  return", ops.LOOP: "\n  break"}.get(self.declaration, "")
+        if self.declaration in (ops.REDUCE, ops.SCAN):
             ending = f"yield {self.names.get('element', '%element')} : {element_tile(self.types).spelling}"
         self.pieces.extend(["\n  ", Placeholder(""), f"{ending}\n}}"])
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileir.dialect.types import is_power_of_two
 from tileir.serve.language.cutile.library import Library, Member
 from tileir.serve.language.cutile.script import Script, dotted
+from tileir.serve.language.document.analysis import Fix, TextDiagnostic
+from tileir.serve.language.document.tree import Edit
 
 UNKNOWN_NAME = "cutile-unknown-name"
 WRONG_ARGUMENTS = "cutile-wrong-arguments"
@@ -55,27 +57,34 @@ _WORDS = {
 _INSTEAD = {"List": "; write a tuple", "ListComp": "; write `tuple(..)`", "Assert": "; write `ct.assert_(..)`"}
 
 
-@dataclass(frozen=True)
-class ScriptFinding:
-    """An error, at characters of the text; `replacement` is the correct text, if it is known."""
-
-    message: str
-    start: int
-    end: int
-    code: str
-    replacement: str | None = None
-
-
-def script_errors(script: Script, library: Library) -> list[ScriptFinding]:
+def script_errors(script: Script, library: Library) -> list[TextDiagnostic]:
     """From the start of the text to its end."""
     if script.tree is None:
         return []
-    found = [*_names(script, library), *_calls(script, library)]
+    found: list[TextDiagnostic] = []
+    for node in ast.walk(script.tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "cuda.tile":
+            for alias in node.names:
+                if alias.name != "*":
+                    found += _unknown_name(alias.name, script.span(alias)[0], library)
+        elif isinstance(node, ast.Attribute):
+            found += _attribute(script, node, library)
+        elif isinstance(node, ast.Call):
+            found += _call(script, node, library)
     constants = _constants(script.tree)
     for function, how in script.kernels():
         found += _unsupported(script, library, function)
         found += _shapes(script, library, function, how == "kernel", constants)
-    return sorted(dict.fromkeys(found), key=lambda each: (each.start, each.end))
+    unique = {(each.start, each.end, each.message): each for each in found}
+    return [unique[key] for key in sorted(unique)]
+
+
+def script_error(message: str, start: int, end: int, code: str, meant: str | None = None) -> TextDiagnostic:
+    """An error at characters of the text; what was meant, if that is known, is its fix."""
+    if meant is None:
+        return TextDiagnostic("error", message, start, end, code)
+    fix = Fix(f"Write '{meant}'", (Edit(start, end, meant),))
+    return TextDiagnostic("error", f"{message}: did you mean '{meant}'?", start, end, code, fix=fix)
 
 
 @lru_cache(1000)
@@ -85,109 +94,79 @@ def _close(word: str, known: tuple[str, ...]) -> str | None:
     return found[0] if found else None
 
 
-def _suggestion(word: str | None) -> str:
-    return f": did you mean '{word}'?" if word else ""
-
-
 # --- names ---
 
 
-def _names(script: Script, library: Library) -> Iterator[ScriptFinding]:
-    assert script.tree is not None
-    for node in ast.walk(script.tree):
-        if isinstance(node, ast.ImportFrom) and node.module == "cuda.tile":
-            for alias in node.names:
-                if alias.name != "*" and alias.name not in library.members and not alias.name.startswith("_"):
-                    yield _unknown(script, alias, alias.name, library, 0)
-        elif isinstance(node, ast.Attribute):
-            base = dotted(node.value)
-            if base in script.modules and not node.attr.startswith("_") and node.attr not in library.members:
-                yield _unknown(script, node, node.attr, library, len(node.attr))
-            else:
-                yield from _choice(script, node, library)
+def _unknown_name(name: str, start: int, library: Library) -> Iterator[TextDiagnostic]:
+    """A name that `cuda.tile` does not have."""
+    if name not in library.members and not name.startswith("_"):
+        meant = _close(name, tuple(library.members))
+        yield script_error(f"cuda.tile has no '{name}'", start, start + len(name), UNKNOWN_NAME, meant)
 
 
-def _unknown(script: Script, node: ast.AST, name: str, library: Library, tail: int) -> ScriptFinding:
-    start, end = script.span(node)
-    meant = _close(name, tuple(library.members))
-    start = end - tail if tail else start
-    return ScriptFinding(
-        f"cuda.tile has no '{name}'{_suggestion(meant)}", start, start + len(name), UNKNOWN_NAME, meant
-    )
-
-
-def _choice(script: Script, node: ast.Attribute, library: Library) -> Iterator[ScriptFinding]:
-    """A member of an enumeration."""
+def _attribute(script: Script, node: ast.Attribute, library: Library) -> Iterator[TextDiagnostic]:
+    """A member of the library, or of one of its enumerations."""
+    name, end = node.attr, script.span(node)[1]
+    start = end - len(name)
+    if dotted(node.value) in script.modules:
+        yield from _unknown_name(name, start, library)
+        return
     member = library.members.get(script.member_of(node.value) or "")
-    if member is None or not member.choices or node.attr in member.choices or node.attr.startswith("_"):
+    choices = member.choices if member is not None else ()
+    if member is None or not choices or name in (*choices, "name", "value") or name.startswith("_"):
         return
-    if node.attr in ("name", "value"):
-        return
-    _, end = script.span(node)
-    meant = _close(node.attr, member.choices) or _close(node.attr.upper(), member.choices)
-    words = f"{member.name} has no '{node.attr}'{_suggestion(meant)}"
-    if not meant:
-        words += f": it has {', '.join(member.choices)}"
-    yield ScriptFinding(words, end - len(node.attr), end, UNKNOWN_NAME, meant)
+    meant = _close(name, choices) or _close(name.upper(), choices)
+    rest = "" if meant else f": it has {', '.join(choices)}"
+    yield script_error(f"{member.name} has no '{name}'{rest}", start, end, UNKNOWN_NAME, meant)
 
 
 # --- arguments ---
 
 
-def _calls(script: Script, library: Library) -> Iterator[ScriptFinding]:
-    assert script.tree is not None
-    for node in ast.walk(script.tree):
-        if isinstance(node, ast.Call):
-            member = library.members.get(script.member_of(node.func) or "")
-            if member is not None and member.kind == "function" and member.signature is not None:
-                yield from _arguments(script, node, member, member.signature)
-                if member.name in _AXES:
-                    yield from _axis(script, node, member)
+def _call(script: Script, call: ast.Call, library: Library) -> Iterator[TextDiagnostic]:
+    member = library.members.get(script.member_of(call.func) or "")
+    if member is None or member.kind != "function" or member.signature is None:
+        return
+    yield from _arguments(script, call, member, member.signature)
+    axis = call.args[0] if len(call.args) == 1 and member.name in _AXES else None
+    if isinstance(axis, ast.Constant) and isinstance(axis.value, int) and not 0 <= axis.value < _MOST_AXES:
+        message = f"a grid has the axes 0, 1 and 2, not {axis.value}"
+        yield script_error(message, *script.span(axis), WRONG_ARGUMENTS)
 
 
-def _arguments(script: Script, call: ast.Call, member: Member, signature: inspect.Signature) -> Iterator[ScriptFinding]:
-    parameters = list(signature.parameters.values())
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
-    is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(
-        each.arg is None for each in call.keywords
-    )
-    wrong = False
+def _arguments(
+    script: Script, call: ast.Call, member: Member, signature: inspect.Signature
+) -> Iterator[TextDiagnostic]:
+    parameters = signature.parameters
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    named = [each.arg for each in call.keywords if each.arg is not None]
+    wrong = [] if takes_any else [name for name in named if name not in member.keywords]
     for keyword in call.keywords:
-        if keyword.arg is None or takes_any or keyword.arg in member.keywords:
+        name = keyword.arg
+        if name is None or name not in wrong:
             continue
-        wrong = True
-        start, _ = script.span(keyword)
-        end = start + len(keyword.arg)
-        if keyword.arg in signature.parameters:
-            words = f"'{keyword.arg}' of {member.name} is given by its place, without its name"
-            yield ScriptFinding(words, start, end, WRONG_ARGUMENTS)
+        start = script.span(keyword)[0]
+        if name in parameters:
+            message, meant = f"'{name}' of {member.name} is given by its place, without its name", None
         else:
-            meant = _close(keyword.arg, tuple(member.keywords))
-            words = f"{member.name} has no parameter '{keyword.arg}'{_suggestion(meant)}"
-            yield ScriptFinding(words, start, end, WRONG_ARGUMENTS, meant)
+            message, meant = f"{member.name} has no parameter '{name}'", _close(name, tuple(member.keywords))
+        yield script_error(message, start, start + len(name), WRONG_ARGUMENTS, meant)
+    is_open = len(named) < len(call.keywords) or any(isinstance(each, ast.Starred) for each in call.args)
     if wrong or is_open:
         return
     try:
-        signature.bind(*call.args, **{each.arg: each for each in call.keywords if each.arg is not None})
+        signature.bind(*call.args, **dict.fromkeys(named))
     except TypeError as error:
-        start, end = script.span(call.func)
-        yield ScriptFinding(f"{member.name}: {error}", start, end, WRONG_ARGUMENTS)
-
-
-def _axis(script: Script, call: ast.Call, member: Member) -> Iterator[ScriptFinding]:
-    if len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, int):
-        if not 0 <= call.args[0].value < _MOST_AXES:
-            words = f"a grid has the axes 0, 1 and 2, not {call.args[0].value}"
-            yield ScriptFinding(words, *script.span(call.args[0]), WRONG_ARGUMENTS)
+        yield script_error(f"{member.name}: {error}", *script.span(call.func), WRONG_ARGUMENTS)
 
 
 # --- what kernels are made of ---
 
 
-def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[ScriptFinding]:
+def _unsupported(script: Script, library: Library, function: ast.FunctionDef) -> Iterator[TextDiagnostic]:
     for argument in (function.args.vararg, function.args.kwarg):
         if argument is not None:
-            yield ScriptFinding("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
+            yield script_error("kernels have no variadic parameters", *script.span(argument), NOT_IN_KERNELS)
     pending: list[ast.AST] = list(reversed(function.body))
     while pending:
         node = pending.pop()
@@ -198,7 +177,7 @@ def _unsupported(script: Script, library: Library, function: ast.FunctionDef) ->
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
             kind = "for" if isinstance(node, ast.For) else "while"
             start, _ = script.span(node)
-            yield ScriptFinding(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
+            yield script_error(f"a `{kind}` in a kernel has no `else`", start, start + len(kind), NOT_IN_KERNELS)
         pending.extend(reversed(list(_inside(script, node))))
 
 
@@ -224,17 +203,16 @@ def _inside(script: Script, node: ast.AST) -> Iterator[ast.AST]:
         yield from [each for each in ast.iter_child_nodes(node) if isinstance(each, (ast.stmt, ast.expr))]
 
 
-def _refused(script: Script, node: ast.AST) -> ScriptFinding:
+def _refused(script: Script, node: ast.AST) -> TextDiagnostic:
     name = type(node).__name__
     start, end = script.span(node)
     if isinstance(node, ast.stmt):
         # A statement may be long: its first line.
-        line_end = script.text.find("\n", start)
-        end = min(end, len(script.text) if line_end < 0 else line_end)
-    words = _WORDS.get(
-        name, f"`{name.lower()}`" if isinstance(node, ast.stmt) else f"an expression of this kind ({name})"
+        end = start + len(script.text[start:end].partition("\n")[0])
+    usual = f"`{name.lower()}`" if isinstance(node, ast.stmt) else f"an expression of this kind ({name})"
+    return script_error(
+        f"{_WORDS.get(name, usual)} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS
     )
-    return ScriptFinding(f"{words} cannot be in a kernel{_INSTEAD.get(name, '')}", start, end, NOT_IN_KERNELS)
 
 
 # --- shapes ---
@@ -243,17 +221,18 @@ def _refused(script: Script, node: ast.AST) -> ScriptFinding:
 def _constants(tree: ast.Module) -> dict[str, int]:
     """Numbers that names of the module stand for, where they are set once."""
     found: dict[str, int] = {}
-    often: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                if isinstance(target, ast.Name):
-                    if target.id in found:
-                        often.add(target.id)
-                    number = _number(node.value, {}) if node in tree.body else None
-                    found[target.id] = -1 if number is None else number
-    return {name: number for name, number in found.items() if number > 0 and name not in often}
+    times = Counter(_set_names(tree))
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            number = _number(node.value, {})
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if number and isinstance(target, ast.Name) and times[target.id] == 1:
+                    found[target.id] = number
+    return found
+
+
+def _set_names(tree: ast.AST) -> list[str]:
+    return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
 def _number(node: ast.expr | None, constants: dict[str, int]) -> int | None:
@@ -264,33 +243,30 @@ def _number(node: ast.expr | None, constants: dict[str, int]) -> int | None:
 
 def _shapes(
     script: Script, library: Library, function: ast.FunctionDef, is_kernel: bool, constants: dict[str, int]
-) -> Iterator[ScriptFinding]:
-    numbers = _plain_parameters(function) if is_kernel else {}
-    local = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    local |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+) -> Iterator[TextDiagnostic]:
+    parameters = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    is_set = set(_set_names(function))
+    local = {*is_set, *[each.arg for each in parameters]}
     known = {name: number for name, number in constants.items() if name not in local}
+    by_place = parameters[: len(parameters) - len(function.args.kwonlyargs)] if is_kernel else []
+    numbers = {each.arg for each in by_place if each.arg not in is_set and _is_number(each)}
     for node in ast.walk(function):
-        if not isinstance(node, ast.Call):
-            continue
-        member = library.members.get(script.member_of(node.func) or "")
-        if member is None or member.kind != "function":
+        member = library.members.get(script.member_of(node.func) or "") if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or member is None or member.kind != "function":
             continue
         for extent in _extents(node, member):
+            name = extent.id if isinstance(extent, ast.Name) else ""
             number = _number(extent, known)
             if number is not None and number > 0 and not is_power_of_two(number):
-                words = f"a tile has extents that are powers of two: {number} is none"
-                if isinstance(extent, ast.Name):
-                    words = f"a tile has extents that are powers of two: '{extent.id}' is {number}"
-                yield ScriptFinding(words, *script.span(extent), SHAPE)
-            elif isinstance(extent, ast.Name) and extent.id in numbers:
-                name = extent.id
-                constant = _constant_name(script)
-                yield ScriptFinding(
+                which = f"'{name}' is {number}" if name else f"{number} is none"
+                message = f"a tile has extents that are powers of two: {which}"
+                yield script_error(message, *script.span(extent), SHAPE)
+            elif name in numbers:
+                message = (
                     f"the shape of a tile is constant, and '{name}' is a number of the launch: "
-                    f"write '{name}: {constant}' in the parameters of '{function.name}'",
-                    *script.span(extent),
-                    NOT_CONSTANT,
+                    f"write '{name}: {_constant_name(script)}' in the parameters of '{function.name}'"
                 )
+                yield script_error(message, *script.span(extent), NOT_CONSTANT)
 
 
 def _extents(call: ast.Call, member: Member) -> list[ast.expr]:
@@ -307,16 +283,10 @@ def _extents(call: ast.Call, member: Member) -> list[ast.expr]:
     return given.elts if isinstance(given, ast.Tuple) else [given]
 
 
-def _plain_parameters(function: ast.FunctionDef) -> dict[str, ast.arg]:
-    """The parameters that are numbers of a launch, whatever they are annotated with elsewhere, and are never set."""
-    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    found: dict[str, ast.arg] = {}
-    for argument in (*function.args.posonlyargs, *function.args.args):
-        annotation = argument.annotation
-        is_plain = annotation is None or (isinstance(annotation, ast.Name) and annotation.id in ("int", "float"))
-        if is_plain and argument.arg not in stored:
-            found[argument.arg] = argument
-    return found
+def _is_number(parameter: ast.arg) -> bool:
+    """Whether a parameter is a number of the launch, whatever annotations of other names mean."""
+    annotation = parameter.annotation
+    return annotation is None or (isinstance(annotation, ast.Name) and annotation.id in ("int", "float"))
 
 
 def _constant_name(script: Script) -> str:

@@ -127,8 +127,7 @@ def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) 
     answer = CompiledLaunch(launch["kernel"])
     kernel = getattr(module, launch["kernel"], None)
     if not is_cutile_kernel(kernel):
-        words = f"the script has no kernel '{launch['kernel']}'"
-        answer.findings.append(Finding("error", words))
+        answer.findings.append(Finding("error", f"the script has no kernel '{launch['kernel']}'"))
         return answer
     try:
         arguments = tuple([argument(text, None) for text in launch["arguments"]])

@@ -6,22 +6,17 @@ The features are about names of `cuda.tile`; other servers know the rest of Pyth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types as lsp
 
-from tileir.serve.language.cutile.checks import ScriptFinding, script_errors
+from tileir.serve.language.cutile.checks import script_error, script_errors
 from tileir.serve.language.cutile.compilation import CompiledLaunch, Finding
 from tileir.serve.language.cutile.library import Library, Member, library, operations_of
 from tileir.serve.language.cutile.script import Script, call_at
-from tileir.serve.language.document.document import Document
-
-SEVERITIES = {
-    "error": lsp.DiagnosticSeverity.Error,
-    "warning": lsp.DiagnosticSeverity.Warning,
-    "remark": lsp.DiagnosticSeverity.Information,
-}
+from tileir.serve.language.document.analysis import TextDiagnostic
+from tileir.serve.language.document.document import Document, markup
+from tileir.serve.language.editing.code_actions import code_action
 
 
 class CutileDocument(Document):
@@ -38,12 +33,12 @@ class CutileDocument(Document):
         return self._script
 
     @property
-    def errors(self) -> list[ScriptFinding]:
+    def errors(self) -> list[TextDiagnostic]:
         """The errors in the text as it is now; Python's own are for other servers."""
         known = library() if self.script.uses_library else None
         found = [] if known is None else script_errors(self.script, known)
         wrong = [each for each in self.script.launches if each.error]
-        return [*found, *[ScriptFinding(each.error, each.start, each.end, "cutile-launch") for each in wrong]]
+        return [*found, *[script_error(each.error, each.start, each.end, "cutile-launch") for each in wrong]]
 
     # --- compiled ---
 
@@ -73,23 +68,22 @@ class CutileDocument(Document):
 
     # --- diagnostics ---
 
-    def diagnostics(self) -> list[lsp.Diagnostic]:
-        found = [
-            _diagnostic(self.range(each.start, each.end), each.message, "error", each.code) for each in self.errors
-        ]
-        known = [each.range.start for each in found]
+    @property
+    def diagnostics(self) -> list[TextDiagnostic]:
+        found = self.errors
+        known = {each.start for each in found}
         for launch in self.compiled:
             for finding in launch.findings:
                 area = self._area(finding, launch.kernel)
                 # An error that was found without compiling is reported once.
-                if area is not None and area.start not in known:
-                    found.append(_diagnostic(area, finding.message, finding.severity, finding.code))
+                if area is not None and area[0] not in known:
+                    found.append(TextDiagnostic(finding.severity, finding.message, *area, finding.code))
         return found
 
-    def _area(self, finding: Finding, kernel: str) -> lsp.Range | None:
+    def _area(self, finding: Finding, kernel: str) -> tuple[int, int] | None:
         if finding.line <= 0:
             stated = [each for each in self.script.launches if each.kernel == kernel or not kernel]
-            return self.range(stated[0].start, stated[0].end) if stated else None
+            return (stated[0].start, stated[0].end) if stated else None
         line = self.line_now(finding.line - 1)
         if line is None:
             return None
@@ -97,11 +91,7 @@ class CutileDocument(Document):
         blanks = len(self.text[start:end]) - len(self.text[start:end].lstrip())
         first = start + (finding.column if finding.column >= 0 else blanks)
         last = start + finding.end if finding.end > finding.column else end
-        return self.range(min(first, end), min(max(last, first), end))
-
-
-def _diagnostic(area: lsp.Range, message: str, severity: str, code: str) -> lsp.Diagnostic:
-    return lsp.Diagnostic(area, message, severity=SEVERITIES[severity], code=code, source="tileir")
+        return min(first, end), min(max(last, first), end)
 
 
 def is_script(uri: str, language: str) -> bool:
@@ -136,8 +126,7 @@ def hover(document: CutileDocument, position: lsp.Position) -> lsp.Hover | None:
         parts.append(", ".join([f"`{choice}`" for choice in member.choices]))
     if member.documentation:
         parts.append(member.documentation)
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n\n".join(parts))
-    return lsp.Hover(content, document.range(start, end))
+    return lsp.Hover(markup("\n\n".join(parts)), document.range(start, end))
 
 
 def complete(document: CutileDocument, position: lsp.Position) -> lsp.CompletionList:
@@ -173,13 +162,14 @@ def signature_help(document: CutileDocument, position: lsp.Position) -> lsp.Sign
     if call.keyword not in names and active < len(names):
         parameter = member.parameters[active]
         active = active if parameter.kind is not parameter.KEYWORD_ONLY else len(names)
+    shown = active if active < len(names) else None
     information = lsp.SignatureInformation(
         member.head,
-        documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, member.documentation.split("\n\n")[0]),
+        documentation=markup(member.documentation.split("\n\n")[0]),
         parameters=[lsp.ParameterInformation(name) for name in names],
-        active_parameter=active if active < len(names) else None,
+        active_parameter=shown,
     )
-    return lsp.SignatureHelp([information], 0, active if active < len(names) else None)
+    return lsp.SignatureHelp([information], 0, shown)
 
 
 def inlay_hints(document: CutileDocument, within: lsp.Range) -> list[lsp.InlayHint]:
@@ -203,20 +193,11 @@ def inlay_hints(document: CutileDocument, within: lsp.Range) -> list[lsp.InlayHi
 def code_actions(document: CutileDocument, within: lsp.Range) -> list[lsp.CodeAction]:
     """What was meant by names that are not there, written in their place."""
     start, end = document.offset(within.start), document.offset(within.end)
-    found: list[lsp.CodeAction] = []
-    for error in document.errors:
-        if error.replacement is None or error.end < start or end < error.start:
-            continue
-        edit = lsp.TextEdit(document.range(error.start, error.end), error.replacement)
-        found.append(
-            lsp.CodeAction(
-                f"Write '{error.replacement}'",
-                kind=lsp.CodeActionKind.QuickFix,
-                edit=lsp.WorkspaceEdit(changes={document.uri: [edit]}),
-                is_preferred=True,
-            )
-        )
-    return found
+    return [
+        code_action(document, error.fix.title, lsp.CodeActionKind.QuickFix, error.fix.edits, is_preferred=True)
+        for error in document.errors
+        if error.fix is not None and error.start <= end and start <= error.end
+    ]
 
 
 def _keywords(document: CutileDocument, known: Library, offset: int) -> list[lsp.CompletionItem]:
@@ -244,9 +225,7 @@ def _item(member: Member) -> lsp.CompletionItem:
         kind=_KINDS[member.kind],
         detail=member.head if member.kind == "function" else member.kind,
         label_details=lsp.CompletionItemLabelDetails(description=operations) if operations else None,
-        documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, member.documentation)
-        if member.documentation
-        else None,
+        documentation=markup(member.documentation) if member.documentation else None,
     )
 
 
@@ -274,10 +253,11 @@ def _is_in_comment(document: CutileDocument, offset: int) -> bool:
     return document.text[start:offset].lstrip().startswith("#")
 
 
-FEATURES: dict[str, Callable[[Any, Any], Any]] = {
-    lsp.TEXT_DOCUMENT_CODE_ACTION: lambda document, params: code_actions(document, params.range),
-    lsp.TEXT_DOCUMENT_COMPLETION: lambda document, params: complete(document, params.position),
-    lsp.TEXT_DOCUMENT_INLAY_HINT: lambda document, params: inlay_hints(document, params.range),
-    lsp.TEXT_DOCUMENT_HOVER: lambda document, params: hover(document, params.position),
-    lsp.TEXT_DOCUMENT_SIGNATURE_HELP: lambda document, params: signature_help(document, params.position),
+# The features of scripts, as in the table of `server.py`.
+FEATURES: dict[str, tuple[Any, ...]] = {
+    lsp.TEXT_DOCUMENT_CODE_ACTION: (code_actions, "range"),
+    lsp.TEXT_DOCUMENT_COMPLETION: (complete, "position"),
+    lsp.TEXT_DOCUMENT_INLAY_HINT: (inlay_hints, "range"),
+    lsp.TEXT_DOCUMENT_HOVER: (hover, "position"),
+    lsp.TEXT_DOCUMENT_SIGNATURE_HELP: (signature_help, "position"),
 }

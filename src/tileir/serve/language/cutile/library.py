@@ -96,7 +96,7 @@ def _member(name: str, value: Any) -> Member:
         kind, choices = "enum", tuple(value.__members__)
     elif isinstance(value, type):
         kind = "type"
-    elif callable(value) and (inspect.isroutine(value) or inspect.isfunction(value)):
+    elif inspect.isroutine(value):
         kind = "function"
     else:
         kind = "dtype" if type(value).__name__ == "DType" else "value"
@@ -109,28 +109,8 @@ def _member(name: str, value: Any) -> Member:
 
 def _shown(signature: inspect.Signature) -> str:
     """A signature without quotes around annotations, and with the names of enumerations for their values."""
-
-    def literal(value: Any) -> Any:
-        return _Literal(str(value)) if isinstance(value, (str, enum.Enum)) else value
-
-    parts = [
-        each.replace(
-            default=literal(each.default) if isinstance(each.default, enum.Enum) else each.default,
-            annotation=literal(each.annotation),
-        )
-        for each in signature.parameters.values()
-    ]
-    return str(signature.replace(parameters=parts, return_annotation=literal(signature.return_annotation)))
-
-
-class _Literal:
-    """Stands in a signature for a text that is shown as it is."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
+    text = re.sub(r"<(\w+\.\w+): [^<>]*>", r"\1", str(signature))
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
 
 
 def markdown(text: str) -> str:

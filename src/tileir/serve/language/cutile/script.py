@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tileir.execute.arguments.argument_text import LaunchWords, WordError, read_launch
+from tileir.execute.locations.python_source import character_column
 from tileir.serve.language.cutile.library import library
 from tileir.serve.language.document.document import line_starts
 
@@ -35,7 +35,7 @@ class Script:
         """What the library is called: "ct", or "cuda.tile"."""
         self.names: dict[str, str] = {}
         """Names of the library's that were imported one by one, with what they are there."""
-        self._starts = line_starts(text)
+        self._starts = [*line_starts(text), len(text)]
         self.tree: ast.Module | None = None
         if "cuda" not in text:
             return
@@ -78,23 +78,14 @@ class Script:
 
     def offset(self, line: int, column: int) -> int:
         """Where a place of the tree is in the text: the tree counts lines from 1, and bytes of UTF-8."""
-        if line > len(self._starts):
-            return len(self.text)
         start = self._starts[line - 1]
-        if self.text.isascii():
-            return start + column
-        end = self._starts[line] if line < len(self._starts) else len(self.text)
-        return start + len(self.text[start:end].encode("utf-8", "replace")[:column].decode("utf-8", "replace"))
+        return start + character_column(self.text[start : self._starts[line]], column)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         start = self.offset(line, column)
         end_line, end_column = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
         return start, start if end_line is None or end_column is None else self.offset(end_line, end_column)
-
-    def line(self, offset: int) -> int:
-        """The number of a line, from 1."""
-        return bisect_right(self._starts, offset)
 
     # --- names ---
 
@@ -147,71 +138,48 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-_NAME = re.compile(r"[\w.]+\Z")
-_KEYWORD = re.compile(r"\s*(\w+)\s*=(?!=)")
+# Characters that are looked through; calls are not longer.
 _FARTHEST = 4000
-"""Characters that are looked through; calls are not longer."""
-_CLOSING = {")": "(", "]": "[", "}": "{"}
+_TOKEN = re.compile(r"""[\w.]+|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[=!<>]=|#.*|\S""")
 
 
-@dataclass(frozen=True)
+@dataclass
 class WrittenCall:
-    """A call around a place."""
+    """A call around a place, up to that place."""
 
     name: str
-    """As written: "ct.load"."""
-    argument: int
+    """As written: "ct.load"; empty for other brackets."""
+    argument: int = 0
     """The number of the argument that the place is in."""
-    keyword: str
+    keyword: str = ""
     """Its name, where it has one."""
-    keywords: tuple[str, ...]
-    """Those that the call has before the place."""
+    keywords: tuple[str, ...] = ()
+    """The names of the arguments before it."""
 
 
 def call_at(text: str, offset: int) -> WrittenCall | None:
     """The innermost call around a place."""
-    open_at = _opening(text, offset)
-    while open_at is not None:
-        name = _NAME.search(text, max(0, open_at - 200), open_at)
-        if text[open_at] == "(" and name is not None:
-            pieces = _arguments(text[open_at + 1 : offset])
-            written = [match[1] if (match := _KEYWORD.match(piece)) else "" for piece in pieces]
-            return WrittenCall(name[0], len(pieces) - 1, written[-1], tuple([each for each in written[:-1] if each]))
-        open_at = _opening(text, open_at)
-    return None
-
-
-def _opening(text: str, offset: int) -> int | None:
-    """The bracket before a place that is not closed before it."""
-    waiting: list[str] = []
-    for place in range(offset - 1, max(offset - _FARTHEST, -1), -1):
-        character = text[place]
-        if character in _CLOSING:
-            waiting.append(_CLOSING[character])
-        elif character in "([{":
-            if not waiting:
-                return place
-            if waiting.pop() != character:
-                return None
-    return None
-
-
-def _arguments(text: str) -> list[str]:
-    """What stands between the commas of a call, those in brackets and strings not counted."""
-    pieces, depth, quote, start = [], 0, "", 0
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth -= 1
-        elif character == "," and depth == 0:
-            pieces.append(text[start:place])
-            start = place + 1
-    return [*pieces, text[start:]]
+    opened: list[WrittenCall] = []
+    before, end, begins = "", 0, False
+    for match in _TOKEN.finditer(text, max(offset - _FARTHEST, 0), offset):
+        token = match[0]
+        if token[0] == "#":
+            continue
+        if token in ("(", "[", "{"):
+            is_call = token == "(" and match.start() == end and re.fullmatch(r"[\w.]+", before)
+            opened.append(WrittenCall(before if is_call else ""))
+        elif token in (")", "]", "}"):
+            del opened[-1:]
+        elif opened and token == ",":
+            call = opened[-1]
+            call.argument += 1
+            call.keywords += (call.keyword,) if call.keyword else ()
+            call.keyword = ""
+        elif opened and token == "=" and begins:
+            opened[-1].keyword = before
+        begins = before in ("(", ",")
+        before, end = token, match.end()
+    return next((call for call in reversed(opened) if call.name), None)
 
 
 _COMMENT = re.compile(r"^[ \t]*(#[ \t]*tileir:[ \t]*(?!ignore)([A-Za-z_]\w*)[ \t]+(--[^\r\n]*))", re.MULTILINE)

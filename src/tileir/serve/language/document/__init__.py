@@ -1,8 +1,7 @@
 """The document model.  Each module is built on those above it:
 
 scanner           operations and regions of any text, from its tokens; updated after an edit
-names             values, symbols, blocks and aliases, with their definitions and uses
-tree              the syntax tree: tokens, operations, regions, names
+tree              the syntax tree of any text: tokens, operations, regions, values, symbols, blocks, aliases
 analysis          what the parser, the verifier and lint report, and the program that was read
 document          a text with its edits, and positions in the units of the protocol
 operation_format  the assembly format of an operation as a tree and an automaton

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from copy import copy
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tileir.analyze.lint.configuration import LintOptions, forget, options_for
 from tileir.analyze.lint.fixes import LintFix, WrittenText, text_edits
@@ -21,9 +22,8 @@ from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
 from tileir.rewrite.facts import Facts
-from tileir.serve.language.document.names import Name
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.tree import Edit, Name, SyntaxTree
 from tileir.serve.language.settings import Settings
 from tileir.text.edits import EditedText, TokenText
 
@@ -37,13 +37,12 @@ class TextNote:
     end: int
 
 
-@dataclass
-class TextFix:
-    """The fix of a lint finding: its title, edits of the text (start, end, new text) in order, and the rule's fix."""
+class Fix(NamedTuple):
+    """The title that an editor shows, and the edits, in the order of the text; of lint also the rule's fix."""
 
     title: str
-    edits: list[tuple[int, int, str]]
-    fix: LintFix | None = None
+    edits: tuple[Edit, ...]
+    of_lint: LintFix | None = None
 
 
 @dataclass
@@ -61,7 +60,7 @@ class TextDiagnostic:
     code: str
     notes: list[TextNote] = field(default_factory=list)
     rule: str | None = None
-    fix: TextFix | None = None
+    fix: Fix | None = None
     cause: str = ""
     values: dict[str, str] = field(default_factory=dict)
 
@@ -140,7 +139,7 @@ class Analysis:
 
 def read(written: TokenText, settings: Settings) -> EditedText:
     """Read a whole text, so that it can be read again after edits."""
-    return EditedText(written, settings.version, settings.allow_unregistered, True)
+    return EditedText(written, settings.version)
 
 
 def verified(syntax: SyntaxTree, text: EditedText, settings: Settings) -> Analysis:
@@ -222,5 +221,6 @@ def _lint_diagnostic(syntax: SyntaxTree, finding: LintFinding, sources: list[Wri
             # Once for all findings: it goes through the whole text.
             sources.append(WrittenText(source))
         edits = text_edits(finding.fix, sources[0])
-        found.fix = TextFix(finding.fix.title, edits, finding.fix) if edits is not None else None
+        if edits is not None:
+            found.fix = Fix(finding.fix.title, tuple([Edit(*each) for each in edits]), finding.fix)
     return found

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -17,7 +19,7 @@ from lsprotocol import types as lsp
 
 from tileir.collector import CollectorPaused
 from tileir.serve.language.document.analysis import Analysis, TextDiagnostic, read, verified
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.tree import Edit, SyntaxTree
 from tileir.serve.language.settings import Settings
 from tileir.text.edits import EditedText, TokenChange, TokenText
 
@@ -54,14 +56,11 @@ class Document:
         self.settings = settings if settings is not None else Settings()
         self.text = _without_surrogates(text)
         self._line_starts = line_starts(self.text)
-        # The tokens, the program that was read from them, and the edits since.
+        # The tokens; what was made of them, and the edits since.
         self._written: TokenText | None = None
+        self._syntax: SyntaxTree | None = None
         self._edited: EditedText | None = None
         self._change: TokenChange | None = None
-        self._syntax: SyntaxTree | None = None
-        # The tree of an earlier text, and the edits since.
-        self._old_syntax: SyntaxTree | None = None
-        self._syntax_change: TokenChange | None = None
         self._analysis: Analysis | None = None
 
     @property
@@ -70,10 +69,6 @@ class Document:
         return path_of(self.uri)
 
     # --- positions ---
-
-    @property
-    def line_count(self) -> int:
-        return len(self._line_starts)
 
     def line_start(self, line: int) -> int:
         """Where a line begins; the end of the text for one behind the last."""
@@ -114,6 +109,13 @@ class Document:
     def range(self, start: int, end: int) -> lsp.Range:
         return lsp.Range(self.position(start), self.position(end))
 
+    def token_range(self, first: int, last: int | None = None) -> lsp.Range:
+        """The range of a token, or of the tokens up to another one."""
+        return self.range(*self.syntax.span(first, last))
+
+    def text_edits(self, edits: Iterable[Edit]) -> list[lsp.TextEdit]:
+        return [lsp.TextEdit(self.range(edit.start, edit.end), edit.text) for edit in edits]
+
     def workspace_edit(self, edits: list[lsp.TextEdit]) -> lsp.WorkspaceEdit:
         """Edits of this document, at its version if it has one."""
         if self.version is None:
@@ -133,83 +135,62 @@ class Document:
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Replace the text between two offsets."""
-        text, new = self.text, _without_surrogates(new)
-        starts = self._line_starts
-        # Lines whose end the edit touches are split again; `\r` before it may be half of an end.
-        first = max(bisect_left(starts, start) - 1, 0)
-        begin = starts[first]
-        last = bisect_right(starts, end)
-        finish = starts[last] if last < len(starts) else len(text)
-        difference = len(new) - (end - start)
-        changed = text[begin:start] + new + text[end:finish]
-        if changed[-1:] == "\r" and text[finish : finish + 1] == "\n":
-            finish += 1
-            changed += "\n"
-            last += 1
-        replaced = [begin + match.end() for match in _LINE_END.finditer(changed)]
-        if last < len(starts) and replaced and replaced[-1] == finish + difference:
-            replaced.pop()
-        starts[first + 1 :] = replaced + (
-            [each + difference for each in starts[last:]] if difference else starts[last:]
-        )
-        self.text = text[:start] + new + text[end:]
-        self._update(start, end, new)
-
-    def _update(self, start: int, end: int, new: str) -> None:
-        """Forget what an edit changes."""
-        if self._syntax is not None:
-            self._old_syntax, self._syntax, self._syntax_change = self._syntax, None, None
+        new = _without_surrogates(new)
+        self.text = self.text[:start] + new + self.text[end:]
+        self._line_starts = line_starts(self.text)
         self._analysis = None
         if self._written is None or start == 0 or len(self.text) > LARGEST:
             # At the start a byte order mark may have come or gone.
-            self._written = self._edited = self._change = self._old_syntax = None
+            self._written = self._syntax = self._edited = self._change = None
             return
         change = self._written.replace(start, end, new)
         self._change = self._change.then(change) if self._change is not None else change
-        self._syntax_change = self._syntax_change.then(change) if self._syntax_change is not None else change
 
     # --- syntax and analysis ---
 
     @property
     def syntax(self) -> SyntaxTree:
         """The syntax tree of the text as it is now; that of an empty text if this one is too large."""
-        if self._syntax is None:
-            self._syntax = SyntaxTree("") if len(self.text) > LARGEST else SyntaxTree(self.text, self._tokens())
-            if self._old_syntax is not None and self._syntax_change is not None:
-                self._syntax.take_over(self._old_syntax, self._syntax_change)
-            self._old_syntax = self._syntax_change = None
+        if self._syntax is None or self._change is not None:
+            self._syntax = self._updated()
         return self._syntax
 
-    def _tokens(self) -> TokenText:
+    def _updated(self) -> SyntaxTree:
+        """Follow the edits; the syntax tree."""
+        change, self._change = self._change, None
+        if len(self.text) > LARGEST:
+            return SyntaxTree("")
         if self._written is None:
             # A byte order mark is no part of a program; a blank in its place keeps all offsets.
-            text = self.text
-            self._written = TokenText(" " + text[1:] if text.startswith("\ufeff") else text)
-            self._edited = self._change = None
-        return self._written
-
-    @property
-    def analysis(self) -> Analysis:
-        """What the parser and the verifier report about the text as it is now."""
-        if self._analysis is None:
-            if len(self.text) > LARGEST:
-                self._analysis = Analysis(self.syntax, None, [_TOO_LARGE])
-                return self._analysis
-            with CollectorPaused():
-                self._analysis = verified(self.syntax, self._read(self._tokens()), self.settings)
-        return self._analysis
-
-    def _read(self, written: TokenText) -> EditedText:
-        change, self._change = self._change, None
+            self._written = TokenText(" " + self.text[1:] if self.text.startswith("\ufeff") else self.text)
+        syntax = SyntaxTree(self.text, self._written)
+        if self._syntax is not None and change is not None:
+            syntax.take_over(self._syntax, change)
         if self._edited is not None and change is not None:
             try:
                 self._edited.update(change)
             except Exception:
                 _LOG.exception("an edit could not be read by itself: the whole text is read")
                 self._edited = None
-        if self._edited is None:
-            self._edited = read(written, self.settings)
-        return self._edited
+        return syntax
+
+    @property
+    def analysis(self) -> Analysis:
+        """What the parser and the verifier report about the text as it is now."""
+        if self._analysis is None:
+            with CollectorPaused():
+                syntax = self.syntax
+                if len(self.text) > LARGEST:
+                    self._analysis = Analysis(syntax, None, [_TOO_LARGE])
+                    return self._analysis
+                if self._edited is None:
+                    self._edited = read(syntax.written, self.settings)
+                self._analysis = verified(syntax, self._edited, self.settings)
+        return self._analysis
+
+    @property
+    def diagnostics(self) -> list[TextDiagnostic]:
+        return self.analysis.diagnostics
 
     def configure(self, settings: Settings) -> None:
         """Analyze the text with other settings from now on."""
@@ -220,23 +201,21 @@ class Document:
 
 def _difference(old: str, new: str) -> tuple[int, int, str]:
     """The edit that makes one text of another: two offsets, and the text between them."""
-    shortest = min(len(old), len(new))
-    start = _common(old, new, shortest)
-    end = _common(old[::-1], new[::-1], shortest - start)
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
     return start, len(old) - end, new[start : len(new) - end]
 
 
-def _common(old: str, new: str, most: int) -> int:
-    """How many characters at the begin two texts share, up to a number: a binary search."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if old[:middle] == new[:middle] else (low, middle - 1)
-    return low
+def _common(old: str, new: str) -> int:
+    """How many characters at the begin two texts share."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((index for index, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def line_starts(text: str) -> list[int]:
-    return [0, *[match.end() for match in _LINE_END.finditer(text)]]
+    if "\r" in text:
+        return [0, *[match.end() for match in _LINE_END.finditer(text)]]
+    return [0, *accumulate([len(line) + 1 for line in text.split("\n")[:-1]])]
 
 
 def _without_surrogates(text: str) -> str:
@@ -251,6 +230,10 @@ def path_of(uri: str) -> str:
     except ValueError:
         return ""
     return url2pathname(parts.path) if parts.scheme == "file" else ""
+
+
+def markup(text: str) -> lsp.MarkupContent:
+    return lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
 
 
 def uri_of(path: str) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import attrgetter
+from typing import Final
 
 from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.ir.declaration import OperationDeclaration
@@ -88,8 +90,7 @@ class OperationNode:
                 pending.extend(reversed(region.operations))
 
 
-def first_token(operation: OperationNode) -> int:
-    return operation.first
+first_token: Final = attrgetter("first")
 
 
 def declaration_named(name: str, nested: bool = True) -> OperationDeclaration | None:
@@ -107,6 +108,19 @@ def declaration_named(name: str, nested: bool = True) -> OperationDeclaration | 
 
 def is_word(token: str) -> bool:
     return token[:1].isalpha() or token[:1] == "_"
+
+
+def closing(tokens: list[str], position: int, depth: int = 0) -> int:
+    """The index behind the bracket that closes the one here, or an earlier one; behind the end if there is none."""
+    for index in range(position, len(tokens)):
+        token = tokens[index]
+        if token in CLOSING_OF:
+            depth += 1
+        elif token in CLOSING:
+            depth -= 1
+            if depth <= 0:
+                return index + 1
+    return len(tokens) + 1
 
 
 def scan(text: TokenText) -> RegionNode:

@@ -15,10 +15,9 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.ir.versions import Version
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import Name
 from tileir.serve.language.document.operation_format import REGION, SYMBOL, TYPE, VALUE, WORD, Part, format_of
-from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode, closing
+from tileir.serve.language.document.tree import Name, SyntaxTree
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.types import DIALECT_TYPES, TypeCursor
 
@@ -169,19 +168,6 @@ class NodeStatement(Statement):
                 if type is not None:
                     found.setdefault(part.name, []).append(type)
         return found
-
-
-def closing(tokens: list[str], position: int, depth: int = 0) -> int:
-    """The index behind the bracket that closes the one here, or an earlier one; behind the end if there is none."""
-    for index in range(position, len(tokens)):
-        token = tokens[index]
-        if token in CLOSING_OF:
-            depth += 1
-        elif token in CLOSING:
-            depth -= 1
-            if depth <= 0:
-                return index + 1
-    return len(tokens) + 1
 
 
 # --- types ---

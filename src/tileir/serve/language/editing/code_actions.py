@@ -12,16 +12,14 @@ from collections.abc import Iterator, Sequence
 from lsprotocol import types as lsp
 
 from tileir.analyze.lint.fixes import FixesTogether
-from tileir.ir.core import Operation
 from tileir.ir.traits import ISOLATED
 from tileir.ir.values import OperationResult, Value
-from tileir.serve.language.document.analysis import Analysis, TextDiagnostic
+from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import VALUE
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import SyntaxTree
-from tileir.serve.language.editing.fixes import Fix, Problem, fixes
-from tileir.serve.language.editing.layout import CONTINUATION, INDENTATION, Edit, layout_edits
+from tileir.serve.language.document.tree import VALUE, Edit, SyntaxTree
+from tileir.serve.language.editing.fixes import Problem, fixes
+from tileir.serve.language.editing.layout import CONTINUATION, INDENTATION, layout_edits
 from tileir.serve.language.editing.trials import Trials
 from tileir.text.lexer import TOKEN
 from tileir.text.listing import printed_lines
@@ -40,7 +38,7 @@ def code_actions(document: Document, area: lsp.Range, context: lsp.CodeActionCon
     found: list[lsp.CodeAction] = []
     if _is_requested(context, lsp.CodeActionKind.QuickFix):
         start, end = document.offset(area.start), document.offset(area.end)
-        trials = Trials(document.syntax, document.analysis, document.settings)
+        trials = Trials(document.syntax, document.settings)
         for diagnostic in document.analysis.diagnostics:
             if diagnostic.start <= end and start <= max(diagnostic.end, diagnostic.start):
                 found.extend(_quick_fixes(document, diagnostic, context, trials))
@@ -52,7 +50,7 @@ def code_actions(document: Document, area: lsp.Range, context: lsp.CodeActionCon
     if context.only is not None and _is_requested(context, FIX_ALL):
         edits = fix_all(document)
         if edits:
-            found.append(_action(document, "Fix all that has one remedy", FIX_ALL, edits))
+            found.append(code_action(document, "Fix all that has one remedy", FIX_ALL, edits))
     return found
 
 
@@ -69,7 +67,7 @@ def good_fixes(document: Document, diagnostic: TextDiagnostic, trials: Trials) -
     """The fixes for a finding that help."""
     if diagnostic.fix is not None:
         # A fix of lint keeps the program; it need not be tried.
-        return [Fix(diagnostic.fix.title, tuple([Edit(*edit) for edit in diagnostic.fix.edits]))]
+        return [diagnostic.fix]
     found: dict[str, Fix] = {}
     for number, fix in enumerate(_candidates(document, diagnostic)):
         if number == _MOST_TRIED or len(found) == _MOST_OFFERED or trials.exhausted:
@@ -81,10 +79,10 @@ def good_fixes(document: Document, diagnostic: TextDiagnostic, trials: Trials) -
 
 
 def _candidates(document: Document, diagnostic: TextDiagnostic) -> Iterator[Fix]:
-    problem = Problem(document.syntax, document.analysis, diagnostic)
+    problem = Problem(document.analysis, diagnostic)
     yield from fixes(problem)
-    if diagnostic.severity == "remark" and problem.operation is not None and diagnostic.rule is None:
-        edit = _reprinted(document.syntax, document.analysis, problem.operation)
+    if diagnostic.severity == "remark" and diagnostic.rule is None:
+        edit = _printed(document.analysis, problem.operation)
         if edit is not None:
             yield Fix("Write it as NVIDIA's tools do", (edit,))
 
@@ -95,13 +93,12 @@ def _quick_fixes(
     shown = [each for each in context.diagnostics if _is_same(document, each, diagnostic)]
     good = good_fixes(document, diagnostic, trials)
     for fix in good:
-        action = _action(document, fix.title, lsp.CodeActionKind.QuickFix, fix.edits, shown)
-        action.is_preferred = True if len(good) == 1 else None
-        yield action
+        is_preferred = True if len(good) == 1 else None
+        yield code_action(document, fix.title, lsp.CodeActionKind.QuickFix, fix.edits, shown, is_preferred)
     if diagnostic.rule is not None:
         title = f"Silence '{diagnostic.rule}' at this line"
         edits = [_silencing_edit(document, diagnostic.rule, diagnostic.start)]
-        yield _action(document, title, lsp.CodeActionKind.QuickFix, edits, shown)
+        yield code_action(document, title, lsp.CodeActionKind.QuickFix, edits, shown)
 
 
 def _is_same(document: Document, shown: lsp.Diagnostic, diagnostic: TextDiagnostic) -> bool:
@@ -113,7 +110,7 @@ def _is_same(document: Document, shown: lsp.Diagnostic, diagnostic: TextDiagnost
 
 def fix_all(document: Document) -> list[Edit]:
     """The edits of all findings that have one fix, as many as do not overlap."""
-    trials = Trials(document.syntax, document.analysis, document.settings)
+    trials = Trials(document.syntax, document.settings)
     found: list[Edit] = []
     together = FixesTogether()
     for diagnostic in document.analysis.diagnostics:
@@ -123,7 +120,7 @@ def fix_all(document: Document) -> list[Edit]:
         if len(good) == 1 and not any(
             one.start <= other.end and other.start <= one.end for one in good[0].edits for other in found
         ):
-            fix = diagnostic.fix.fix if diagnostic.fix is not None else None
+            fix = good[0].of_lint
             if fix is None or together.take(fix):
                 found.extend(good[0].edits)
     return sorted(found, key=lambda edit: (edit.start, edit.end))
@@ -144,18 +141,16 @@ def _silencing_edit(document: Document, rule: str, offset: int) -> Edit:
     return Edit(end, end, f"  // tileir: ignore[{rule}]")
 
 
-def _action(
+def code_action(
     document: Document,
     title: str,
     kind: lsp.CodeActionKind | str,
     edits: Sequence[Edit],
     shown: Sequence[lsp.Diagnostic] = (),
+    is_preferred: bool | None = None,
 ) -> lsp.CodeAction:
-    return lsp.CodeAction(title, kind, list(shown) or None, edit=document.workspace_edit(text_edits(document, edits)))
-
-
-def text_edits(document: Document, edits: Sequence[Edit]) -> list[lsp.TextEdit]:
-    return [lsp.TextEdit(document.range(edit.start, edit.end), edit.text) for edit in edits]
+    edit = document.workspace_edit(document.text_edits(edits))
+    return lsp.CodeAction(title, kind, list(shown) or None, is_preferred, edit=edit)
 
 
 # --- rewrites ---
@@ -164,19 +159,21 @@ def text_edits(document: Document, edits: Sequence[Edit]) -> list[lsp.TextEdit]:
 def _rewrites(document: Document, area: lsp.Range) -> Iterator[lsp.CodeAction]:
     kind = lsp.CodeActionKind.RefactorRewrite
     syntax, analysis = document.syntax, document.analysis
-    edit = _in_generic_form(syntax, analysis, syntax.operation_at(document.offset(area.start)))
-    if edit is not None:
-        yield _action(document, "Write in generic form", kind, [edit])
-    text = None if analysis.has_errors else _canonical_text(syntax, analysis)
+    node = syntax.operation_at(document.offset(area.start))
+    if node is not None and not node.regions and syntax.tokens[node.name][:1] != '"':
+        edit = _printed(analysis, node, generic=True)
+        if edit is not None:
+            yield code_action(document, "Write in generic form", kind, [edit])
+    text = None if analysis.has_errors else _canonical_text(analysis)
     if text is not None and text != document.text:
         whole = [Edit(0, len(document.text), text)]
-        yield _action(document, "Print the program canonically (drops comments)", kind, whole)
+        yield code_action(document, "Print the program canonically (drops comments)", kind, whole)
 
 
-def _names_in_text(syntax: SyntaxTree, analysis: Analysis, node: OperationNode | None = None) -> dict[Value, str]:
+def _names_in_text(analysis: Analysis, node: OperationNode | None = None) -> dict[Value, str]:
     """The name of each value in the text, or in an operation: `%x`, or `%x#1` for one of several results."""
     found: dict[Value, str] = {}
-    names = syntax.names
+    syntax, names = analysis.syntax, analysis.syntax.names
     if node is not None:
         names = [name for name in map(syntax.name_at, range(node.first, node.last + 1)) if name is not None]
     for name in names:
@@ -193,17 +190,19 @@ def _names_in_text(syntax: SyntaxTree, analysis: Analysis, node: OperationNode |
     return found
 
 
-def _reprinted(syntax: SyntaxTree, analysis: Analysis, node: OperationNode) -> Edit | None:
+def _printed(analysis: Analysis, node: OperationNode | None, generic: bool = False) -> Edit | None:
     """The edit that writes an operation as the printer does, up to its first region; None if it cannot be.
 
     Operations that the reader inserted before it (a conversion, say) have no names in the text: then there is none.
     """
-    operation = analysis.operation_of(node)
-    names = _names_in_text(syntax, analysis, node)
-    if operation is None or _has_unnamed(operation, names):
+    syntax, operation = analysis.syntax, analysis.operation_of(node)
+    if node is None or operation is None:
         return None
-    printer = Printer()
-    printer.elide = "." not in syntax.tokens[node.name]
+    names = _names_in_text(analysis, node)
+    if any(value not in names for value in (*operation.operands, *operation.results)):
+        return None
+    printer = Printer(generic=generic)
+    printer.elide = not generic and "." not in syntax.tokens[node.name]
     printer.naming.name_regions(operation)
     printer.names.update(names)
     printer.print_operation(operation)
@@ -217,10 +216,6 @@ def _reprinted(syntax: SyntaxTree, analysis: Analysis, node: OperationNode) -> E
     return Edit(start, end, text) if text and syntax.text[start:end] != text else None
 
 
-def _has_unnamed(operation: Operation, names: dict[Value, str]) -> bool:
-    return any(value not in names for value in (*operation.operands, *operation.results))
-
-
 def _last_before_location(syntax: SyntaxTree, node: OperationNode) -> int:
     """The last token of an operation before its location, which stays."""
     last = node.last
@@ -231,29 +226,15 @@ def _last_before_location(syntax: SyntaxTree, node: OperationNode) -> int:
     return last
 
 
-def _in_generic_form(syntax: SyntaxTree, analysis: Analysis, node: OperationNode | None) -> Edit | None:
-    """The edit that writes an operation in generic form; None if it has regions or is in that form."""
-    operation = analysis.operation_of(node)
-    if node is None or operation is None or operation.regions or syntax.tokens[node.name][:1] == '"':
-        return None
-    names = _names_in_text(syntax, analysis, node)
-    if _has_unnamed(operation, names):
-        return None
-    printer = Printer(generic=True)
-    printer.names.update(names)
-    printer.print_operation(operation)
-    return Edit(*syntax.span(node.first, _last_before_location(syntax, node)), printer.text())
-
-
-def _canonical_text(syntax: SyntaxTree, analysis: Analysis) -> str | None:
+def _canonical_text(analysis: Analysis) -> str | None:
     """The whole program as the printer writes it, with the names of the text."""
     module = analysis.module
     if module is None or not module.declaration.traits & ISOLATED:
         return None
-    if not any(node.declaration is module.declaration for node in syntax.top.operations):
+    if not any(node.declaration is module.declaration for node in analysis.syntax.top.operations):
         # The reader has added the module.
         return None
-    return "\n".join(printed_lines(module, _names_in_text(syntax, analysis)).lines) + "\n"
+    return "\n".join(printed_lines(module, _names_in_text(analysis)).lines) + "\n"
 
 
 # --- formatting ---
@@ -261,7 +242,7 @@ def _canonical_text(syntax: SyntaxTree, analysis: Analysis) -> str | None:
 
 def format_document(document: Document) -> list[lsp.TextEdit]:
     """The edits that lay a document out."""
-    return text_edits(document, layout_edits(document.syntax))
+    return document.text_edits(layout_edits(document.syntax))
 
 
 def format_range(document: Document, area: lsp.Range) -> list[lsp.TextEdit]:
@@ -276,7 +257,7 @@ def format_range(document: Document, area: lsp.Range) -> list[lsp.TextEdit]:
         changed = edit.start + document.text[edit.start : edit.end].rfind("\n") + 1 if "\n" in edit.text else edit.start
         if start <= changed <= end and edit.end <= end + 1:
             found.append(edit)
-    return text_edits(document, found)
+    return document.text_edits(found)
 
 
 def format_on_type(document: Document, position: lsp.Position, character: str) -> list[lsp.TextEdit]:
@@ -288,7 +269,7 @@ def format_on_type(document: Document, position: lsp.Position, character: str) -
         return []
     before = line[: len(line) - len(content)]
     new = _indentation(document.syntax, start, content)
-    return text_edits(document, [Edit(start, start + len(before), new)]) if new != before else []
+    return document.text_edits([Edit(start, start + len(before), new)]) if new != before else []
 
 
 def _indentation(syntax: SyntaxTree, start: int, content: str) -> str:

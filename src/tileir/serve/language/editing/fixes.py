@@ -9,18 +9,17 @@ import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-from tileir.dialect.ops import ENTRY, FOR, GLOBAL, IF, LOOP, REDUCE, SCAN
+from tileir.dialect.ops import ENTRY, FOR, IF, LOOP, REDUCE, SCAN
 from tileir.dialect.types import TileType
 from tileir.ir.floats import FORMATS
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1
-from tileir.serve.language.document.analysis import Analysis, TextDiagnostic
-from tileir.serve.language.document.names import ALIAS
+from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import SyntaxTree
-from tileir.serve.language.editing.layout import INDENTATION, Edit
+from tileir.serve.language.document.tree import ALIAS, Edit
+from tileir.serve.language.editing.layout import INDENTATION
 from tileir.text.types import DIALECT_TYPES
 
 _SCOPES = ("device", "sys", "tl_blk")
@@ -32,18 +31,11 @@ _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _MOST_CHOICES = 10
 
 
-class Fix(NamedTuple):
-    """The title that an editor shows, and the edits, in the order of the text."""
-
-    title: str
-    edits: tuple[Edit, ...]
-
-
 class Problem:
     """A diagnostic, with the token and the operation at its location."""
 
-    def __init__(self, syntax: SyntaxTree, analysis: Analysis, diagnostic: TextDiagnostic) -> None:
-        self.syntax = syntax
+    def __init__(self, analysis: Analysis, diagnostic: TextDiagnostic) -> None:
+        self.syntax = syntax = analysis.syntax
         self.tokens = syntax.tokens
         self.analysis = analysis
         self.diagnostic = diagnostic
@@ -92,12 +84,6 @@ class Problem:
         return found[0] if found is not None else ""
 
 
-def fixes(problem: Problem) -> Iterator[Fix]:
-    """All fixes for a diagnostic, the most likely first."""
-    for function in FIXES.get(problem.diagnostic.cause, ()):
-        yield from function(problem)
-
-
 # --- misspellings ---
 
 
@@ -139,14 +125,9 @@ def _unknown_alias(problem: Problem) -> Iterator[Fix]:
 
 def _unknown_symbol(problem: Problem) -> Iterator[Fix]:
     """A symbol that nothing defines, or that is no global."""
-    globals_ = [
-        name.text
-        for name in problem.syntax.symbols
-        if name.operation is not None and name.operation.declaration is GLOBAL
-    ]
     for token in problem.head:
         if problem.tokens[token][:1] == "@":
-            for choice in _close(problem.tokens[token], globals_):
+            for choice in _close(problem.tokens[token], problem.syntax.globals):
                 yield problem.change(token, choice)
 
 
@@ -202,6 +183,7 @@ def _unknown_predicate(problem: Problem) -> Iterator[Fix]:
 
 
 def _expected_token(problem: Problem) -> Iterator[Fix]:
+    yield from _missing_types(problem)
     expected = problem.values["token"]
     is_inside = problem.diagnostic.start > problem.syntax.starts[problem.token]
     before = problem.token if is_inside else problem.token - 1
@@ -221,7 +203,7 @@ def _expected_token(problem: Problem) -> Iterator[Fix]:
 
 
 def _missing_types(problem: Problem) -> Iterator[Fix]:
-    """The types behind an operation, from those of its operands."""
+    """If a colon is expected, the types behind an operation, from those of its operands."""
     operation = problem.operation
     if problem.values["token"] != ":" or operation is None or operation.declaration is None or operation.regions:
         return
@@ -242,18 +224,6 @@ def _missing_types(problem: Problem) -> Iterator[Fix]:
         choices.append("token")
     for spelling in dict.fromkeys(choices):
         yield problem.insert(problem.syntax.end(operation.last), f" : {spelling}")
-
-
-def _close_string(problem: Problem) -> Iterator[Fix]:
-    yield problem.insert(problem.syntax.end(problem.token), '"')
-
-
-def _delete_token(problem: Problem) -> Iterator[Fix]:
-    yield problem.delete(problem.token)
-
-
-def _make_float(problem: Problem) -> Iterator[Fix]:
-    yield problem.change(problem.token, f"{problem.text}.0")
 
 
 def _delete_scope(problem: Problem) -> Iterator[Fix]:
@@ -366,29 +336,35 @@ def _constant_element(problem: Problem) -> Iterator[Fix]:
         yield problem.change(token, problem.values["expected"])
 
 
-FIXES: Final[dict[str, tuple[Callable[[Problem], Iterator[Fix]], ...]]] = {
-    "unknown-operation": (_unknown_operation,),
-    "undeclared-value": (_unknown_value,),
-    "undefined-alias": (_unknown_alias,),
-    "undefined-symbol": (_unknown_symbol,),
-    "unknown-keyword": (_keyword,),
-    "wrong-keyword": (_keyword,),
-    "unknown-predicate": (_unknown_predicate,),
-    "wrong-element-type": (_wrong_element,),
-    "unknown-type": (_unknown_type,),
-    "expected-token": (_missing_types, _expected_token),
-    "unclosed-string": (_close_string,),
-    "unwanted-token": (_delete_token,),
-    "integer-for-float": (_make_float,),
-    "unwanted-scope": (_delete_scope,),
-    "missing-scope": (_insert_scope,),
-    "result-count": (_result_count,),
-    "no-results": (_no_results,),
-    "redefined-value": (_redefinition,),
-    "missing-terminator": (_missing_terminator,),
-    "misplaced-terminator": (_misplaced_terminator,),
-    "type-of-use": (_replace_types,),
-    "type-of-result": (_replace_types,),
-    "type-of-constant": (_constant_element,),
+FIXES: Final[dict[str, Callable[[Problem], Iterable[Fix]]]] = {
+    "unknown-operation": _unknown_operation,
+    "undeclared-value": _unknown_value,
+    "undefined-alias": _unknown_alias,
+    "undefined-symbol": _unknown_symbol,
+    "unknown-keyword": _keyword,
+    "wrong-keyword": _keyword,
+    "unknown-predicate": _unknown_predicate,
+    "wrong-element-type": _wrong_element,
+    "unknown-type": _unknown_type,
+    "expected-token": _expected_token,
+    "unclosed-string": lambda problem: [problem.insert(problem.syntax.end(problem.token), '"')],
+    "unwanted-token": lambda problem: [problem.delete(problem.token)],
+    "integer-for-float": lambda problem: [problem.change(problem.token, f"{problem.text}.0")],
+    "unwanted-scope": _delete_scope,
+    "missing-scope": _insert_scope,
+    "result-count": _result_count,
+    "no-results": _no_results,
+    "redefined-value": _redefinition,
+    "missing-terminator": _missing_terminator,
+    "misplaced-terminator": _misplaced_terminator,
+    "type-of-use": _replace_types,
+    "type-of-result": _replace_types,
+    "type-of-constant": _constant_element,
 }
-"""By the code of the diagnostic; the most likely first."""
+"""By the code of a diagnostic, what proposes its fixes, the most likely first."""
+
+
+def fixes(problem: Problem) -> Iterable[Fix]:
+    """All fixes for a diagnostic, the most likely first."""
+    function = FIXES.get(problem.diagnostic.cause)
+    return function(problem) if function is not None else ()

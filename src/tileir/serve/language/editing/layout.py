@@ -8,12 +8,12 @@ change.  No package beyond tileir is needed here: `tileir format` lays out files
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from functools import cache
 
 from tileir.dialect.ops import GLOBAL, PERMUTE, REDUCE, SCAN, UNREALIZED_CONVERSION_CAST
 from tileir.ir.declaration import OperationDeclaration
-from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, closing
+from tileir.serve.language.document.tree import Edit, SyntaxTree, apply
 from tileir.text.lexer import TOKEN
 from tileir.text.types import DIALECT_TYPES
 
@@ -22,29 +22,9 @@ INDENTATION = "  "
 CONTINUATION = "    "
 
 
-class Edit(NamedTuple):
-    """A piece of a text, from a character to another one, and what replaces it."""
-
-    start: int
-    end: int
-    text: str
-
-
 def laid_out(text: str) -> str:
     """A whole text, laid out; unchanged where its brackets do not match."""
     return apply(text, layout_edits(SyntaxTree(text)))
-
-
-def apply(text: str, edits: list[Edit]) -> str:
-    """A text after edits that are in order and do not overlap."""
-    pieces: list[str] = []
-    place = 0
-    for edit in edits:
-        pieces.append(text[place : edit.start])
-        pieces.append(edit.text)
-        place = edit.end
-    pieces.append(text[place:])
-    return "".join(pieces)
 
 
 def layout_edits(syntax: SyntaxTree) -> list[Edit]:
@@ -71,18 +51,6 @@ def _match(tokens: list[str]) -> bool:
     return not opened
 
 
-class _Level:
-    """What is being laid out: an operation (None for an alias definition), and how deep it stands."""
-
-    __slots__ = ("depth", "last", "operation", "spacing")
-
-    def __init__(self, operation: OperationNode | None, depth: int, last: int, spacing: Spacing) -> None:
-        self.operation = operation
-        self.depth = depth
-        self.last = last
-        self.spacing = spacing
-
-
 class _Layout:
     def __init__(self, syntax: SyntaxTree) -> None:
         self._text = syntax.text
@@ -98,7 +66,8 @@ class _Layout:
         # Tokens that something begins or ends at, and those behind the brace of a region.
         behind = [token + 1 for token in self._opening]
         self._special = {0, *self._first, *self._opening, *self._closing, *self._labels, *behind}
-        self._levels: list[_Level] = []
+        # The operations and the label that are being laid out, outermost first.
+        self._levels: list[Spacing] = []
         self._depth = 0
 
     def edits(self) -> list[Edit]:
@@ -113,7 +82,7 @@ class _Layout:
             if token in special:
                 wanted = self._before(token, written)
             elif levels and (written == " " or not written):
-                wanted = levels[-1].spacing.gap(token, written)
+                wanted = levels[-1].gap(token, written)
             else:
                 wanted = self._inside(token, written)
             if wanted != written:
@@ -122,7 +91,7 @@ class _Layout:
             if token in self._opening:
                 self._depth += 1
             elif levels and token not in self._closing:
-                levels[-1].spacing.step(token)
+                levels[-1].step(token)
         written = text[end:]
         wanted = self._with_comments(written + "\n", "", "", not self._count) if self._count or "//" in written else ""
         wanted = wanted.rstrip() + self._newline if self._count or wanted else ""
@@ -138,12 +107,10 @@ class _Layout:
             return self._line(token, written, self._depth, inner=self._depth + 1)
         operation = self._first.get(token)
         if operation is not None:
-            spacing = Spacing(self._tokens, operation.name, operation.declaration)
-            levels.append(_Level(operation, self._depth, operation.last, spacing))
+            levels.append(Spacing(self._tokens, operation.name, operation.declaration, self._depth, operation.last))
             return self._line(token, written, self._depth)
         if token in self._labels:
-            spacing = Spacing(self._tokens, -1, None, label=True)
-            levels.append(_Level(None, self._depth, self._end_of_label(token), spacing))
+            levels.append(Spacing(self._tokens, -1, None, self._depth, self._end_of_label(token), label=True))
             return self._line(token, written, max(self._depth - 1, 0))
         if token - 1 in self._opening:
             return self._line(token, written, self._depth)
@@ -157,15 +124,15 @@ class _Layout:
         level = self._levels[-1]
         text = self._tokens[token]
         if "\n" not in written and "//" not in written:
-            return level.spacing.gap(token, written)
+            return level.gap(token, written)
         indentation = INDENTATION * level.depth
-        if text == "(" and level.operation is not None and breaks_before_arguments(level.operation.declaration):
-            # The printer leaves a blank at the end of such a line.
+        if text == "(" and level.declaration in (REDUCE, SCAN):
+            # The arguments of the region have a line of their own; the printer leaves a blank at its end.
             blank = " " if written[:1] == " " and written.lstrip(" ")[:1] in "\r\n" else ""
             return blank + self._with_comments(written.lstrip(" "), indentation, indentation)
         if "//" not in written and (token in self._opening or token - 1 in self._closing):
             # `{` stands behind what it belongs to, and `else` behind `}`.
-            return level.spacing.gap(token, " ")
+            return level.gap(token, " ")
         closes = text in (")", "]", "}", ">")
         inner = indentation + CONTINUATION
         return self._with_comments(
@@ -229,13 +196,8 @@ class _Layout:
 
     def _end_of_label(self, token: int) -> int:
         """The `:` behind a label and its arguments."""
-        depth = 0
-        for index in range(token + 1, len(self._tokens)):
-            text = self._tokens[index]
-            depth += (text == "(") - (text == ")")
-            if not depth:
-                return index + 1 if text == ")" and self._tokens[index + 1] == ":" else index
-        return token
+        end = closing(self._tokens, token + 1) if self._tokens[token + 1] == "(" else token + 1
+        return end if self._tokens[end] == ":" else end - 1
 
 
 # --- gaps between tokens ---
@@ -250,34 +212,36 @@ _BUILTIN_TYPES = frozenset(("tensor", "vector", "memref", "complex", "tuple", "a
 # Operations with a directive of their own for all of their text, and the clauses that it prints without blanks.
 _OWN_TIGHT_WORDS = {"print-arguments": frozenset(("token",)), "function": frozenset(("optimization_hints",))}
 
-_tight_words: dict[str, frozenset[str]] = {}
 
-
-def tight_words(declaration: OperationDeclaration | None) -> frozenset[str]:
+@cache
+def _tight_words(syntax: str) -> frozenset[str]:
     """The clauses of an operation that have no blanks around their `=`: `dim=0`, but `shape = [4]`."""
-    if declaration is None:
-        return frozenset()
-    syntax = declaration.syntax
-    found = _tight_words.get(syntax)
-    if found is None:
-        found = _tight_words[syntax] = _OWN_TIGHT_WORDS.get(syntax) or frozenset(_TIGHT_WORDS.findall(syntax))
-    return found
+    return _OWN_TIGHT_WORDS.get(syntax) or frozenset(_TIGHT_WORDS.findall(syntax))
 
 
 class Spacing:
-    """The gaps of one operation (or alias definition), told token by token from its first on."""
+    """The gaps of one operation (or alias definition, or label) up to its token `last`, at a depth."""
 
-    __slots__ = ("_brackets", "_declaration", "_label", "_name", "_tight", "_tokens", "_wide")
+    __slots__ = ("_brackets", "_label", "_name", "_tight", "_tokens", "_wide", "declaration", "depth", "last")
 
     def __init__(
-        self, tokens: list[str], name: int, declaration: OperationDeclaration | None, label: bool = False
+        self,
+        tokens: list[str],
+        name: int,
+        declaration: OperationDeclaration | None,
+        depth: int,
+        last: int,
+        label: bool = False,
     ) -> None:
         self._tokens = tokens
         # The token of the operation's name, before which its results are named.
         self._name = name
-        self._declaration = declaration
-        self._tight = tight_words(declaration)
-        self._wide = declaration in (GLOBAL, UNREALIZED_CONVERSION_CAST) or _has_rounding(declaration)
+        self.declaration = declaration
+        self.depth = depth
+        self.last = last
+        syntax = declaration.syntax if declaration is not None else ""
+        self._tight = _tight_words(syntax)
+        self._wide = declaration in (GLOBAL, UNREALIZED_CONVERSION_CAST) or "rounding(" in syntax
         self._label = label
         self._brackets: list[str] = []
 
@@ -357,20 +321,11 @@ class Spacing:
         if after == "(":
             return "" if (word and before != "in") or first in ('"', "@", "^") else " "
         if first == "%":
-            return " " if self._declaration is PERMUTE else ""
+            return " " if self.declaration is PERMUTE else ""
         return "" if word or before in (">", ")") else " "
-
-
-def breaks_before_arguments(declaration: OperationDeclaration | None) -> bool:
-    """Whether the arguments of an operation's region have a line of their own, at its indentation."""
-    return declaration is REDUCE or declaration is SCAN
 
 
 def _grow_together(before: str, after: str) -> bool:
     """Whether two tokens would be others without a blank between them."""
     match = TOKEN.match(before + after)
     return match is None or match[1] != before or (before in DIALECT_TYPES and after == "<")
-
-
-def _has_rounding(declaration: OperationDeclaration | None) -> bool:
-    return declaration is not None and "rounding(" in declaration.syntax

@@ -20,40 +20,24 @@ from tileir.dialect.types import DYNAMIC, TOKEN, PartitionViewType, StridedViewT
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import VALUE, Name
 from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, format_of
 from tileir.serve.language.document.scanner import OperationNode
+from tileir.serve.language.document.tree import VALUE, Name
+from tileir.text.lexer import TYPES_WITH_PARAMETERS
 
-_TYPES: Final = (
-    "namespace",
-    "type",
-    "parameter",
-    "variable",
-    "property",
-    "enumMember",
-    "function",
-    "macro",
-    "keyword",
-    "modifier",
-    "comment",
-    "string",
-    "number",
-    "label",
-)
+_TYPES: Final = [each.value for each in lsp.SemanticTokenTypes]
 _MODIFIERS: Final = ("declaration", "deprecated", "unused")
-LEGEND: Final = lsp.SemanticTokensLegend(list(_TYPES), list(_MODIFIERS))
+LEGEND: Final = lsp.SemanticTokensLegend(_TYPES, list(_MODIFIERS))
 _NUMBER_OF: Final = {name: number for number, name in enumerate(_TYPES)}
 _DECLARATION, _DEPRECATED, _UNUSED = 1, 2, 4
 
 _BY_CHARACTER: Final = {'"': "string", "^": "label", "#": "macro", "!": "type"}
 _COMMENT: Final = re.compile(r"//[^\n\r]*")
-_PIECE: Final = re.compile(r"[A-Za-z_]\w*|\d+|\?")
-_WORDS_OF_TYPES: Final = frozenset(
-    ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", TOKEN.spelling]
-)
+_PIECE: Final = re.compile(r"(?<=[\d?])x|[A-Za-z_]\w*|\d+|\?")
+_WORDS_OF_TYPES: Final = frozenset(["cuda_tile", *TYPES_WITH_PARAMETERS, TOKEN.spelling])
 
 # A semantic token: where it begins, its length, its type and its modifiers.
-Span = tuple[int, int, int, int]
+Span = tuple[int, int, str, int]
 
 
 def semantic_tokens(document: Document) -> lsp.SemanticTokens:
@@ -74,17 +58,15 @@ def _encoded(document: Document, words: list[Span]) -> list[int]:
     """The words as the protocol has them: five numbers each, places as distances from the word before."""
     data: list[int] = []
     plain = document.text.isascii()
-    line, line_start, next_start = 0, 0, document.line_start(1)
     last_line, last_column = 0, 0
     for start, length, kind, modifiers in words:
-        while start >= next_start and line + 1 < document.line_count:
-            line += 1
-            line_start, next_start = next_start, document.line_start(line + 1)
-        column = start - line_start
+        line = document.line_of(start)
+        column = start - document.line_start(line)
         if not plain:
             first, last = document.position(start), document.position(start + length)
             column, length = first.character, last.character - first.character
-        data.extend([line - last_line, column - last_column if line == last_line else column, length, kind, modifiers])
+        distance = column - last_column if line == last_line else column
+        data += (line - last_line, distance, length, _NUMBER_OF[kind], modifiers)
         last_line, last_column = line, column
     return data
 
@@ -98,7 +80,7 @@ def _spans(document: Document, first: int, end: int) -> list[Span]:
     tokens = syntax.tokens
     found: list[Span] = []
     operation: OperationNode | None = None
-    known: dict[str, int] = {}
+    known: dict[str, str] = {}
     for token in range(first, end):
         text = tokens[token]
         head, start = text[:1], syntax.starts[token]
@@ -110,7 +92,7 @@ def _spans(document: Document, first: int, end: int) -> list[Span]:
         if operation is None or not operation.first <= token <= operation.last or operation.regions:
             operation = syntax.operation_of_token(token)
             known = _kinds_of(operation.declaration) if operation is not None else {}
-        kind, modifiers = known.get(text, _GENERAL.get(text, -1)), 0
+        kind, modifiers = known.get(text, _GENERAL.get(text, "")), 0
         if head == "%":
             kind, modifiers = _value_kind(syntax.name_at(token), token)
         elif head == "@":
@@ -118,10 +100,10 @@ def _spans(document: Document, first: int, end: int) -> list[Span]:
         elif operation is not None and token == operation.name:
             kind, modifiers = _operation_kind(operation.declaration)
         elif head.isdigit() or head in _BY_CHARACTER:
-            kind = _NUMBER_OF[_BY_CHARACTER.get(head, "number")]
+            kind = _BY_CHARACTER.get(head, "number")
         elif text == TOKEN.spelling and tokens[token + 1] == "=":
-            kind = _NUMBER_OF["property"]
-        if kind >= 0:
+            kind = "property"
+        if kind:
             found.append((start, len(text), kind, modifiers))
     return _with_comments(document, found, first, end)
 
@@ -136,92 +118,83 @@ def _with_comments(document: Document, words: list[Span], first: int, end: int) 
     for match in _COMMENT.finditer(document.text, start, finish):
         before = syntax.token_before(match.start() + 1)
         if before < 0 or syntax.end(before) <= match.start():
-            comments.append((match.start(), match.end() - match.start(), _NUMBER_OF["comment"], 0))
+            comments.append((match.start(), match.end() - match.start(), "comment", 0))
     return sorted([*words, *comments])
 
 
-def _value_kind(name: Name | None, token: int) -> tuple[int, int]:
+def _value_kind(name: Name | None, token: int) -> tuple[str, int]:
     if name is None or name.operation is None or name.definition is None:
-        return _NUMBER_OF["variable"], 0
+        return "variable", 0
     results = name.operation.results
     kind = "variable" if name.definition in results else "parameter"
     modifiers = _DECLARATION if token == name.definition else 0
-    return _NUMBER_OF[kind], modifiers | (0 if name.uses else _UNUSED)
+    return kind, modifiers | (0 if name.uses else _UNUSED)
 
 
-def _symbol_kind(name: Name | None, token: int) -> tuple[int, int]:
+def _symbol_kind(name: Name | None, token: int) -> tuple[str, int]:
     declaration = name.operation.declaration if name is not None and name.operation is not None else None
     kind = "variable" if declaration is None or not declaration.regions else "function"
     if declaration in (MODULE, BUILTIN_MODULE):
         kind = "namespace"
-    return _NUMBER_OF[kind], _DECLARATION if name is not None and token == name.definition else 0
+    return kind, _DECLARATION if name is not None and token == name.definition else 0
 
 
 @cache
-def _operation_kind(declaration: OperationDeclaration | None) -> tuple[int, int]:
+def _operation_kind(declaration: OperationDeclaration | None) -> tuple[str, int]:
     if declaration is None:
-        return _NUMBER_OF["function"], 0
+        return "function", 0
     kind = "keyword" if declaration.regions or declaration.is_terminator else "function"
-    return _NUMBER_OF[kind], _DEPRECATED if declaration.draft_only else 0
+    return kind, _DEPRECATED if declaration.draft_only else 0
 
 
 @cache
-def _kinds_of(declaration: OperationDeclaration | None) -> dict[str, int]:
+def _kinds_of(declaration: OperationDeclaration | None) -> dict[str, str]:
     """What the words that the form of an operation knows are."""
     if declaration is None:
         return {}
-    known: dict[str, int] = {}
+    known: dict[str, str] = {}
     form = format_of(declaration)
     for part in form.parts:
         if part.enumeration is not None:
             words = part.enumeration.values if part.kind == ATTRIBUTE else [part.name]
-            known.update(dict.fromkeys([*words, *part.enumeration.aliases], _NUMBER_OF["enumMember"]))
+            known.update(dict.fromkeys([*words, *part.enumeration.aliases], "enumMember"))
     for part in form.parts:
         if part.kind == WORD and part.enumeration is None and part.name[:1].isalpha():
             follows = [form.parts[index].name for index in form.following(part.index)]
             if "=" in follows or "<" in follows:
-                known[part.name] = _NUMBER_OF["property"]
+                known[part.name] = "property"
             else:
-                known[part.name] = _NUMBER_OF["keyword" if part.attribute is None else "modifier"]
+                known[part.name] = "keyword" if part.attribute is None else "modifier"
     return known
 
 
-_GENERAL: Final[dict[str, int]] = {
-    **dict.fromkeys(HINT_DOCUMENTATION, _NUMBER_OF["property"]),
-    **dict.fromkeys(ARCHITECTURES, _NUMBER_OF["enumMember"]),
-    **dict.fromkeys([*ELEMENT_TYPES, *_WORDS_OF_TYPES], _NUMBER_OF["type"]),
-    **dict.fromkeys(["div_by", "bounded", "same_elements", "dense"], _NUMBER_OF["macro"]),
-    **dict.fromkeys(["true", "false", "loc", "else", "attributes", "unit", "every", "along"], _NUMBER_OF["keyword"]),
+_GENERAL: Final[dict[str, str]] = {
+    **dict.fromkeys(HINT_DOCUMENTATION, "property"),
+    **dict.fromkeys(ARCHITECTURES, "enumMember"),
+    **dict.fromkeys([*ELEMENT_TYPES, *_WORDS_OF_TYPES], "type"),
+    **dict.fromkeys(["div_by", "bounded", "same_elements", "dense"], "macro"),
+    **dict.fromkeys(["true", "false", "loc", "else", "attributes", "unit", "every", "along"], "keyword"),
 }
 
 
 @lru_cache(maxsize=4096)
-def _type_pieces(text: str) -> tuple[tuple[int, int, int], ...]:
+def _type_pieces(text: str) -> tuple[tuple[int, int, str], ...]:
     """The words and numbers of a type that is one token."""
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int, str]] = []
     for match in _PIECE.finditer(text):
-        piece, start = match[0], match.start()
+        piece, (start, end) = match[0], match.span()
+        if piece == "x":
+            # Between the extents of `4x8xf32`.
+            continue
         if piece.isdigit() or piece == "?":
-            found.append((start, len(piece), _NUMBER_OF["number"]))
-            continue
-        # `4x8xf32`: behind a number a word begins with the x between extents.
-        while piece[:1] == "x" and start and (text[start - 1].isdigit() or text[start - 1] == "?"):
-            piece, start = piece[1:], start + 1
-            digits = re.match(r"\d+", piece)
-            if digits is not None:
-                found.append((start, digits.end(), _NUMBER_OF["number"]))
-                piece, start = piece[digits.end() :], start + digits.end()
-        if not piece:
-            continue
-        if piece in ELEMENT_TYPES or (
-            piece in _WORDS_OF_TYPES and text[start + len(piece) : start + len(piece) + 1] != "="
-        ):
-            kind = "type"
+            kind = "number"
         elif piece in PADDING.values:
             kind = "enumMember"
+        elif piece in ELEMENT_TYPES or (piece in _WORDS_OF_TYPES and text[end : end + 1] != "="):
+            kind = "type"
         else:
-            kind = "property" if piece != "cuda_tile" else "type"
-        found.append((start, len(piece), _NUMBER_OF[kind]))
+            kind = "property"
+        found.append((start, len(piece), kind))
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ What it is and its type come first.  Behind a rule follow the facts about it and
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from math import isinf
 
@@ -13,12 +14,13 @@ from lsprotocol import types as lsp
 from tileir.analyze.documentation.grammar import grammar, legal_keywords
 from tileir.analyze.documentation.markdown import facts_line, section_lines
 from tileir.analyze.documentation.meanings import ELEMENT_TYPES, ENUMERATIONS, KEYWORDS
-from tileir.analyze.documentation.pages import attribute_words, operation_page, prose
+from tileir.analyze.documentation.pages import Section, attribute_words, operation_page, prose
 from tileir.analyze.documentation.vocabulary import find
 from tileir.analyze.documentation.written_types import type_facts
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.ops import ENTRY, FOR, REDUCE, SCAN
 from tileir.dialect.types import TensorViewType, TileType, TileViewType
+from tileir.execute.locations.wording import several
 from tileir.ir.attributes import EnumKind
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS, FloatFormat, is_finite, parse_float, to_double
@@ -27,11 +29,11 @@ from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
 from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
-from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.names import Name
+from tileir.serve.language.document.document import Document, markup
 from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode
 from tileir.serve.language.document.statement import NodeStatement, type_at, type_of
+from tileir.serve.language.document.tree import Name
 
 _RULE = ["", "---", ""]
 # A reader of a program sees its syntax, and does not build it in Python.
@@ -57,8 +59,7 @@ def hover(document: Document, position: lsp.Position) -> lsp.Hover | None:
     lines = [*lines, *(_RULE if lines and findings else []), *findings]
     if not lines:
         return None
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n".join(lines))
-    return lsp.Hover(content, document.range(*syntax.span(token)))
+    return lsp.Hover(markup("\n".join(lines)), document.token_range(token))
 
 
 def _lines(document: Document, token: int) -> list[str]:
@@ -94,12 +95,15 @@ def _code(text: str) -> list[str]:
 
 def _line(document: Document, token: int) -> str:
     """The line of a token, without blanks around it."""
-    text = document.line_text(document.syntax.starts[token]).strip()
+    return _shortened(document.line_text(document.syntax.starts[token]).strip())
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _sections(sections: Iterable[Section]) -> list[str]:
+    return [line for section in sections for line in [*section_lines(section), ""]]
 
 
 # --- operations, types and keywords ---
@@ -112,10 +116,7 @@ def _operation_lines(declaration: OperationDeclaration | None) -> list[str]:
         return []
     page = operation_page(declaration)
     lines = [*_code(grammar(declaration)), f"{prose(page.summary)}.", "", facts_line(page), *_RULE]
-    for section in page.sections:
-        if section.title not in _LEFT_OUT:
-            lines.extend([*section_lines(section), ""])
-    return lines
+    return [*lines, *_sections([section for section in page.sections if section.title not in _LEFT_OUT])]
 
 
 def _type_lines(type: Type) -> list[str]:
@@ -172,11 +173,8 @@ def _named_lines(text: str) -> list[str]:
     if not pages:
         return []
     page = pages[0]
-    lines = [f"**{page.name}**: {prose(page.summary)}.", "", facts_line(page)]
-    for section in page.sections:
-        if section.title in ("Description", "Layout", "Range", "Keywords"):
-            lines.extend(["", *section_lines(section)])
-    return lines
+    shown = [each for each in page.sections if each.title in ("Description", "Layout", "Range", "Keywords")]
+    return [f"**{page.name}**: {prose(page.summary)}.", "", facts_line(page), "", *_sections(shown)][:-1]
 
 
 def _finding_lines(document: Document, offset: int) -> list[str]:
@@ -185,8 +183,7 @@ def _finding_lines(document: Document, offset: int) -> list[str]:
     for found in document.analysis.diagnostics:
         if found.rule is not None and found.start <= offset <= found.end:
             for page in find(found.rule)[:1]:
-                lines.extend([f"**{page.name}**: {prose(page.summary)}.", ""])
-                lines.extend([line for section in page.sections[:2] for line in [*section_lines(section), ""]])
+                lines.extend([f"**{page.name}**: {prose(page.summary)}.", "", *_sections(page.sections[:2])])
     return lines
 
 
@@ -201,10 +198,9 @@ def _symbol_lines(document: Document, name: Name) -> list[str]:
     kind = node.declaration.mnemonic if node.declaration is not None else "symbol"
     start, end = syntax.span(node.first, max(node.head_end - 1, node.first))
     head = " ".join(document.text[start:end].split())
-    lines = _code(head if len(head) <= 200 else f"{head[:199]}…")
-    lines.extend(["", f"{kind} `{name.text}`, {_count(len(name.uses), 'use')}"])
+    lines = [*_code(_shortened(head)), "", f"{kind} `{name.text}`, {several(len(name.uses), 'use')}"]
     if node.regions:
-        lines.extend(["", f"{_count(sum(1 for _ in node.walk()) - 1, 'operation')} inside"])
+        lines.extend(["", f"{several(sum(1 for _ in node.walk()) - 1, 'operation')} inside"])
     return lines
 
 
@@ -257,7 +253,7 @@ def _uses(document: Document, name: Name) -> str:
     lines = list(dict.fromkeys([document.line_of(starts[token]) + 1 for token in name.uses[: 4 * _SHOWN_LINES]]))
     shown = ", ".join([str(line) for line in lines[:_SHOWN_LINES]])
     more = ", .." if len(name.uses) > 4 * _SHOWN_LINES or len(lines) > _SHOWN_LINES else ""
-    return f"{_count(len(name.uses), 'use')}: {'line' if len(lines) == 1 else 'lines'} {shown}{more}"
+    return f"{several(len(name.uses), 'use')}: {'line' if len(lines) == 1 else 'lines'} {shown}{more}"
 
 
 def _value_facts(document: Document, name: Name) -> list[str]:

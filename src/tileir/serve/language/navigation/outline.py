@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from lsprotocol import types as lsp
 
@@ -17,10 +17,8 @@ from tileir.dialect.ops import BUILTIN_MODULE, CONSTANT, ENTRY, FOR, GLOBAL, IF,
 from tileir.ir.declaration import OperationDeclaration
 from tileir.program_files import ProgramFiles
 from tileir.serve.language.document.document import Document, uri_of
-from tileir.serve.language.document.names import is_subsequence
 from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
-from tileir.serve.language.document.statement import closing
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.tree import ALIAS, is_subsequence
 
 _KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
     BUILTIN_MODULE: lsp.SymbolKind.Module,
@@ -51,52 +49,42 @@ _WORDS = {"module": lsp.SymbolKind.Module, "entry": lsp.SymbolKind.Function, "gl
 
 def document_symbols(document: Document) -> list[lsp.DocumentSymbol]:
     """The outline of a text."""
-    syntax = document.syntax
     roots: list[lsp.DocumentSymbol] = []
     # For each operation of the outline, where those go that are in it, and how deep that is.
-    inside: dict[int, tuple[list[lsp.DocumentSymbol], int]] = {}
-    for operation in syntax.operations:
+    inside: dict[OperationNode | None, tuple[list[lsp.DocumentSymbol], int]] = {None: (roots, 0)}
+    for operation in document.syntax.operations:
         kind = _KINDS.get(operation.declaration) if operation.declaration is not None else None
         if kind is None or operation.name < 0:
             continue
-        symbol = _symbol(document, syntax, operation, kind)
         around = operation.parent
-        while around is not None and id(around) not in inside:
-            around = around.parent
-        beside, depth = (roots, 0) if around is None else inside[id(around)]
-        beside.append(symbol)
+        while around not in inside:
+            around = around.parent if around is not None else None
+        beside, depth = inside[around]
         children: list[lsp.DocumentSymbol] = []
-        symbol.children = children
-        inside[id(operation)] = (children, depth + 1) if depth < _DEEPEST else (beside, depth)
+        beside.append(_symbol(document, operation, kind, children))
+        inside[operation] = (children, depth + 1) if depth < _DEEPEST else (beside, depth)
     return roots
 
 
 def _symbol(
-    document: Document, syntax: SyntaxTree, operation: OperationNode, kind: lsp.SymbolKind
+    document: Document, operation: OperationNode, kind: lsp.SymbolKind, children: list[lsp.DocumentSymbol]
 ) -> lsp.DocumentSymbol:
-    tokens, starts = syntax.tokens, syntax.starts
-    end = operation.regions[0].opening if operation.regions else operation.last + 1
-    chosen = operation.name
-    word = tokens[operation.name].strip('"').rpartition(".")[2]
-    if operation.declaration in _NAMED:
-        chosen = next((i for i in range(operation.name, end) if tokens[i][:1] == "@"), operation.name)
-    elif operation.results:
-        chosen = operation.results[0]
-    title = tokens[chosen]
-    start, stop = starts[operation.first], starts[operation.last] + len(tokens[operation.last])
-    behind = starts[end - 1] + len(tokens[end - 1])
-    after = chosen if operation.declaration in _NAMED else operation.name
-    detail = " ".join(syntax.text[starts[after] + len(tokens[after]) : behind].split())
-    if chosen == operation.name:
-        title = word
-    elif operation.declaration in _NAMED:
-        detail = f"{word} {detail}".strip() if operation.declaration is not ENTRY else detail
-    else:
-        title = f"{word} {title}"
+    """An operation under its symbol, or under its name and what it defines."""
+    syntax, tokens, name = document.syntax, document.syntax.tokens, operation.name
+    word = tokens[name].strip('"').rpartition(".")[2]
+    is_named = operation.declaration in _NAMED
+    chosen = operation.results[0] if operation.results and not is_named else name
+    if is_named:
+        chosen = next((token for token in range(name, operation.head_end) if tokens[token][:1] == "@"), name)
+    title = word if chosen == name else tokens[chosen] if is_named else f"{word} {tokens[chosen]}"
+    behind = syntax.text[syntax.end(chosen if is_named else name) : syntax.end(operation.head_end - 1)]
+    detail = " ".join(behind.split())
+    if is_named and chosen != name and operation.declaration is not ENTRY:
+        detail = f"{word} {detail}".strip()
     if len(detail) > _LONGEST_DETAIL:
         detail = detail[: _LONGEST_DETAIL - 2] + ".."
-    selected = document.range(starts[chosen], starts[chosen] + len(tokens[chosen]))
-    return lsp.DocumentSymbol(title, kind, document.range(start, stop), selected, detail or None)
+    whole = document.token_range(operation.first, operation.last)
+    return lsp.DocumentSymbol(title, kind, whole, document.token_range(chosen), detail or None, children=children)
 
 
 # --- the workspace ---
@@ -180,31 +168,21 @@ def _regions(document: Document) -> list[lsp.FoldingRange]:
 def _runs(document: Document) -> list[lsp.FoldingRange]:
     """Constants one after the other, and definitions of aliases."""
     syntax = document.syntax
-    found: list[lsp.FoldingRange] = []
-    # Each line of such a kind; a run ends where a line is of another kind, or the operation around is another one.
-    marked: list[tuple[int, object]] = []
+    # The lines of such a kind; a run is of one kind, in one operation.
+    kinds: dict[int, object] = {}
     for operation in syntax.operations:
         if operation.declaration is CONSTANT:
-            marked.append((document.line_of(syntax.starts[operation.first]), (id(operation.parent), "constants")))
+            kinds[document.line_of(syntax.starts[operation.first])] = operation.parent
     for name in syntax.names:
-        if name.kind == "alias" and name.definition is not None:
-            marked.append((document.line_of(syntax.starts[name.definition]), "aliases"))
-    marked.sort(key=lambda item: item[0])
-    begin = 0
-    for index in range(1, len(marked) + 1):
-        if (
-            index < len(marked)
-            and marked[index][1] == marked[begin][1]
-            and marked[index][0] <= marked[index - 1][0] + 1
-        ):
-            continue
-        first, last = marked[begin][0], marked[index - 1][0]
-        if last - first + 1 >= _SHORTEST_RUN:
-            aliases = marked[begin][1] == "aliases"
-            kind = lsp.FoldingRangeKind.Imports if aliases else None
-            words = f"{last - first + 1} {'aliases' if aliases else 'constants'}"
-            found.append(lsp.FoldingRange(first, last, kind=kind, collapsed_text=words))
-        begin = index
+        if name.kind == ALIAS and name.definition is not None:
+            kinds[document.line_of(syntax.starts[name.definition])] = ALIAS
+    found: list[lsp.FoldingRange] = []
+    numbered = enumerate(sorted(kinds))
+    for (_, kind), run in groupby(numbered, lambda each: (each[1] - each[0], kinds[each[1]])):
+        lines = [line for _, line in run]
+        words, fold = ("aliases", lsp.FoldingRangeKind.Imports) if kind == ALIAS else ("constants", None)
+        if len(lines) >= _SHORTEST_RUN:
+            found.append(lsp.FoldingRange(lines[0], lines[-1], kind=fold, collapsed_text=f"{len(lines)} {words}"))
     return found
 
 
@@ -241,53 +219,43 @@ def selection_ranges(document: Document, positions: list[lsp.Position]) -> list[
 
 def _selection(document: Document, offset: int) -> lsp.SelectionRange:
     syntax = document.syntax
-    found: list[tuple[int, int]] = [(offset, offset)]
     token = syntax.token_at(offset)
-    if token is not None:
-        found.append(syntax.span(token))
+    found = [syntax.span(token)] if token is not None else []
+    for opening, end in _brackets_around(syntax.tokens[: syntax.count], syntax.token_before(offset)):
+        found.append(syntax.span(opening, end))
+        if end > opening + 1:
+            found.append(syntax.span(opening + 1, end - 1))
     operation = syntax.operation_at(offset)
-    while operation is not None and len(found) < _MOST:
-        found.extend(_in_operation(syntax, operation, offset))
+    while operation is not None and len(found) < 2 * _MOST:
+        # All of it, and what computes its results.
         found.append(syntax.span(operation.first, operation.last))
+        found.append(syntax.span(max(operation.name, operation.first), operation.last))
         operation = operation.parent
-    del found[_MOST:]
-    found.append((0, len(syntax.text)))
+    around = sorted({each for each in found if each[0] <= offset <= each[1]}, key=lambda each: each[1] - each[0])
     # From the outside in: each is in the one before, or it is left out.
-    selection: lsp.SelectionRange | None = None
-    area: tuple[int, int] | None = None
-    for start, end in reversed(found):
-        around = start <= offset <= end
-        if area is None or (around and area[0] <= start and end <= area[1] and (start, end) != area):
+    start, end = 0, len(syntax.text)
+    selection = lsp.SelectionRange(document.range(start, end))
+    for inner in [*reversed(around[:_MOST]), (offset, offset)]:
+        if start <= inner[0] and inner[1] <= end and inner != (start, end):
+            start, end = inner
             selection = lsp.SelectionRange(document.range(start, end), selection)
-            area = (start, end)
-    assert selection is not None
     return selection
 
 
-def _in_operation(syntax: SyntaxTree, operation: OperationNode, offset: int) -> list[tuple[int, int]]:
-    """The brackets of an operation around an offset and their contents; of a region all that it holds."""
-    for region in operation.regions:
-        opening, end = region.opening, min(region.closing, operation.last)
-        if syntax.starts[opening] < offset <= syntax.starts[end]:
-            inner = [syntax.span(opening + 1, end - 1)] if end > opening + 1 else []
-            return [*inner, syntax.span(opening, end)]
-    head = operation.head_end - 1
-    if not syntax.starts[operation.first] <= offset <= syntax.end(head):
-        return []
-    # Brackets of the head that are open at the offset.
+def _brackets_around(tokens: list[str], place: int) -> Iterator[tuple[int, int]]:
+    """The brackets that are open behind a token, with those that close them, the innermost first."""
     opened: list[int] = []
-    for index in range(operation.first, bisect_left(syntax.starts, offset, 0, head + 1)):
-        if syntax.tokens[index] in CLOSING_OF:
+    depth = 0
+    for index, token in enumerate(tokens):
+        if index <= place and token in CLOSING_OF:
             opened.append(index)
-        elif syntax.tokens[index] in CLOSING and opened:
-            opened.pop()
-    found: list[tuple[int, int]] = []
-    for opening in reversed(opened[-_MOST:]):
-        end = min(opening + closing(syntax.tokens[opening : head + 1], 0) - 1, head)
-        if end > opening + 1:
-            found.append(syntax.span(opening + 1, end - 1))
-        found.append(syntax.span(opening, end))
-    # What the operation computes, without its results.
-    if operation.name > operation.first:
-        found.append(syntax.span(operation.name, operation.last))
-    return found
+        elif index <= place and token in CLOSING:
+            del opened[-1:]
+        elif token in CLOSING_OF:
+            depth += 1
+        elif token in CLOSING and depth:
+            depth -= 1
+        elif token in CLOSING and opened:
+            yield opened.pop(), index
+        if index > place and not opened:
+            return

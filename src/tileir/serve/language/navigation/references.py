@@ -16,9 +16,8 @@ from tileir.ir.location import FileLocation
 from tileir.ir.quoting import quote
 from tileir.serve.language.connection import RequestRefused
 from tileir.serve.language.document.document import Document, uri_of
-from tileir.serve.language.document.names import ALIAS, SYMBOL_KIND, VALUE, Name
 from tileir.serve.language.document.scanner import OperationNode, RegionNode
-from tileir.serve.language.document.tree import SyntaxTree
+from tileir.serve.language.document.tree import ALIAS, SYMBOL_KIND, VALUE, Name, SyntaxTree
 from tileir.text.lexer import unescape
 
 # The most tokens of a location behind an operation.
@@ -61,37 +60,35 @@ def type_definition(document: Document, position: lsp.Position) -> list[lsp.Loca
     operation = syntax.operation_of_token(name.definition)
     if name.kind != VALUE or operation is None:
         return []
-    aliases = [syntax.name_at(each) for each in range(operation.first, operation.head_end)]
-    found = [alias for alias in aliases if alias is not None and alias.kind == ALIAS and alias.text[:1] == "!"]
+    tokens = [each for each in range(operation.first, operation.head_end) if syntax.tokens[each][:1] == "!"]
+    aliases = [alias for alias in map(syntax.name_at, tokens) if alias is not None]
     # Of several aliases, the one behind the name of an argument, or one that stands for the type.
     behind = syntax.name_at(name.definition + 2) if syntax.tokens[name.definition + 1] == ":" else None
     type = document.analysis.type_of(name)
-    if behind in found:
-        found = [alias for alias in found if alias is behind]
-    elif type is not None and len(found) > 1:
-        found = [alias for alias in found if _stands_for(syntax, alias, type.spelling)] or found[-1:]
-    return [_location(document, alias.definition) for alias in found[:1] if alias.definition is not None]
+    fitting = [alias for alias in aliases if type is not None and _stands_for(syntax, alias, type.spelling)]
+    best = [behind] if behind in aliases else fitting[:1] or aliases[-1:]
+    return [
+        _location(document, alias.definition) for alias in best if alias is not None and alias.definition is not None
+    ]
 
 
 def references(document: Document, position: lsp.Position, with_definition: bool = True) -> list[lsp.Location]:
     """All occurrences of a name, in the order of the text."""
     name = _name_at(document, position)
-    tokens = _occurrences(name) if name is not None else []
-    return [
-        _location(document, token)
-        for token in tokens
-        if with_definition or (name is not None and token != name.definition)
-    ]
+    if name is None:
+        return []
+    return [_location(document, token) for token in name.tokens if with_definition or token != name.definition]
 
 
 def highlights(document: Document, position: lsp.Position) -> list[lsp.DocumentHighlight]:
     """All occurrences of a name: it is written where it is defined, and read elsewhere."""
     name = _name_at(document, position)
+    if name is None:
+        return []
     write, read = lsp.DocumentHighlightKind.Write, lsp.DocumentHighlightKind.Read
     return [
-        lsp.DocumentHighlight(document.range(*document.syntax.span(token)), write if token == name.definition else read)
-        for token in (_occurrences(name) if name is not None else [])
-        if name is not None
+        lsp.DocumentHighlight(document.token_range(token), write if token == name.definition else read)
+        for token in name.tokens
     ]
 
 
@@ -100,7 +97,7 @@ def linked_editing(document: Document, position: lsp.Position) -> lsp.LinkedEdit
     name = _name_at(document, position)
     if name is None or name.definition is None or name.kind == SYMBOL_KIND:
         return None
-    ranges = [_base_range(document, token) for token in _occurrences(name)]
+    ranges = [_base_range(document, token) for token in name.tokens]
     return lsp.LinkedEditingRanges(ranges, r"[%#!^][\w$.\-]*")
 
 
@@ -121,11 +118,6 @@ def _named_token(document: Document, position: lsp.Position) -> int | None:
     return token - 1 if is_behind else None
 
 
-def _occurrences(name: Name) -> list[int]:
-    """The tokens of a name, in the order of the text, each once."""
-    return sorted(set(name.tokens))
-
-
 def _base_range(document: Document, token: int) -> lsp.Range:
     """The range of the name in a token, without the number of a result: `%x` of `%x#1`."""
     start, text = document.syntax.starts[token], document.syntax.tokens[token]
@@ -133,7 +125,7 @@ def _base_range(document: Document, token: int) -> lsp.Range:
 
 
 def _location(document: Document, token: int) -> lsp.Location:
-    return lsp.Location(document.uri, document.range(*document.syntax.span(token)))
+    return lsp.Location(document.uri, document.token_range(token))
 
 
 def _stands_for(syntax: SyntaxTree, alias: Name, spelling: str) -> bool:
@@ -211,7 +203,7 @@ def rename(document: Document, position: lsp.Position, new_name: str) -> lsp.Wor
     if new.replace('"', "") != name.text:
         _refuse_conflict(document.syntax, name, new)
     edits = []
-    for token in _occurrences(name):
+    for token in name.tokens:
         # The generic form defines symbols by strings.
         is_string = document.syntax.tokens[token][:1] == '"'
         text = (new[1:] if new[1] == '"' else f'"{new[1:]}"') if is_string else new
