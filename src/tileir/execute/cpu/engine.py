@@ -50,7 +50,7 @@ class CpuEngine(Engine):
         ]
 
     def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
-        # Compiled code finds a part of what the sanitizer looks for: who asks for that says so.
+        # Compiled code finds only a part of what the sanitizer looks for, so it has to be requested.
         return options.observer is None and not options.sanitize and options.schedule == FORWARD
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> CpuKernel:

@@ -42,7 +42,7 @@ _NO_SCRATCH: Final = numpy.zeros(128, numpy.uint64)  # Scratch memory for a work
 
 
 class Request(NamedTuple):
-    """A launch as it was asked for."""
+    """A launch as it was requested."""
 
     grid: BlockId
     arguments: Arguments

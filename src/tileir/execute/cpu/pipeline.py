@@ -43,7 +43,7 @@ class Lowered:
     checks: list[Check]
     prints: list[Operation]
     sites: list[Site]
-    operations: list[tuple[Operation, ...]] | None = None  # The operations of each line, if asked for
+    operations: list[tuple[Operation, ...]] | None = None  # The operations of each line, if requested
 
     @property
     def reserves(self) -> list[Alloca]:

@@ -77,7 +77,7 @@ class Binder:
         self._fixed: list[int] = [
             word for region in regions.values() for word in (region.start, region.end, int(region.writable))
         ]
-        """What the records have to say about globals, which stay where they are."""
+        """What records contain about globals, which do not move."""
         self._spare: list[Binding] = []
 
     @cached_property

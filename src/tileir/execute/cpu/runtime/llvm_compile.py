@@ -112,7 +112,7 @@ _LESS_EFFORT: Final = (
 
 @contextmanager
 def _with_less_effort(llvm: Any) -> Iterator[None]:
-    """Nothing but options of the whole process say so; others who compile meanwhile get right code, too."""
+    """Only options of the whole process set this; other threads that compile meanwhile get correct code too."""
     for name, value, _ in _LESS_EFFORT:
         llvm.set_option("tileir", f"-{name}={value}")
     try:

@@ -42,7 +42,7 @@ _MEASURABLE: Final = 1_000_000  # Nanoseconds; shorter launches on several threa
 
 
 def default_threads() -> int:
-    """How many threads a launch uses that does not say: TILEIR_NUM_THREADS, or the processors this process may use."""
+    """The default number of threads of a launch: TILEIR_NUM_THREADS, or the processors this process may use."""
     text = os.environ.get(VARIABLE)
     if not text:
         return processors()
@@ -83,7 +83,7 @@ def run(
     expected = function.ns_per_block * count
     is_short = 0 < expected < WORTH_WAKING
     if is_short and not (function.repeats or calls_back):
-        # For the shortest launches it matters what is asked before.
+        # The order of these tests matters for the shortest launches.
         run_short(function, record, scratch_bytes, count)
         return
     # No signal handler may be needed here before the launch is over, nor run inside of it.
@@ -176,7 +176,7 @@ def _run_shared(
     return True
 
 
-def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: int, is_left: bool) -> int:
+def _run_natively(function: Loaded, record: Record, scratch_bytes: int, requested: int, is_left: bool) -> int:
     """Run in native code; how many nanoseconds it took, 0 if another launch has the pool or there are no workers."""
     threads = pool()
     taken: list[None] = []
@@ -193,7 +193,7 @@ def _run_natively(function: Loaded, record: Record, scratch_bytes: int, wanted: 
                     taken.extend(map(threads.token.pop, FIRST))
                 except IndexError:
                     return 0
-                workers = min(threads.grow(wanted, True), wanted)
+                workers = min(threads.grow(requested, True), requested)
                 if workers:
                     threads.reserve(workers, scratch_bytes)
                     begin, state = _launch(function, record, scratch_bytes, workers, is_left)
@@ -234,10 +234,10 @@ def _launch(function: Loaded, record: Record, scratch_bytes: int, workers: int, 
     return begin, state
 
 
-def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, wanted: int, keep: object, is_left: bool) -> int:
+def _run_jobs(function: Loaded, record: Record, scratch_bytes: int, requested: int, keep: object, is_left: bool) -> int:
     """Run by jobs for workers in Python; how many nanoseconds it took, 0 if there are no workers."""
     threads = pool()
-    workers = min(threads.grow(wanted, False), wanted)
+    workers = min(threads.grow(requested, False), requested)
     if not workers:
         return 0
     done = _thread.allocate_lock()

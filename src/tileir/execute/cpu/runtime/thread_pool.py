@@ -152,9 +152,9 @@ class Pool:
 
     # --- workers ---
 
-    def grow(self, wanted: int, native: bool) -> int:
+    def grow(self, requested: int, native: bool) -> int:
         """Have so many workers of a kind, or as many as the system allows; how many there are."""
-        while self.counts[native] < min(wanted, MOST_THREADS):
+        while self.counts[native] < min(requested, MOST_THREADS):
             ready = _thread.allocate_lock()
             ready.acquire()
             try:
