@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from tileir.bytecode.layouts import tile_module
+from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.cubin import Resources
+from tileir.execute.gpu.errors import AssemblerTimeout, TritonTimeout
+from tileir.execute.launching.entries import entries_of, select_entry
+from tileir.execute.locations.source_locations import user_location
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
+from tileir.judge.report.tables import Column, table
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, print_diagnostics
 from tileir.tools.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
 from tileir.tools.programs import check_launch, name_of, read_program
-
-if TYPE_CHECKING:
-    from tileir.execute.gpu.cubin import Resources
-    from tileir.ir.core import Operation
+from tileir.tools.reporting import json_finding
 
 USAGE = Usage(
     "tileir compile",
@@ -65,6 +70,7 @@ it, 2 the command line is wrong or a file cannot be read or written, 124 --time-
 Read on: 'tileir docs gpu', 'tileir docs triton'.""",
 )
 
+_TIMEOUTS = (AssemblerTimeout, TritonTimeout)
 _PRINTED = ("resource-usage", "json")
 """What is printed to standard output, where a cubin would go."""
 
@@ -132,7 +138,6 @@ class _Job:
 
     def _compile_for(self, target: str, root: Operation, path: str, output: str, before: list[Diagnostic]) -> int:
         """Compile a correct program for one GPU."""
-        from tileir.bytecode.layouts import tile_module
 
         backend = self.backend
         try:
@@ -155,7 +160,7 @@ class _Job:
                 piece = backend.compile(entry, module, target)
             except TileIRError as error:
                 self._report(path, target, None, [*before, *_placed(error, root)])
-                status = max(status, EXIT_TIMED_OUT if backend.is_timeout(error) else EXIT_WRONG_INPUT)
+                status = max(status, EXIT_TIMED_OUT if isinstance(error, _TIMEOUTS) else EXIT_WRONG_INPUT)
                 continue
             place = _named_by(output, piece.kernel) if len(entries) > 1 and output not in ("", "-") else output
             self._write(place, piece, f"kernel @{piece.kernel}, {target}" if is_one_of_many else "")
@@ -185,7 +190,6 @@ class _Job:
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
-        from tileir.tools.reporting import json_finding
 
         outcome: dict[str, Any] = {
             "file": name,
@@ -198,7 +202,6 @@ class _Job:
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
-        from tileir.execute.launching.entries import entries_of, select_entry
 
         name = self.given.value("entry")
         kernels = list(entries_of(module).values())
@@ -267,8 +270,6 @@ def _named_by(path: str, word: str) -> str:
 
 def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     """The diagnostics of an error; those of a launch get the file that they are about."""
-    from tileir.execute.errors import LaunchError
-    from tileir.execute.locations.source_locations import user_location
 
     if type(error) is not LaunchError:
         return error.diagnostics
@@ -287,7 +288,6 @@ def _facts(resources: Resources) -> dict[str, object]:
 
 def _table(rows: list[_Row], has_files: bool) -> str:
     """What kernels take of GPUs, in bytes and counts; with the names of several files."""
-    from tileir.judge.report.tables import Column, table
 
     first = 0 if has_files else 1
     numbers = ("registers", "threads", "shared", "stack", "stores", "loads", "spills", "code")

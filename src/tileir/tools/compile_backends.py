@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from tileir.execute.gpu.targets import target_named
 from tileir.ir.diagnostics import Diagnostic
 from tileir.tools.arguments import Arguments, ToolFailure
 
@@ -53,10 +54,6 @@ class CompileBackend(ABC):
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
         """Compile a kernel, or with none all of a module."""
 
-    @abstractmethod
-    def is_timeout(self, error: BaseException) -> bool:
-        """Whether an error says that the time limit was reached."""
-
 
 class AssemblerBackend(CompileBackend):
     name = "tileiras"
@@ -81,8 +78,6 @@ class AssemblerBackend(CompileBackend):
         )
 
     def target(self, text: str) -> str:
-        from tileir.execute.gpu.targets import target_named
-
         return target_named(text)
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
@@ -96,11 +91,6 @@ class AssemblerBackend(CompileBackend):
 
             data = disassembled(made.cubin).encode("utf-8", "surrogateescape")
         return Piece("", data, list(made.resources.values()), made.diagnostics)
-
-    def is_timeout(self, error: BaseException) -> bool:
-        from tileir.execute.gpu.errors import AssemblerTimeout
-
-        return isinstance(error, AssemblerTimeout)
 
 
 class TritonBackend(CompileBackend):
@@ -158,11 +148,6 @@ class TritonBackend(CompileBackend):
                 for each in made.code.notes
             ]
         return Piece(kernel, made.data, [] if made.resources is None else [made.resources], [*made.diagnostics, *said])
-
-    def is_timeout(self, error: BaseException) -> bool:
-        from tileir.execute.gpu.errors import TritonTimeout
-
-        return isinstance(error, TritonTimeout)
 
 
 BACKENDS: dict[str, type[CompileBackend]] = {each.name: each for each in (AssemblerBackend, TritonBackend)}
