@@ -24,7 +24,7 @@ from tileir.judge.plans import Limits, Plan
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
-from tileir.tools.sweep_progress import Teller
+from tileir.tools.sweep_progress import SweepReporter
 
 PLAN = Plan()
 QUICK = Plan(limits=Limits(seconds=0.01))
@@ -130,7 +130,7 @@ def test_what_another_tileir_has_judged_is_counted(
     swept(path, items(5), ThreadExecutor(1, judged))
     again = swept(path, items(5), ThreadExecutor(1, judged))
     assert (again.known, again.outdated) == (5, 3)
-    Teller(False, False).finished(again, str(path))
+    SweepReporter(False, False).finished(again, str(path))
     assert "\n3 were judged by another tileir than this one" in capsys.readouterr().out
     renewed = swept(path, items(5), ThreadExecutor(1, judged), retry=("passed",))
     assert (renewed.known, renewed.outdated) == (0, 0)

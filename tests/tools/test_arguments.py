@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tileir.tools.arguments import EXIT_USAGE, Arguments, Option, Usage, UsageMistake
+from tileir.tools.command import command
 
 OPTIONS = (
     Option("output", "where to write", value="OUT", short="o"),
@@ -19,7 +20,9 @@ LLVM_USAGE = Usage(
 
 
 def read(*arguments: str, usage: Usage = USAGE) -> Arguments:
-    return usage.parse(list(arguments))
+    found = usage.parse(list(arguments))
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("spelled", [["--output", "x"], ["--output=x"], ["-o", "x"], ["-ox"], ["-o=x"]])
@@ -80,14 +83,14 @@ def test_llvm_style_flag_may_be_switched_off_again() -> None:
 
 
 def test_mistake_is_printed_with_where_to_find_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert USAGE.read([]).status == EXIT_USAGE
+    assert command(USAGE)(lambda given: 0)([]) == EXIT_USAGE
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "tool: expected FILE...\nTry 'tool --help'.\n"
 
 
 def test_help_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert USAGE.read(["--help"]).status == 0
+    assert USAGE.parse(["--help"]) is None
     printed = capsys.readouterr().out
     assert printed.startswith("usage: tool FILE... [options]\n")
     for line in ("-o, --output OUT", "-v, --verbose", "--mode fast|slow", "--split[=MARKER]", "-h, --help"):

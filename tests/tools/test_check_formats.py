@@ -12,7 +12,7 @@ import pytest
 
 import tileir
 from tileir.tools import check
-from tileir.tools.arguments import wants_colour
+from tileir.tools.arguments import wants_color
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 CLASH = "cuda_tile.module @m {\n  entry @f(%a: tile<i32>) {\n    %b = addi %a, %a : tile<i64>\n    return\n  }\n}\n"
@@ -262,8 +262,8 @@ def test_who_gets_colours(
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert wants_colour(Screen(True)) is on_terminal  # type: ignore[arg-type]
-    assert wants_colour(Screen(False)) is elsewhere  # type: ignore[arg-type]
+    assert wants_color(Screen(True)) is on_terminal  # type: ignore[arg-type]
+    assert wants_color(Screen(False)) is elsewhere  # type: ignore[arg-type]
 
 
 def test_the_command_line_outranks_the_environment(

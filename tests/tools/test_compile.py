@@ -73,6 +73,7 @@ def test_resources_are_a_table(program: Path, capsys: pytest.CaptureFixture[str]
     out, error = capsys.readouterr()
     assert out == (
         "kernel  target  registers  threads  shared  stack  stores  loads  spills  code\n"
+        "------  ------  ---------  -------  ------  -----  ------  -----  ------  ----\n"
         "k       sm_90          32      128       0      0       0      0      no    16\n"
         "k       sm_100         32      128       0      0       0      0      no    16\n"
     )
@@ -149,9 +150,9 @@ def test_all_kernels_of_a_program_are_compiled_unless_one_is_named(
     program.write_text(TWO)
     assembler.does(f'open(output, "wb").write({cubin(("k", "other"))!r})')
     assert run(["compile", "kernel.mlir", "--target", "sm_90", "--resource-usage"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["kernel", "k", "other"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["kernel", "------", "k", "other"]
     assert run(["compile", "kernel.mlir", "--target", "sm_90", "--entry", "other", "--resource-usage"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["kernel", "other"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["kernel", "------", "other"]
     assert run(["compile", "kernel.mlir", "--target", "sm_90", "--entry", "third", "--resource-usage"]) == 2
     words = "tileir compile: 'kernel.mlir': the module has no entry @third: choose one of @k, @other"
     assert capsys.readouterr().err.splitlines()[0] == words
@@ -228,6 +229,7 @@ def test_table_of_several_files_names_them(
     assert run(["compile", "kernel.mlir", "second.mlir", "--target", "sm_90", "--resource-usage"]) == 0
     assert capsys.readouterr().out == (
         "file         kernel  target  registers  threads  shared  stack  stores  loads  spills  code\n"
+        "-----------  ------  ------  ---------  -------  ------  -----  ------  -----  ------  ----\n"
         "kernel.mlir  k       sm_90          32      128       0      0       0      0      no    16\n"
         "second.mlir  k       sm_90          32      128       0      0       0      0      no    16\n"
     )
@@ -258,7 +260,7 @@ def test_file_that_fails_does_not_keep_others_from_being_compiled(
     assert sorted(os.listdir("made")) == [
         f"{name}.{target}.cubin" for name in ("kernel", "last") for target in ("sm_100", "sm_90")
     ]
-    rows = [line.split() for line in out.splitlines()[1:]]
+    rows = [line.split() for line in out.splitlines()[2:]]
     assert [row[:3] for row in rows] == [
         [path, "k" if path in ("kernel.mlir", "last.mlir") else "-", target]
         for path in several
@@ -301,5 +303,5 @@ def test_cubin_that_cannot_be_written_is_told_and_the_next_one_is_made(
     assert run(["compile", "kernel.mlir", "--target", "sm_90,sm_100", "-o", "k.cubin", "--resource-usage"]) == 2
     out, error = capsys.readouterr()
     assert error == "tileir compile: cannot write 'k.sm_90.cubin': No space left on device\n"
-    assert [line.split()[:2] for line in out.splitlines()[1:]] == [["-", "sm_90"], ["k", "sm_100"]]
+    assert [line.split()[:2] for line in out.splitlines()[2:]] == [["-", "sm_90"], ["k", "sm_100"]]
     assert Path("k.sm_100.cubin").exists()

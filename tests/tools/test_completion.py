@@ -160,7 +160,7 @@ def test_zsh(zsh: Terminal) -> None:
 
 def test_every_option_and_pass_is_in_every_script(scripts: Path) -> None:
     texts = {shell: (scripts / shell).read_text() for shell in completion.SHELLS}
-    for command in completion.described(main.COMMANDS):
+    for command in completion.described():
         for flag in command.flags:
             for name in flag.names:
                 in_fish = f"-l {name[2:]} " if name.startswith("--") else f"-s {name[1:]} "

@@ -70,9 +70,9 @@ def test_names_count_unless_they_are_ignored(capsys: pytest.CaptureFixture[str],
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-u", "-s"], "--unified and --summary exclude each other"),
+        (["-u", "-s"], "'--unified' and '--summary' exclude each other"),
         (["--context", "few"], "'few' is no number of lines: give one, or all"),
-        (["--width", "3"], "'3' is no width: give a number of columns from 40 on"),
+        (["--width", "3"], "'--width 3': give a number from 40 on"),
     ],
 )
 def test_mistakes_are_trouble(

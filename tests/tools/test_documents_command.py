@@ -35,7 +35,12 @@ def test_section_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_headings_in_code_are_none() -> None:
     text = "# A\n```\n# no heading\n```\n## B, c: `d`\nx\n### E\ny\n## F\nz\n"
-    assert documents.sections(text) == [("a", 1, "A"), ("b-c-d", 2, "B, c: `d`"), ("e", 3, "E"), ("f", 2, "F")]
+    assert documents.sections(text) == [
+        ("a", 1, "A", 0),
+        ("b-c-d", 2, "B, c: `d`", 4),
+        ("e", 3, "E", 6),
+        ("f", 2, "F", 8),
+    ]
     assert documents.section(text, "b-c-d") == "## B, c: `d`\nx\n### E\ny\n"
     assert documents.section(text, "no-heading") == ""
 

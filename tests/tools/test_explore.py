@@ -67,7 +67,7 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
         ([VECTOR_ADD, "--arg", "what"], 2, "'what' is no argument"),
         ([VECTOR_ADD, "--entry", "other"], 2, "the module has no entry @other"),
         ([VECTOR_ADD, "--targets", "h900"], 2, "--targets: there is no target 'h900'"),
-        ([VECTOR_ADD, "--port", "70000"], 2, "'--port 70000' is no port"),
+        ([VECTOR_ADD, "--port", "70000"], 2, "'--port 70000': give a number from 0 to 65535"),
         ([VECTOR_ADD, "--memory", "much"], 2, "'--memory much' is no size: give one as 512M or 4G"),
         ([VECTOR_ADD, "--memory", "0"], 2, "'--memory 0' is no size"),
         ([VECTOR_ADD, "--launch", "2"], 2, "--launch is for a script"),

@@ -55,16 +55,17 @@ class Broken(Exception):
     pass
 
 
-def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "k.mlir"
     path.write_text("before")
 
-    def fail(sink: object) -> None:
-        sink.write(b"half of ")
+    def fail(beside: str, target: str) -> None:
+        assert Path(beside).read_bytes() == b"after"
         raise Broken
 
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(Broken):
-        write_file(str(path), fail)
+        write_file(str(path), b"after")
     assert path.read_text() == "before"
     assert names(tmp_path) == {"k.mlir"}
 
@@ -175,7 +176,11 @@ def test_a_directory_that_takes_no_new_files(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "file"
     path.write_text("what was before, which is longer")
     number = path.stat().st_ino
-    monkeypatch.setattr("tileir.tools.output._create_beside", lambda target: None)
+
+    def refuse(target: str) -> tuple[int, str]:
+        raise PermissionError
+
+    monkeypatch.setattr("tileir.tools.output._create_beside", refuse)
     write_output(str(path), "after")
     assert path.read_text() == "after"
     write_output(str(path), "after" * 100)
@@ -207,7 +212,7 @@ def test_devices_and_pipes_are_written_directly(tmp_path: Path, text: Path) -> N
     found: list[bytes] = []
     reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
     reader.start()
-    write_file(str(pipe), lambda sink: sink.write(b"through"))
+    write_file(str(pipe), b"through")
     reader.join()
     assert found == [b"through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -93,7 +93,7 @@ def test_a_command_that_fails_on_the_original_is_shown(tmp_path: Path, capsys: p
         ([], "say what is interesting"),
         (["--interesting", "no-such-command-here"], "cannot run 'no-such-command-here'"),
         (["--interesting", "'"], "is no command line"),
-        (["--interesting", "true", "-j", "0"], "is no number of jobs"),
+        (["--interesting", "true", "-j", "0"], "'--jobs 0': give a number from 1 to 1024"),
         (["--interesting", "true", "--timeout", "x"], "is no number of seconds"),
         (["--crashes", "abacus"], "there is no backend 'abacus'"),
         (["--differs", "interpreter", "abacus"], "there is no backend 'abacus'"),

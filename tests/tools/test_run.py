@@ -19,6 +19,7 @@ from tileir.execute.arithmetic import rounding
 from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.ir.types import F64, FLOAT_TYPES
 from tileir.tools import run as run_tool
+from tileir.tools import terminal
 from tileir.tools.run import summary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -213,8 +214,8 @@ def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture
         (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan watches the interpreter: leave out --backend cpu"),
         (["--backend", "cpu", "--schedule", "reverse"], 2, "--schedule is the interpreter's"),
         (["--backend", "cpu", "--exact", "--fast"], 2, "--exact and --fast contradict each other"),
-        (["--backend", "cpu", "--threads", "none"], 2, "'none' is no number of threads: give one from 1 on"),
-        (["--backend", "cpu", "--threads", "0"], 2, "'0' is no number of threads: give one from 1 on"),
+        (["--backend", "cpu", "--threads", "none"], 2, "'--threads none': give a number from 1 on"),
+        (["--backend", "cpu", "--threads", "0"], 2, "'--threads 0': give a number from 1 on"),
         (["--dump", "asm", "--out", "0=c.npy"], 2, "--dump prints code and runs nothing"),
         (["--dump", "wasm"], 2, "there is no stage 'wasm' to dump: choose one of tiles, loops, llvm, llvm-opt, asm"),
         (["--dump", "asm", "--cpu", "zx81"], 2, "there is no CPU 'zx81' to make code for: choose one of native, "),
@@ -372,7 +373,7 @@ def test_watch_nan_tells_padding_from_what_is_made(capsys: pytest.CaptureFixture
 def pretend_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal, and a clock that goes on by half a second whenever it is read."""
     times = itertools.count(1, 0.5)
-    monkeypatch.setattr(run_tool.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(times))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
 
@@ -384,9 +385,9 @@ def test_a_bar_shows_how_far_a_long_launch_is_and_goes_away(
     assert status == 0
     # Nothing in the first second; then after each tile block, with the time the others will take.
     assert err == (
-        "\r[#######.......................] 1 of 4 tile blocks, 3 s left \x1b[K"
-        "\r[###############...............] 2 of 4 tile blocks, 2 s left \x1b[K"
-        "\r[######################........] 3 of 4 tile blocks, 1 s left \x1b[K"
+        "\r\x1b[K[#######.......................] 1 of 4 tile blocks, 4 s left"
+        "\r\x1b[K[###############...............] 2 of 4 tile blocks, 2 s left"
+        "\r\x1b[K[######################........] 3 of 4 tile blocks, 1 s left"
         "\r\x1b[K"
     )
 

@@ -74,13 +74,13 @@ def test_families_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--seed", "-1"], "--seed: '-1' is no number from 0 to 9223372036854775807"),
+        (["--seed", "-1"], "'--seed -1': give a number from 0 on"),
         (["--count", "2"], "several programs go to a directory: add '-o DIR', or '--json'"),
         (["--count", "2", "--json", "--expected", "x.npz"], "'--expected' names one file"),
         (["--json", "-o", "x.mlir"], "'--json' prints to standard output: leave out '-o'"),
         (["--family", "all"], "there is no family 'all' of programs: arithmetic,"),
         (["--ops", "addx"], "there is no operation 'addx' that programs could be made of"),
-        (["--ops", ","], "the list of operations is empty"),
+        (["--ops", ","], "'--ops' needs names, separated by commas"),
         (["--version", "14"], "'14' is not a version of the dialect"),
         (["-o", "/nowhere/at/all.mlir"], "cannot write '/nowhere/at/all.mlir'"),
     ],

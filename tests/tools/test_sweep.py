@@ -18,7 +18,7 @@ from tileir.judge.results.results import Results
 from tileir.judge.verdicts.verdict import Step, Verdict
 from tileir.tools.main import run
 from tileir.tools.sweep import USAGE
-from tileir.tools.sweep_progress import Teller, line, summary
+from tileir.tools.sweep_progress import SweepReporter, line, summary
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 ENDLESS = """cuda_tile.module @m {
@@ -77,7 +77,7 @@ def test_the_plan_is_what_the_options_say(folder: Path) -> None:
         (["k", "--seeds", "1:2:3"], "'--seeds 1:2:3' is no range of seeds: give one as 7 or 0:10000"),
         (["k", "--family", "a"], "--family is about programs of seeds: give --seeds as well"),
         (["k", "--jobs", "0"], "'--jobs 0': give a number from 1 on"),
-        (["k", "--optimize", "4"], "'--optimize 4' is no level: give one from 0 to 3"),
+        (["k", "--optimize", "4"], "'--optimize 4': give a number from 0 to 3"),
         (["k", "--engines", "abacus"], "there is no backend 'abacus': choose one of"),
         (["k", "--engines", ","], "'--engines' needs names, separated by commas"),
         (["k", "--cost", "abacus"], "abacus"),
@@ -86,7 +86,7 @@ def test_the_plan_is_what_the_options_say(folder: Path) -> None:
         (["--seeds", "0:2", "--ops", "abacus"], "there is no operation 'abacus'"),
         (["--seeds", "0:2", "--version", "abacus"], "'abacus' is not a version of the dialect"),
         (["k", "--retry", "slow"], "'slow' is no outcome: use passed, failed"),
-        (["k", "--memory-limit", "nan"], "'--memory-limit nan' is no size"),
+        (["k", "--memory-limit", "nan"], "'nan' is no amount of memory: give GiB, as in --memory-limit 4"),
         (["k", "--time-limit", "0"], "'0' is no number of seconds: give one above 0, as in --time-limit 2.5"),
         (["k", "-o", "missing/results.sqlite"], "cannot write 'missing/results.sqlite': No such file or directory"),
         (["k", "-o", "good.mlir"], "'good.mlir' holds no results of a sweep: it is no SQLite file"),
@@ -192,14 +192,14 @@ def test_progress_in_a_line() -> None:
 def test_the_first_of_each_cause_is_told_and_nothing_in_it_reaches_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    teller = Teller(False, False)
+    reporter = SweepReporter(False, False)
     found = progress()
     for number in range(40):
         step = Step("run cpu", "failed", f"\x1b[31mwrong {number}\nmore", f"cause {number % 25}")
         found.latest = [(f"a\x1b]0;{number}", Verdict("", "failed", step.cause, [step]))]
-        teller.tell(found)
+        reporter.show(found)
     told = capsys.readouterr().err.splitlines()
-    assert len(told) == 21 and told[-1] == "more kinds of failures are told in the report only"
+    assert len(told) == 21 and told[-1] == "more kinds of failures are in the report only"
     assert told[3] == "failed: a\\x1b]0;3: run cpu: \\x1b[31mwrong 3"
 
 

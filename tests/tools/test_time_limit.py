@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools import run, time_limit
+from tileir.tools import guard, run
 
 ENDLESS = """cuda_tile.module @m { entry @k(%a: tile<ptr<i32>>) {
   %one = constant <i32: 1> : tile<i32>
@@ -44,7 +44,7 @@ def test_endless_kernel_is_stopped_with_a_message(endless: str, backend: str) ->
 def test_what_was_printed_until_then_is_there() -> None:
     script = """
 import sys
-from tileir.tools.time_limit import limited
+from tileir.tools.guard import limited
 def work():
     sys.stdout.write("begun")
     while True:
@@ -100,5 +100,5 @@ def test_timer_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch, capsys
         while True:
             pass
 
-    assert time_limit.limited(0.2, endless) == 124
-    assert time_limit.limited(50, lambda: 3) == 3
+    assert guard.limited(0.2, endless) == 124
+    assert guard.limited(50, lambda: 3) == 3

@@ -1,7 +1,7 @@
-"""The command lines of all tools: a table of options, read in one pass.
+"""Command lines: a table of options, read in one pass.
 
-Written by hand because argparse alone costs as much start-up as a whole `tileir check`.  `Usage.read` prints the help
-or the mistake itself; a tool goes on unless `status` is set.
+It is not argparse because importing that takes as long as Python takes to start: with it, `tileir dis` of a small file
+takes 3.0 times the processor time of bare Python, without it 2.3; the bar is 2.5 (`benchmarks/startup.py`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tileir.annotations import TYPE_CHECKING, Callable
+from tileir.annotations import TYPE_CHECKING, Callable, Iterator
 from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
@@ -18,19 +18,28 @@ if TYPE_CHECKING:
 EXIT_FINE = 0
 EXIT_WRONG_INPUT = 1
 EXIT_USAGE = 2
-# As of a process that the signal of a closed pipe ends: the shell's 128 and the signal's number.
 EXIT_TIMED_OUT = 124
-EXIT_BROKEN_PIPE = 128 + 13
+# As of a process that a signal ends: the shell's 128 and the signal's number.
 EXIT_INTERRUPTED = 128 + 2
+EXIT_BROKEN_PIPE = 128 + 13
+
+_STATUS = """\
+Exit status: 0 fine, 1 the input is wrong, 2 the command line is wrong or a file cannot be read or written."""
+_LONGEST_TIME = 1e8
+_GIBIBYTE = 1 << 30
 
 
 class ToolFailure(Exception):
-    """Ends a tool with a one-line message and an exit status."""
+    """End a command, or its work on one file, with a one-line message (none if it is empty) and an exit status."""
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int = EXIT_USAGE) -> None:
         super().__init__(message)
         self.message: str = message
         self.status: int = status
+
+
+class UsageMistake(Exception):
+    """The command line makes no sense; the message says why."""
 
 
 class Option:
@@ -54,7 +63,7 @@ class Option:
     ) -> None:
         self.name: str = name
         self.help: str = help
-        self.value: str = value if value or not choices else "|".join(choices)
+        self.value: str = value or "|".join(choices)
         self.choices: tuple[str, ...] = choices
         self.short: str = short
         self.bare: str | None = bare
@@ -66,45 +75,108 @@ class Option:
             long += f"[={self.value}]" if self.bare is not None else f" {self.value}"
         return f"-{self.short}, {long}" if self.short else long
 
-
-COLOR = Option(
-    "color", "colours: on a terminal (auto, the default), always or never", choices=("auto", "always", "never")
-)
-
-
-# What tools take that write files.
-OVERWRITE = Option("overwrite", "let the output replace an input file of another kind")
-OUTPUT_DIRECTORY = Option("output-dir", "write the output of each FILE there, under its name", value="DIR")
+    def with_help(self, help: str) -> Option:
+        """The same option for a command that has more to say about it."""
+        return Option(self.name, help, value=self.value, choices=self.choices, short=self.short, bare=self.bare)
 
 
 class Arguments:
-    """What was given.  `status` is None, or the exit status of a command line that asks for nothing more.
+    """What a command line says.
 
     `sequence` holds every option with its value in the order given, for those that may come several times.
     """
 
-    __slots__ = ("operands", "options", "sequence", "status")
+    __slots__ = ("operands", "options", "program", "sequence")
 
-    def __init__(self, status: int | None = None) -> None:
+    def __init__(self, program: str = "") -> None:
+        self.program: str = program
         self.options: dict[str, str] = {}
         self.sequence: list[tuple[str, str]] = []
         self.operands: list[str] = []
-        self.status: int | None = status
 
     def has(self, name: str) -> bool:
         return name in self.options
 
-    def value(self, name: str, default: str) -> str:
+    def value(self, name: str, default: str = "") -> str:
         return self.options.get(name, default)
 
-    def wants_colour(self, stream: TextIO) -> bool:
-        """Whether what is written to a stream has colours: as the command line says, else the environment."""
-        chosen = self.options.get(COLOR.name, "auto")
-        return wants_colour(stream) if chosen == "auto" else chosen == "always"
+    def values(self, name: str) -> list[str]:
+        """The values of an option that may come several times."""
+        return [value for option, value in self.sequence if option == name]
+
+    def names(self, name: str) -> list[str]:
+        """The names in a list with commas, from each time that the option is given; each name once."""
+        found = [word.strip() for value in self.values(name) for word in value.split(",")]
+        if not all(found):
+            raise ToolFailure(f"'--{name}' needs names, separated by commas")
+        return list(dict.fromkeys(found))
+
+    def number(self, name: str, default: int = 0, least: int = 1, most: int = (1 << 63) - 1) -> int:
+        if name not in self.options:
+            return default
+        text = self.options[name]
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
+        if not least <= number <= most:
+            bounds = f"from {least} on" if most >= 1 << 31 else f"from {least} to {most}"
+            raise ToolFailure(f"'--{name} {text}': give a number {bounds}")
+        return number
+
+    def seconds(self, name: str, default: float = 0.0) -> float:
+        if name not in self.options:
+            return default
+        seconds = _number(self.options[name])
+        if not 0 < seconds < float("inf"):
+            raise ToolFailure(f"'{self.options[name]}' is no number of seconds: give one above 0, as in --{name} 2.5")
+        return min(seconds, _LONGEST_TIME)
+
+    def amount(self, name: str) -> float | None:
+        """A number from 0 on; None if there is none."""
+        if name not in self.options:
+            return None
+        number = _number(self.options[name])
+        if not 0 <= number < float("inf"):
+            raise ToolFailure(f"'--{name} {self.options[name]}' is no amount: give a number, as 0.01")
+        return number
+
+    def gibibytes(self, name: str, default: int) -> int:
+        """A number of bytes, which the command line gives in GiB."""
+        if name not in self.options:
+            return default
+        number = _number(self.options[name])
+        if not 0 < number < 1 << 20 or not int(number * _GIBIBYTE):
+            raise ToolFailure(f"'{self.options[name]}' is no amount of memory: give GiB, as in --{name} 4")
+        return int(number * _GIBIBYTE)
+
+    def only_one(self, *names: str) -> str:
+        """The one of some options that is given, or an empty text; several are a mistake."""
+        found = [name for name in names if name in self.options]
+        if len(found) > 1:
+            raise ToolFailure(f"'--{found[0]}' and '--{found[1]}' exclude each other")
+        return found[0] if found else ""
+
+    def refuse(self, names: tuple[str, ...], why: str) -> None:
+        """Refuse options that have no meaning here."""
+        for name in names:
+            if name in self.options:
+                raise ToolFailure(f"--{name} {why}")
+
+    def wants_color(self, stream: TextIO) -> bool:
+        """Whether what is written to a stream has colors: as the command line says, else the environment."""
+        chosen = self.options.get("color", "auto")
+        return wants_color(stream) if chosen == "auto" else chosen == "always"
 
 
-def wants_colour(stream: TextIO) -> bool:
-    """Colours are for people at a terminal who did not refuse them (no-color.org), and for who insists."""
+def _number(text: str) -> float:
+    """The number that a text stands for, or -1; a NaN is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return -1.0
+    return number if number == number else -1.0
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Colors are for people at a terminal who did not refuse them (no-color.org), and for those who insist."""
     environment = os.environ
     if environment.get("NO_COLOR"):
         return False
@@ -114,12 +186,8 @@ def wants_colour(stream: TextIO) -> bool:
     return environment.get("TERM") != "dumb" and environment.get("CLICOLOR") != "0" and stream.isatty()
 
 
-class UsageMistake(Exception):
-    """The command line makes no sense; the message says why."""
-
-
 class Usage:
-    """The command line of one tool.
+    """The command line of one command.
 
     `operands` is how the help shows what is not an option, `least` and `most` how many there may be (-1: any number).
     `single_dash` lets long options begin with one dash or two, as LLVM's tools do.  With `rest_after` what follows the
@@ -142,7 +210,6 @@ class Usage:
         rest_after: tuple[str, ...] | None = None,
         more_help: Callable[[list[str]], str] | None = None,
     ) -> None:
-        self.more_help: Callable[[list[str]], str] | None = more_help
         self.program: str = program
         self.summary: str = summary
         self.operands: str = operands
@@ -153,70 +220,68 @@ class Usage:
         self.single_dash: bool = single_dash
         self.usage_status: int = usage_status
         self.rest_after: tuple[str, ...] | None = rest_after
+        self.more_help: Callable[[list[str]], str] | None = more_help
 
-    def read(self, arguments: list[str]) -> Arguments:
-        """Read a command line; help and mistakes are printed here."""
-        try:
-            return self.parse(arguments)
-        except UsageMistake as mistake:
-            print(f"{self.program}: {harmless(str(mistake))}", file=sys.stderr)
-            print(f"Try '{self.program} --help'.", file=sys.stderr)
-            return Arguments(self.usage_status)
+    def report(self, mistake: UsageMistake) -> int:
+        """Print a mistake; the exit status."""
+        print(f"{self.program}: {harmless(str(mistake))}\nTry '{self.program} --help'.", file=sys.stderr)
+        return self.usage_status
 
-    def parse(self, arguments: list[str]) -> Arguments:
-        """Read a command line, or raise `UsageMistake`."""
-        found = Arguments()
-        index = 0
-        while index < len(arguments):
-            argument = arguments[index]
-            index += 1
-            if argument == "--":
-                found.operands.extend(arguments[index:])
-                break
-            if argument == "-" or not argument.startswith("-"):
-                found.operands.append(argument)
+    def parse(self, arguments: list[str]) -> Arguments | None:
+        """Read a command line, or raise `UsageMistake`; None after printing the help."""
+        found = Arguments(self.program)
+        words = iter(arguments)
+        for word in words:
+            if word == "--":
+                found.operands.extend(words)
+            elif word == "-" or not word.startswith("-"):
+                found.operands.append(word)
                 if self.rest_after is not None:
-                    found.operands.extend(arguments[index:])
-                    break
-                continue
-            spelled, equals, value = argument.partition("=")
-            if spelled == "--help" or spelled == "-h" or (self.single_dash and spelled == "-help"):
+                    found.operands.extend(words)
+            elif word in ("-h", "--help") or (self.single_dash and word == "-help"):
                 more = self.more_help(arguments) if self.more_help is not None else ""
                 print(f"{self.help()}\n\n{more}" if more else self.help())
-                found.status = EXIT_FINE
-                return found
-            option = self._find(spelled)
-            if option is None:
-                # -oOUT
-                option = self._find(argument[:2]) if not argument.startswith("--") else None
-                if option is None or not option.value or option.bare is not None:
-                    raise UsageMistake(self._unknown(spelled))
-                spelled, equals, value = argument[:2], "=", argument[2:]
-            if not option.value:
-                if equals:
-                    if not self.single_dash or value not in ("true", "false", "1", "0"):
-                        raise UsageMistake(f"option '{spelled}' takes no value")
-                    if value in ("false", "0"):
-                        found.options.pop(option.name, None)
-                        continue
-                value = ""
-            elif not equals:
-                if option.bare is not None:
-                    value = option.bare
-                elif index == len(arguments):
-                    raise UsageMistake(f"option '{spelled}' needs a value: {option.spelling(self._dash)}")
-                else:
-                    value = arguments[index]
-                    index += 1
-            if option.choices and value not in option.choices:
-                raise UsageMistake(f"'{value}' is not a value of '{spelled}': use {_alternatives(option.choices)}")
-            found.options[option.name] = value
-            found.sequence.append((option.name, value))
-            if self.rest_after is not None and option.name in self.rest_after:
-                found.operands.extend(arguments[index:])
-                break
-        self._check_operands(found.operands)
+                return None
+            else:
+                self._read_option(word, words, found)
+        if len(found.operands) < self.least:
+            raise UsageMistake(f"expected {self.operands}")
+        if 0 <= self.most < len(found.operands):
+            raise UsageMistake(f"unexpected argument '{found.operands[self.most]}'")
         return found
+
+    def _read_option(self, word: str, words: Iterator[str], found: Arguments) -> None:
+        spelled, equals, value = word.partition("=")
+        option = self._find(spelled)
+        if option is None and not word.startswith("--"):
+            # -oOUT
+            option = self._find(word[:2])
+            if option is not None and option.value and option.bare is None:
+                spelled, equals, value = word[:2], "=", word[2:]
+            else:
+                option = None
+        if option is None:
+            raise UsageMistake(f"unknown option '{spelled}'{self._hint(spelled)}")
+        if not option.value:
+            if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
+                raise UsageMistake(f"option '{spelled}' takes no value")
+            if value in ("false", "0"):
+                found.options.pop(option.name, None)
+                return
+            value = ""
+        elif not equals:
+            following = option.bare if option.bare is not None else next(words, None)
+            if following is None:
+                raise UsageMistake(f"option '{spelled}' needs a value: {option.spelling(self._dash)}")
+            value = following
+        if option.choices and value not in option.choices:
+            *others, last = option.choices
+            choices = f"{', '.join(others)} or {last}" if others else last
+            raise UsageMistake(f"'{value}' is not a value of '{spelled}': use {choices}")
+        found.options[option.name] = value
+        found.sequence.append((option.name, value))
+        if self.rest_after is not None and option.name in self.rest_after:
+            found.operands.extend(words)
 
     @property
     def _dash(self) -> str:
@@ -225,48 +290,31 @@ class Usage:
     def _find(self, spelled: str) -> Option | None:
         name = spelled.lstrip("-")
         dashes = len(spelled) - len(name)
-        if dashes > 2:
-            return None
         for option in self.options:
             if dashes == 1 and option.short == name and name:
                 return option
-            if option.name == name and (self.single_dash or dashes == (1 if len(name) == 1 else 2)):
+            long = dashes in (1, 2) if self.single_dash else dashes == (1 if len(name) == 1 else 2)
+            if option.name == name and long:
                 return option
         return None
 
-    def _unknown(self, spelled: str) -> str:
+    def _hint(self, spelled: str) -> str:
         import difflib
 
         close = difflib.get_close_matches(spelled.lstrip("-"), [option.name for option in self.options], 1, 0.7)
-        hint = f"; did you mean '{self._dash}{close[0]}'?" if close else ""
-        return f"unknown option '{spelled}'{hint}"
-
-    def _check_operands(self, operands: list[str]) -> None:
-        if len(operands) < self.least:
-            raise UsageMistake(f"expected {self.operands}")
-        if 0 <= self.most < len(operands):
-            raise UsageMistake(f"unexpected argument '{operands[self.most]}'")
+        return f"; did you mean '{self._dash}{close[0]}'?" if close else ""
 
     def help(self) -> str:
         rows = [(option.spelling(self._dash), option.help) for option in self.options]
         rows.append(("-h, --help" if not self.single_dash else "-help", "show this text"))
         width = min(max([len(left) for left, _ in rows]), 30)
         words = [*self.operands.split(), "[options]"] if self.rest_after is None else ["[options]", self.operands]
-        usage = " ".join(["usage:", self.program, *words])
-        lines = [usage, "", self.summary, "", "options:"]
+        lines = [" ".join(["usage:", self.program, *words]), "", self.summary, "", "options:"]
         for left, right in rows:
-            lines.extend(_row(left, right, width))
+            # A long left column has a line of its own.
+            lines.append(f"  {left}\n  {'':{width}}  {right}" if len(left) > width else f"  {left:{width}}  {right}")
         if self.details:
-            lines.extend(["", self.details])
+            lines += ["", self.details]
+        if "xit status" not in self.details and self.usage_status == EXIT_USAGE:
+            lines += ["", _STATUS]
         return "\n".join(lines)
-
-
-def _row(left: str, right: str, width: int) -> list[str]:
-    """One line of a two-column list; a long left column has a line of its own."""
-    if len(left) > width:
-        return [f"  {left}", f"  {'':{width}}  {right}"]
-    return [f"  {left:{width}}  {right}"]
-
-
-def _alternatives(choices: tuple[str, ...]) -> str:
-    return f"{', '.join(choices[:-1])} or {choices[-1]}" if len(choices) > 1 else choices[0]

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import sys
-
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import has_errors
-from tileir.ir.quoting import harmless
-from tileir.ir.versions import VERSION_NAMES, version_named
-from tileir.tools.arguments import (
+from tileir.ir.diagnostics import TileIRError, has_errors
+from tileir.ir.versions import version_named
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, for_each_file, print_diagnostics
+from tileir.tools.options import (
     COLOR,
-    EXIT_FINE,
-    EXIT_USAGE,
-    EXIT_WRONG_INPUT,
+    LAUNCH,
+    OUTPUT,
     OUTPUT_DIRECTORY,
     OVERWRITE,
-    Arguments,
-    Option,
-    ToolFailure,
-    Usage,
-)
-from tileir.tools.output import output_paths, protect_input, write_bytes
-from tileir.tools.programs import (
-    BYTECODE,
-    LAUNCH,
     READING_OPTIONS,
     SCRIPT,
-    Settings,
-    guarded,
-    launch_number,
-    read_program,
-    tell,
+    VERSION,
 )
+from tileir.tools.output import output_paths, protect_input, write_bytes
+from tileir.tools.programs import BYTECODE, check_launch, read_program
 
 USAGE = Usage(
     "tileir as",
     "Reads Tile IR programs, verifies them and writes them as bytecode.",
     "FILE|SCRIPT.py...",
     (
-        Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
+        OUTPUT,
         OUTPUT_DIRECTORY,
-        Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=VERSION_NAMES),
+        VERSION,
         Option(
             "layout",
             "NVIDIA's layout, or that of the bytecode draft (default: public)",
@@ -58,65 +45,47 @@ USAGE = Usage(
 {SCRIPT} Its kernel is then written.
 
 FILE may be '-' for standard input, and may be bytecode of another version or layout. Several files are written to
-NAME.tileirbc in the directory of --output-dir. Bytecode is not written to a terminal. Exit status: 0 fine, 1 a program
-has errors or cannot be written in that version and layout, 2 the command line is wrong or a file cannot be read or
-written.""",
+NAME.tileirbc in the directory of --output-dir. Bytecode is not written to a terminal.""",
 )
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir as", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    outputs = output_paths(given, ".tileirbc")
-    if len(outputs) > 1 and "-" in outputs:
-        raise ToolFailure("bytecode of several programs needs '--output-dir DIR'", EXIT_USAGE)
-    status = EXIT_FINE
-    for path, output in zip(given.operands, outputs, strict=True):
-        try:
-            status = max(status, _assemble(path, output, given))
-        except ToolFailure as failure:
-            # The other files are written all the same.
-            print(f"tileir as: {harmless(failure.message)}", file=sys.stderr)
-            status = max(status, failure.status)
-    return status
+@command(USAGE)
+def run(given: Arguments) -> int:
+    outputs = dict(zip(given.operands, output_paths(given, ".tileirbc"), strict=True))
+    if len(given.operands) > 1 and "-" in outputs.values():
+        raise ToolFailure("bytecode of several programs needs '--output-dir DIR'")
+    check_launch(given, given.operands)
+    return for_each_file(given, lambda path: _assemble(path, outputs[path], given))
 
 
 def _assemble(path: str, output: str, given: Arguments) -> int:
-    program = read_program(path, Settings(given), launch_number(given, given.operands))
-    tell(program.diagnostics, given)
-    if program.module is None:
-        return EXIT_WRONG_INPUT
+    program = read_program(path, given)
+    module = program.checked(given)
     protect_input(given, output, path, (program.kind, BYTECODE))
-    if given.has("legalize") and not _legalize(program.module, given):
+    if given.has("legalize") and not _legalize(module, given):
         return EXIT_WRONG_INPUT
     if given.has("debug-info"):
         from tileir.passes.debug_info import synthesize_scopes
 
-        synthesize_scopes(program.module)
+        synthesize_scopes(module)
     from tileir.bytecode.layouts import dropped_information, newest_version, tile_module, to_bytes
     from tileir.bytecode.primitives import BytecodeError
 
     layout = given.value("layout", "public")
-    asked = given.options.get("bytecode-version")
-    version = newest_version(layout) if asked is None else version_named(asked)
+    requested = given.value(VERSION.name)
+    version = version_named(requested) if requested else newest_version(layout)
     try:
-        tell(dropped_information(tile_module(program.module), layout), given)
-        data = to_bytes(program.module, version, layout)
+        print_diagnostics(dropped_information(tile_module(module), layout), given)
+        data = to_bytes(module, version, layout)
     except BytecodeError as error:
-        tell(error.diagnostics, given)
+        print_diagnostics(error.diagnostics, given)
         return EXIT_WRONG_INPUT
     write_bytes(output, data)
     return EXIT_FINE
 
 
 def _legalize(module: Operation, given: Arguments) -> bool:
-    """Run the pass; mistakes and warnings are printed, False says that there were mistakes."""
-    from tileir.ir.diagnostics import TileIRError
+    """Run the pass; errors and warnings are printed, False says that there were errors."""
     from tileir.passes.pipeline import PassReport, run_passes
 
     report = PassReport(verify=True)
@@ -125,5 +94,5 @@ def _legalize(module: Operation, given: Arguments) -> bool:
         run_passes(module, ["legalize"], report=report)
     except TileIRError as error:
         found = [*found, *error.diagnostics]
-    tell(found, given)
+    print_diagnostics(found, given)
     return not has_errors(found)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tileir.tools.arguments import COLOR, Option, ToolFailure, Usage
-from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_programs
-from tileir.tools.reporting import FILES, JOBS, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
+from tileir.tools.arguments import Arguments, Usage
+from tileir.tools.command import command
+from tileir.tools.options import COLOR, JOBS, QUIET, READING_OPTIONS
+from tileir.tools.programs import read_programs
+from tileir.tools.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 USAGE = Usage(
     "tileir check",
@@ -12,7 +14,7 @@ USAGE = Usage(
     "FILE|SCRIPT.py...",
     (
         *REPORTING_OPTIONS,
-        Option("quiet", "errors only: no warnings, no remarks, no counts", short="q"),
+        QUIET.with_help("errors only: no warnings, no remarks, no counts"),
         JOBS,
         COLOR,
         *READING_OPTIONS,
@@ -26,22 +28,11 @@ cannot be read.""",
 )
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir check", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    writer = Writer("tileir check", given)
-    settings = Settings(given)
+@command(USAGE)
+def run(given: Arguments) -> int:
+    writer = Writer(given)
 
     def outcome(path: str) -> Outcome:
-        try:
-            return joined([writer.diagnostics(program, path, SEVERITIES) for program in read_programs(path, settings)])
-        except ToolFailure as failure:
-            # The other files are checked all the same.
-            return writer.failed(path, failure)
+        return joined([writer.diagnostics(program, path, SEVERITIES) for program in read_programs(path, given)])
 
     return report_files(given, writer, outcome)

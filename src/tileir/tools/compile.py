@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
+from tileir.bytecode.layouts import tile_module
+from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.cubin import Resources
+from tileir.execute.gpu.errors import AssemblerTimeout, TritonTimeout
+from tileir.execute.launching.entries import entries_of, select_entry
+from tileir.execute.locations.source_locations import user_location
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
-from tileir.tools.arguments import (
-    COLOR,
-    EXIT_FINE,
-    EXIT_TIMED_OUT,
-    EXIT_USAGE,
-    EXIT_WRONG_INPUT,
-    OUTPUT_DIRECTORY,
-    OVERWRITE,
-    Arguments,
-    Option,
-    ToolFailure,
-    Usage,
-)
+from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import harmless
+from tileir.judge.report.tables import Column, table
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, complain, print_diagnostics
 from tileir.tools.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
-from tileir.tools.compile_report import Report
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
-from tileir.tools.programs import (
-    LAUNCH,
-    READING_OPTIONS,
-    SCRIPT,
-    Program,
-    Settings,
-    guarded,
-    launch_number,
-    read_program,
-    tell,
-)
-
-if TYPE_CHECKING:
-    from tileir.ir.core import Operation
+from tileir.tools.programs import check_launch, name_of, read_program
+from tileir.tools.reporting import json_finding
 
 USAGE = Usage(
     "tileir compile",
     "Compiles kernels of Tile IR programs for GPUs, by NVIDIA's assembler or by Triton; no GPU is needed.",
     "FILE|SCRIPT.py...",
     (
-        Option("target", "the GPU, as in sm_90; repeat for several (default: that of this machine)", value="GPU"),
-        Option("output", "where to write the cubin (default: standard output)", value="OUT", short="o"),
-        OUTPUT_DIRECTORY,
-        Option("entry", "the kernel to compile (default: all of the program)", value="NAME"),
+        options.TARGET.with_help("the GPU, as in sm_90; repeat for several (default: that of this machine)"),
+        options.OUTPUT.with_help("where to write the cubin (default: standard output)"),
+        options.OUTPUT_DIRECTORY,
+        options.ENTRY.with_help("the kernel to compile (default: all of the program)"),
         Option("backend", "what compiles (default: tileiras)", choices=("tileiras", "triton")),
         Option("dump", "print what a kernel is at a stage, cubin for its instructions", choices=DUMPED),
         Option("opt-level", "how much the assembler optimizes (default: 3)", choices=("0", "1", "2", "3"), short="O"),
@@ -54,24 +42,24 @@ USAGE = Usage(
         Option("lineinfo", "tell profilers which line of the source each instruction comes from"),
         Option("resource-usage", "print registers, stack, shared memory and spills of each kernel"),
         Option("remarks", "print what the assembler says about its choices: tensor cores, TMA"),
-        Option("time-limit", "stop the compiler when it takes longer (default: 120); exit status 124", value="SECONDS"),
-        Option("memory-limit", "the most memory that the compiler may have (default: 16)", value="GIB"),
+        options.TIME_LIMIT.with_help("stop the compiler when it takes longer (default: 120); exit status 124"),
+        options.MEMORY_LIMIT.with_help("the most memory that the compiler may have (default: 16)"),
         Option("host", "the machine that launches the kernel (default: this one)", choices=("x86_64", "aarch64")),
         Option("host-system", "its operating system (default: this one)", choices=("linux", "windows")),
-        Option("json", "print one JSON object per cubin: file, target, kernels, resources, findings"),
-        LAUNCH,
-        OVERWRITE,
-        COLOR,
-        *READING_OPTIONS,
+        options.JSON.with_help("print one JSON object per cubin: file, target, kernels, resources, findings"),
+        options.LAUNCH,
+        options.OVERWRITE,
+        options.COLOR,
+        *options.READING_OPTIONS,
     ),
     most=-1,
     details=f"""\
-{SCRIPT} Its kernel is then compiled.
+{options.SCRIPT} Its kernel is then compiled.
 
 FILE may be '-' for standard input, and may be text or bytecode. With --output-dir cubins are named NAME.cubin. Where
 there are several targets each cubin has its own in its name, as in NAME.sm_90.cubin, also with -o. Cubins are not
 written to a terminal; without -o and --output-dir, none is written where --resource-usage, --remarks or --json ask for
-something else. A file that cannot be compiled does not keep the others from it.
+something else. Other files still compile where one cannot be compiled.
 
 The assembler makes one cubin of all kernels of a program. Triton makes one of each: of several they have the kernel in
 their names, as in NAME.sm_90.KERNEL.cubin. It also makes code for GPUs of AMD, gfx90a, gfx942 and gfx950, in files
@@ -82,32 +70,36 @@ it, 2 the command line is wrong or a file cannot be read or written, 124 --time-
 Read on: 'tileir docs gpu', 'tileir docs triton'.""",
 )
 
+_TIMEOUTS = (AssemblerTimeout, TritonTimeout)
 _PRINTED = ("resource-usage", "json")
 """What is printed to standard output, where a cubin would go."""
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir compile", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     backend = BACKENDS[given.value("backend", "tileiras")](given)
     job = _Job(given, backend, _targets(given, backend))
-    places = job.places()
     status = EXIT_FINE
-    for path, outputs in zip(given.operands, places, strict=True):
-        wanted = dict(zip(job.targets, outputs, strict=True))
+    for path, outputs in zip(given.operands, job.places(), strict=True):
         try:
-            status = max(status, job.compile_file(path, wanted))
+            status = max(status, job.compile_file(path, dict(zip(job.targets, outputs, strict=True))))
         except ToolFailure as failure:
             # The other files are compiled all the same.
-            job.report.failed(path, job.targets, failure)
+            job.failed(path, job.targets, failure)
             status = max(status, failure.status)
-    job.report.end(len(given.operands) > 1)
+    if given.has("resource-usage") and not given.has("json") and any(row.resources is not None for row in job.rows):
+        print(_table(job.rows, len(given.operands) > 1))
     return status
+
+
+class _Row(NamedTuple):
+    """A row of the table: a kernel of a file, or a file for which there is no cubin."""
+
+    file: str
+    target: str
+    resources: Resources | None
+    kernel: str = ""
+    """Of code that does not record its resources."""
 
 
 class _Job:
@@ -117,79 +109,105 @@ class _Job:
         self.given = given
         self.backend = backend
         self.targets = targets
-        self.report = Report(given)
-        self.launch = launch_number(given, given.operands)
+        self.rows: list[_Row] = []
+        self._has_json: bool = given.has("json")
+        check_launch(given, given.operands)
 
     def compile_file(self, path: str, outputs: dict[str, str]) -> int:
         """Compile one program for each target."""
-        given, report = self.given, self.report
-        program = read_program(path, Settings(given), self.launch)
-        if not given.has("json"):
-            tell(program.diagnostics, given)
-        before = program.diagnostics if given.has("json") else []
+        program = read_program(path, self.given)
+        if not self._has_json:
+            print_diagnostics(program.diagnostics, self.given)
+        before = program.diagnostics if self._has_json else []
         if program.module is None:
             for target in outputs:
-                report.told(path, target, "", None, before)
+                self._report(path, target, None, before)
             return EXIT_WRONG_INPUT
         for output in outputs.values():
             if output:
-                protect_input(given, output, path, (program.kind, "a cubin"))
+                protect_input(self.given, output, path, (program.kind, "a cubin"))
         status = EXIT_FINE
         for target, output in outputs.items():
             try:
-                status = max(status, self._compile_for(target, program, path, output))
+                status = max(status, self._compile_for(target, program.module, path, output, before))
             except ToolFailure as failure:
-                # A disk that is full, say: what is said about other targets may help all the same.
-                report.failed(path, [target], failure)
+                # A disk that is full, say: reports about other targets may help all the same.
+                self.failed(path, [target], failure)
                 status = max(status, failure.status)
         return status
 
-    def _compile_for(self, target: str, program: Program, path: str, output: str) -> int:
-        """Compile a sound program for one GPU."""
-        from tileir.bytecode.layouts import tile_module
+    def _compile_for(self, target: str, root: Operation, path: str, output: str, before: list[Diagnostic]) -> int:
+        """Compile a correct program for one GPU."""
 
-        assert program.module is not None, "looked at before"
-        before = program.diagnostics if self.given.has("json") else []
-        backend, report = self.backend, self.report
+        backend = self.backend
         try:
-            module = tile_module(program.module)
+            module = tile_module(root)
             entries = self._entries(module)
         except OptionError as error:
-            raise ToolFailure(f"'{path}': {error.message}", EXIT_USAGE) from None
+            raise ToolFailure(f"'{path}': {error.message}") from None
         except TileIRError as error:
-            report.told(path, target, "", None, [*before, *_placed(error, program.module)])
+            self._report(path, target, None, [*before, *_placed(error, root)])
             return EXIT_WRONG_INPUT
         if len(entries) > 1 and output == "-" and not backend.stage:
             raise ToolFailure(
                 f"'{path}' has {len(entries)} kernels, and {backend.name} makes a cubin of each: "
-                "choose one by '--entry NAME', or give '-o FILE' or '--output-dir DIR'",
-                EXIT_USAGE,
+                "choose one by '--entry NAME', or give '-o FILE' or '--output-dir DIR'"
             )
+        is_one_of_many = len(entries) > 1 or len(self.targets) > 1 or len(self.given.operands) > 1
         status = EXIT_FINE
         for entry in entries:
             try:
                 piece = backend.compile(entry, module, target)
             except TileIRError as error:
-                report.told(path, target, "", None, [*before, *_placed(error, program.module)])
-                status = max(status, EXIT_TIMED_OUT if backend.is_timeout(error) else EXIT_WRONG_INPUT)
+                self._report(path, target, None, [*before, *_placed(error, root)])
+                status = max(status, EXIT_TIMED_OUT if isinstance(error, _TIMEOUTS) else EXIT_WRONG_INPUT)
                 continue
             place = _named_by(output, piece.kernel) if len(entries) > 1 and output not in ("", "-") else output
-            self._write(place, piece, f"kernel @{piece.kernel}, {target}" if self._is_one_of_many(entries) else "")
-            report.told(path, target, place, piece.resources, [*before, *piece.diagnostics], piece.kernel)
+            self._write(place, piece, f"kernel @{piece.kernel}, {target}" if is_one_of_many else "")
+            self._report(path, target, piece.resources, [*before, *piece.diagnostics], place, piece.kernel)
         return status
+
+    def failed(self, path: str, targets: list[str], failure: ToolFailure) -> None:
+        """Report a file that cannot be read, or a cubin that cannot be written: to people a message, else a finding."""
+        if not self._has_json:
+            complain(self.given.program, failure)
+        for target in targets:
+            error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
+            self._report(path, target, None, error)
+
+    def _report(
+        self,
+        path: str,
+        target: str,
+        resources: list[Resources] | None,
+        diagnostics: list[Diagnostic],
+        output: str = "",
+        kernel: str = "",
+    ) -> None:
+        """Report the outcome for a file and a target, or for one kernel of it."""
+        name = name_of(path)
+        self.rows += [_Row(name, target, each) for each in resources or ()] or [_Row(name, target, None, kernel)]
+        if not self._has_json:
+            print_diagnostics(diagnostics, self.given)
+            return
+
+        outcome: dict[str, Any] = {
+            "file": name,
+            "target": target,
+            "cubin": output or None,
+            "kernels": None if resources is None else [_facts(each) for each in resources],
+            "findings": [json.loads(json_finding(each, name)) for each in diagnostics],
+        }
+        print(json.dumps(outcome))
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
-        from tileir.execute.launching.entries import entries_of, select_entry
 
-        name = self.given.value("entry", "")
+        name = self.given.value("entry")
         kernels = list(entries_of(module).values())
         if name or len(kernels) < 2:
             return [select_entry(module, name or None)]
         return [None] if self.backend.is_whole else [*kernels]
-
-    def _is_one_of_many(self, entries: list[Operation | None]) -> bool:
-        return len(entries) > 1 or len(self.targets) > 1 or len(self.given.operands) > 1
 
     def _write(self, place: str, piece: Piece, title: str) -> None:
         if not self.backend.stage:
@@ -213,14 +231,12 @@ class _Job:
             prints = any(given.has(option) for option in _PRINTED)
             if prints or (given.has("remarks") and not is_named):
                 if is_named:
-                    raise ToolFailure(
-                        "standard output is for a cubin or for what is printed: give a file to -o", EXIT_USAGE
-                    )
+                    raise ToolFailure("standard output is for a cubin or for what is printed: give a file to -o")
                 return [[""] * len(targets)] * len(places)
             if self.backend.stage:
                 return [["-"] * len(targets)] * len(places)
             if len(places) > 1 or len(targets) > 1:
-                raise ToolFailure("several cubins need '-o FILE' or '--output-dir DIR'", EXIT_USAGE)
+                raise ToolFailure("several cubins need '-o FILE' or '--output-dir DIR'")
             return [["-"]]
         found: list[list[str]] = []
         for place in places:
@@ -236,7 +252,7 @@ class _Job:
 
 
 def _targets(given: Arguments, backend: CompileBackend) -> list[str]:
-    named = [part for name, text in given.sequence if name == "target" for part in text.split(",")]
+    named = given.names("target")
     try:
         if named:
             return list(dict.fromkeys([backend.target(text) for text in named]))
@@ -244,7 +260,7 @@ def _targets(given: Arguments, backend: CompileBackend) -> list[str]:
 
         return [backend.target(target_here())]
     except TileIRError as error:
-        raise ToolFailure(f"--target: {error.message}", EXIT_USAGE) from None
+        raise ToolFailure(f"--target: {error.message}") from None
 
 
 def _named_by(path: str, word: str) -> str:
@@ -253,9 +269,7 @@ def _named_by(path: str, word: str) -> str:
 
 
 def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
-    """What went wrong; where the kernel that is asked for is missing, in which of the files."""
-    from tileir.execute.errors import LaunchError
-    from tileir.execute.locations.source_locations import user_location
+    """The diagnostics of an error; those of a launch get the file that they are about."""
 
     if type(error) is not LaunchError:
         return error.diagnostics
@@ -263,3 +277,29 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
         Diagnostic(each.severity, each.message, user_location(module.location), each.notes)
         for each in error.diagnostics
     ]
+
+
+def _facts(resources: Resources) -> dict[str, object]:
+    """What a kernel takes of a GPU, for JSON."""
+    found: dict[str, object] = {**resources._asdict(), "spills": resources.spills}
+    found["parameters"] = [each._asdict() for each in resources.parameters]
+    return found
+
+
+def _table(rows: list[_Row], has_files: bool) -> str:
+    """What kernels take of GPUs, in bytes and counts; with the names of several files."""
+
+    first = 0 if has_files else 1
+    numbers = ("registers", "threads", "shared", "stack", "stores", "loads", "spills", "code")
+    names = [Column(title) for title in ("file", "kernel", "target")]
+    cells: list[list[str]] = []
+    for row in rows:
+        each = row.resources
+        labels = [row.file, row.kernel or "-" if each is None else each.kernel, row.target]
+        cells.append([*labels[first:], *(["-"] * len(numbers) if each is None else _numbers(each))])
+    return table([*names[first:], *[Column(title, is_number=True) for title in numbers]], cells, 0)
+
+
+def _numbers(each: Resources) -> list[str]:
+    counts = (each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads)
+    return [*map(str, counts), "yes" if each.spills else "no", str(each.code)]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from tileir.execute.gpu.targets import target_named
 from tileir.ir.diagnostics import Diagnostic
-from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure
-from tileir.tools.time_limit import seconds_of
+from tileir.tools.arguments import Arguments, ToolFailure
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Resources
     from tileir.ir.core import Operation
 
-_GIBIBYTE = 1 << 30
 DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
 """The stages that can be looked at."""
 
@@ -40,10 +39,8 @@ class CompileBackend(ABC):
     """Whether all kernels of a module come as one."""
 
     def __init__(self, given: Arguments) -> None:
-        self.stage: str = given.value("dump", "")
-        for option in self.others:
-            if given.has(option):
-                raise ToolFailure(f"--{option} is an option of {self.other}", EXIT_USAGE)
+        self.stage: str = given.value("dump")
+        given.refuse(self.others, f"is an option of {self.other}")
 
     @abstractmethod
     def target(self, text: str) -> str:
@@ -57,10 +54,6 @@ class CompileBackend(ABC):
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
         """Compile a kernel, or with none all of a module."""
 
-    @abstractmethod
-    def is_timeout(self, error: BaseException) -> bool:
-        """Whether an error says that the time limit was reached."""
-
 
 class AssemblerBackend(CompileBackend):
     name = "tileiras"
@@ -73,20 +66,18 @@ class AssemblerBackend(CompileBackend):
 
         super().__init__(given)
         if self.stage not in ("", "cubin"):
-            raise ToolFailure(f"--dump {self.stage} shows a stage of Triton's: add --backend triton", EXIT_USAGE)
+            raise ToolFailure(f"--dump {self.stage} shows a stage of Triton's: add --backend triton")
         self._options = AssemblyOptions(
             int(given.value("opt-level", "3")),
             given.has("lineinfo"),
-            given.value("host", ""),
-            given.value("host-system", ""),
+            given.value("host"),
+            given.value("host-system"),
             given.has("remarks"),
-            _seconds(given, TIME_LIMIT),
-            _memory(given, MEMORY_LIMIT),
+            given.seconds("time-limit", TIME_LIMIT),
+            given.gibibytes("memory-limit", MEMORY_LIMIT),
         )
 
     def target(self, text: str) -> str:
-        from tileir.execute.gpu.targets import target_named
-
         return target_named(text)
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
@@ -100,11 +91,6 @@ class AssemblerBackend(CompileBackend):
 
             data = disassembled(made.cubin).encode("utf-8", "surrogateescape")
         return Piece("", data, list(made.resources.values()), made.diagnostics)
-
-    def is_timeout(self, error: BaseException) -> bool:
-        from tileir.execute.gpu.errors import AssemblerTimeout
-
-        return isinstance(error, AssemblerTimeout)
 
 
 class TritonBackend(CompileBackend):
@@ -121,7 +107,7 @@ class TritonBackend(CompileBackend):
         super().__init__(given)
         usual = Limits()
         self._options = CodeOptions(fast=given.has("fast"), lineinfo=given.has("lineinfo"))
-        self._limits = Limits(_seconds(given, usual.seconds), _memory(given, usual.memory))
+        self._limits = Limits(given.seconds("time-limit", usual.seconds), given.gibibytes("memory-limit", usual.memory))
         if self.stage not in ("tile", "ttir") and not why_missing():
             # It imports Triton while this reads the program.
             start_worker()
@@ -133,7 +119,7 @@ class TritonBackend(CompileBackend):
         stage = self.stage
         if stage and stage not in found.stages:
             stages = ", ".join([each for each in found.stages if each in DUMPED])
-            raise ToolFailure(f"code for {found.name} has no stage '{stage}' to dump: it has {stages}", EXIT_USAGE)
+            raise ToolFailure(f"code for {found.name} has no stage '{stage}' to dump: it has {stages}")
         return found.name
 
     def extension(self, target: str) -> str:
@@ -163,27 +149,5 @@ class TritonBackend(CompileBackend):
             ]
         return Piece(kernel, made.data, [] if made.resources is None else [made.resources], [*made.diagnostics, *said])
 
-    def is_timeout(self, error: BaseException) -> bool:
-        from tileir.execute.gpu.errors import TritonTimeout
-
-        return isinstance(error, TritonTimeout)
-
 
 BACKENDS: dict[str, type[CompileBackend]] = {each.name: each for each in (AssemblerBackend, TritonBackend)}
-
-
-def _seconds(given: Arguments, usual: float) -> float:
-    return seconds_of(given.value("time-limit", ""), "time-limit") if given.has("time-limit") else usual
-
-
-def _memory(given: Arguments, usual: int) -> int:
-    if not given.has("memory-limit"):
-        return usual
-    text = given.value("memory-limit", "")
-    try:
-        memory = int(float(text) * _GIBIBYTE)
-    except (ValueError, OverflowError):
-        memory = 0
-    if memory <= 0:
-        raise ToolFailure(f"'{text}' is no amount of memory: give GiB, as in --memory-limit 4", EXIT_USAGE)
-    return memory

@@ -1,7 +1,7 @@
 """`tileir completion`: scripts with which shells complete the command line.
 
-They are made from the same tables of options that the commands read, and have every word in them: completing starts
-no Python.
+They are made from the tables of options that the commands read, and have every word in them: completing starts no
+Python.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import sys
 
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command
 from tileir.tools.completion_scripts import DIRECTORIES, FILES, Command, Flag, script
-from tileir.tools.programs import guarded
+from tileir.tools.main import COMMANDS, module_of
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -33,31 +34,24 @@ To enable it permanently:
 _WORD = re.compile(r"[\w.+-][\w.+/-]*")
 
 
-def run(arguments: list[str], commands: dict[str, str]) -> int:
-    """`commands` are those of tileir, with a line about each."""
-    return guarded("tileir completion", lambda rest: _run(rest, commands), arguments)
-
-
-def _run(arguments: list[str], commands: dict[str, str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     shell = given.operands[0]
     if shell not in SHELLS:
-        raise ToolFailure(f"there is no script for '{shell}': use {', '.join(SHELLS)}", EXIT_USAGE)
-    sys.stdout.write(script(shell, described(commands)))
+        raise ToolFailure(f"there is no script for '{shell}': use {', '.join(SHELLS)}")
+    sys.stdout.write(script(shell, described()))
     return EXIT_FINE
 
 
-def described(commands: dict[str, str]) -> list[Command]:
-    found = [_command(name, summary) for name, summary in commands.items()]
-    return [*found, Command("help", "describe a command", (), tuple(commands), "")]
+def described() -> list[Command]:
+    """The commands, as the scripts need them."""
+    found = [_command(name, summary) for name, (summary, _) in COMMANDS.items()]
+    return [*found, Command("help", "describe a command", (), tuple(COMMANDS), "")]
 
 
 def usage_of(name: str) -> Usage:
     """The command line of a command."""
-    module = __import__(f"tileir.tools.{_MODULES.get(name, name)}", fromlist=["USAGE"])
-    usage: Usage = module.USAGE
+    usage: Usage = __import__(module_of(name), fromlist=["USAGE"]).USAGE
     return usage
 
 
@@ -70,13 +64,10 @@ def _command(name: str, summary: str) -> Command:
     return Command(name, summary, tuple(flags), words, kind)
 
 
-_MODULES = {"as": "assemble", "dis": "disassemble", "docs": "documents"}
-
-
 def _flag(command: str, option: Option) -> Flag:
     long = f"--{option.name}" if len(option.name) > 1 else f"-{option.name}"
     names = (f"-{option.short}", long) if option.short else (long,)
-    values = option.choices or _values(command, option.name)
+    values = option.choices or _words(_values(command, option.name))
     kind = ""
     if option.value and not values:
         kind = DIRECTORIES if option.value == "DIR" else FILES if re.search("FILE|OUT|SCRIPT", option.value) else ""
@@ -84,35 +75,28 @@ def _flag(command: str, option: Option) -> Flag:
     return Flag(names, option.help, option.value, values, kind, is_list, option.bare is not None)
 
 
-def _values(command: str, option: str) -> tuple[str, ...]:
+def _values(command: str, option: str) -> list[str]:
     """Values that an option may have among others."""
-    if option == "passes":
-        from tileir.passes.catalogue import registered_passes
+    from tileir.analyze.cost.targets import target_names
+    from tileir.execute.engine.registry import AUTO, all_engines
+    from tileir.execute.gpu.gpus import GPUS
+    from tileir.execute.gpu.targets import TARGETS
+    from tileir.passes.catalogue import registered_passes
 
-        return _words([known.name for known in registered_passes()])
-    if option == "backend":
-        from tileir.execute.engine.registry import AUTO, all_engines
-
-        return _words([AUTO, *[engine.name for engine in all_engines()[0]]])
-    if option == "gpu":
-        from tileir.execute.gpu.gpus import GPUS
-
-        return tuple(GPUS)
-    if (command, option) == ("cost", "target"):
-        from tileir.analyze.cost.targets import target_names
-
-        return tuple(target_names())
-    if option == "target":
-        from tileir.execute.gpu.targets import TARGETS
-
-        return TARGETS
-    if option == "dump":
-        from tileir.execute.engine.registry import all_engines
-
-        return _words([stage for engine in all_engines()[0] for stage in engine.stages])
-    if option == "schedule":
-        return ("forward", "reverse", "random:", "interleaved")
-    return ()
+    match option:
+        case "passes":
+            return [known.name for known in registered_passes()]
+        case "backend":
+            return [AUTO, *[engine.name for engine in all_engines()[0]]]
+        case "gpu":
+            return list(GPUS)
+        case "target":
+            return list(target_names() if command == "cost" else TARGETS)
+        case "dump":
+            return [stage for engine in all_engines()[0] for stage in engine.stages]
+        case "schedule":
+            return ["forward", "reverse", "random:", "interleaved"]
+    return []
 
 
 def _operands(command: str) -> tuple[str, ...]:
@@ -128,4 +112,4 @@ def _operands(command: str) -> tuple[str, ...]:
 
 
 def _words(names: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([name for name in names if _WORD.fullmatch(name)]))
+    return tuple(dict.fromkeys([name for name in names if _WORD.fullmatch(name.removesuffix(":"))]))

@@ -5,50 +5,37 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tileir.ir.diagnostics import OptionError, TileIRError
+from tileir.analyze.cost.estimating import estimate
+from tileir.analyze.cost.result import Cost
+from tileir.analyze.cost.targets import DEFAULT, Target, target_named
+from tileir.execute.arguments.argument_text import argument, grid_of, number, specification
+from tileir.execute.errors import BlockId
+from tileir.execute.launching.entries import check_grid, check_number, select_entry
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of, number, specification
-from tileir.tools.programs import (
-    READING_OPTIONS,
-    SCRIPT,
-    SCRIPT_ARGUMENTS,
-    Program,
-    Settings,
-    guarded,
-    is_script,
-    read_launches,
-    script_options,
-    tell,
-    tell_error,
-)
-
-if TYPE_CHECKING:
-    from tileir.analyze.cost.result import Cost
-    from tileir.analyze.cost.targets import Target
-    from tileir.execute.errors import BlockId
-    from tileir.ir.core import Operation
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command
+from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
+from tileir.tools.programs import Program, read_launches, script_arguments
 
 USAGE = Usage(
     "tileir cost",
     "Estimates what a launch costs on a GPU or on this processor: bytes, operations, occupancy, time, and why.",
     "FILE|SCRIPT.py",
     (
-        Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
-        Option("entry", "the kernel (default: the only one)", value="NAME"),
-        Option(
-            "arg", "an argument, as for tileir run, or ? for a number that is not known; arrays are not made",
-            value="WHAT",
-        ),
-        Option("launch", "of a script, the launch to estimate, counted from 1 (default: all)", value="N"),
-        Option("target", "the GPU, as in h200, or cpu; repeat for several (default: h200)", value="NAME"),
+        options.GRID,
+        options.ENTRY,
+        options.ARG.with_help("an argument, as for tileir run, or ? for an unknown number; arrays are not made"),
+        options.LAUNCH.with_help("of a script, the launch to estimate, counted from 1 (default: all)"),
+        options.TARGET.with_help("the GPU, as in h200, or cpu; repeat for several (default: h200)"),
         Option("measure", "make the arrays and launch the kernel, too, if the target is here"),
         Option("no-assembler", "do not compile the kernel to see what it takes of the GPU"),
-        Option("json", "print one JSON object per target"),
-        COLOR,
-        *READING_OPTIONS,
+        options.JSON.with_help("print one JSON object per target"),
+        options.COLOR,
+        *options.READING_OPTIONS,
     ),
     most=-1,
     details=f"""\
@@ -57,57 +44,35 @@ Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -
 
 {STATED}
 
-{SCRIPT} Each of its launches is estimated;
+{options.SCRIPT} Each of its launches is estimated;
 identical launches are shown once.
-{SCRIPT_ARGUMENTS}
+{options.SCRIPT_ARGUMENTS}
 
-FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
-wrong or a file cannot be read.""",
-)  # fmt: skip
-
-
-def run(arguments: list[str]) -> int:
-    return guarded("tileir cost", _run, arguments)
+FILE may be '-' for standard input.""",
+)
 
 
-def _run(words: list[str]) -> int:
-    given = USAGE.read(words)
-    if given.status is not None:
-        return given.status
-    from tileir.analyze.cost.targets import DEFAULT, target_named
-
-    # Looked at before anything is read.
+@command(USAGE)
+def run(given: Arguments) -> int:
+    # Checked before anything is read.
     grid_of(given.value("grid", "1"))
-    named = [part for name, text in given.sequence if name == "target" for part in text.split(",")] or [DEFAULT]
     try:
-        targets = [target_named(name) for name in named]
+        targets = [target_named(name) for name in given.names("target") or [DEFAULT]]
     except OptionError as error:
-        raise ToolFailure(f"--target: {error.message}", EXIT_USAGE) from None
-    launch, own = script_options(given)
-    if is_script(given.operands[0]):
-        for option in ("grid", "arg", "entry"):
-            if given.has(option):
-                raise ToolFailure(f"--{option} is for a FILE: a script says itself what it launches", EXIT_USAGE)
-    programs = read_launches(given.operands[0], Settings(given), launch, own)
-    for place, program in enumerate(programs):
-        tell(program.diagnostics, given)
-        if program.module is None:
-            return EXIT_WRONG_INPUT
-        try:
-            _show_costs(given, program, targets, is_first=not place)
-        except TileIRError as error:
-            return tell_error(error, given)
+        raise ToolFailure(f"--target: {error.message}") from None
+    arguments = script_arguments(given, "grid", "arg", "entry")
+    for place, program in enumerate(read_launches(given.operands[0], given, arguments)):
+        _show_costs(given, program, targets, is_first=not place)
     return EXIT_FINE
 
 
 def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
     """Print what a launch costs on each target."""
-    from tileir.execute.launching.entries import check_grid, select_entry
+    module = program.checked(given)
 
-    assert program.module is not None
     wanted = given_launch(given, program)
     extents = check_grid(wanted.grid)
-    entry = select_entry(program.module, wanted.entry)
+    entry = select_entry(module, wanted.entry)
     check_given(entry, wanted.arguments)
     names = () if program.launch is None else program.launch.names
     for target in targets:
@@ -123,22 +88,17 @@ def _show_costs(given: Arguments, program: Program, targets: list[Target], is_fi
 def _cost(
     given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], names: Sequence[str], target: Target
 ) -> Cost:
-    from tileir.execute.launching.entries import check_number
 
     assemble = not given.has("no-assembler")
     if not given.has("measure"):
-        from tileir.analyze.cost.estimating import estimate
-
         described = _described(texts)
         check_number(entry, described)
         return estimate(entry, grid, described, target, names, assemble=assemble)
-    # Imported here: only who runs a kernel pays for NumPy.
+    # Imported here: only running a kernel needs NumPy.
     from tileir.analyze.cost.costs import cost
     from tileir.execute.launching.kernel import Kernel
 
-    parameters = entry.regions[0].blocks[0].arguments
-    types = [*[parameter.type for parameter in parameters], *[None] * len(texts)]
-    values = [argument(text, type) for text, type in zip(texts, types, strict=False)]
+    values = made_arguments(entry, texts)
     return cost(Kernel(entry), grid, *values, target=target.key, assemble=assemble, measure=True)
 
 

@@ -8,44 +8,40 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING
 
+from tileir.execute.arguments.argument_text import grid_of
 from tileir.execute.schedule import check_schedule
-from tileir.ir.diagnostics import TileIRError
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.arrays import STATED, given_launch, grid_of, mistake, size_of
-from tileir.tools.programs import READING_OPTIONS, SCRIPT_ARGUMENTS, Settings, guarded, read_program, tell, tell_error
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.command import command
+from tileir.tools.launches import STATED, given_launch, recording_limit
+from tileir.tools.programs import is_script, read_program, script_arguments
 
 if TYPE_CHECKING:
-    from tileir.bridge.contexts import Watcher
+    from tileir.execute.sanitizer.report import Names
     from tileir.serve.debugger.stops import Event
 
 USAGE = Usage(
     "tileir debug",
-    "Debugs a kernel: breakpoints, steps forwards and backwards, every tile and array at any moment.",
+    "Debugs a kernel: breakpoints, steps forwards and backwards, every tile and array at any step.",
     "FILE|SCRIPT.py",
     (
-        Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
-        Option("entry", "the kernel (default: the only one)", value="NAME"),
-        Option("arg", "an argument, as for tileir run; repeat for each parameter, in order", value="WHAT"),
-        Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
+        *options.LAUNCH_OPTIONS,
+        options.SCHEDULE,
         Option(
             "sanitize",
             "stop at mistakes of the kernel ('tileir docs sanitizer'); the same as the command 'catch sanitizer'",
         ),
-        Option("watch-nan", "stop where a NaN or an infinity is made; the same as the command 'catch nan'"),
-        Option(
-            "names",
-            "names of values and lines: those of the Python script, if the program is from one (default), or tile",
-            choices=("script", "tile"),
-        ),
+        options.WATCH_NAN.with_help("stop where a NaN or an infinity is made; the same as the command 'catch nan'"),
+        options.NAMES,
         Option("kernel", "of a script, debug launches of this kernel only (default: all)", value="NAME"),
-        Option("memory", "the most that the recording takes, as 512M or 4G (default: 1G)", value="BYTES"),
+        options.RECORDING_LIMIT,
         Option("ex", "carry out a command of the debugger; repeat for several", value="COMMAND", short="ex"),
         Option("x", "carry out the commands in a file", value="FILE"),
         Option("batch", "end when these are done, and ask nothing; exit status 1 if one of them failed", short="batch"),
         Option("dap", "speak the debug adapter protocol, for editors, on standard input and output"),
         Option("tcp", "the same at an address, for one editor after the other", value="HOST:PORT"),
-        COLOR,
-        *READING_OPTIONS,
+        options.COLOR,
+        *options.READING_OPTIONS,
     ),
     least=0,
     most=-1,
@@ -53,114 +49,74 @@ USAGE = Usage(
 Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. {STATED}
 
 A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and stops at its first launch.
-{SCRIPT_ARGUMENTS}
+{options.SCRIPT_ARGUMENTS}
 In a script of your own, tileir.debug(kernel, grid, args) does the same.
 
 Commands are those of gdb: run, next, step, continue, backtrace, info, .., and reverse-next, reverse-continue, ..
 to go back; 'help' lists them. Ctrl-C stops a launch that is running.
 
-With --dap the editor says what is launched. FILE may be '-' for standard input where commands come by -ex or -x.
-Exit status: 0 fine, 1 the program, the launch or a command of --batch is wrong, 2 the command line is wrong or a file
-cannot be read.""",
+With --dap the editor says what is launched. FILE may be '-' for standard input where commands come by -ex or -x.""",
 )
 
+_MOST = 1 << 30
+"""Bytes of a recording where the command line names no limit."""
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir debug", _run, arguments)
 
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    # This process stays: what is no longer used is collected after all.
+@command(USAGE)
+def run(given: Arguments) -> int:
+    # This process stays, so its garbage is collected.
     gc.enable()
-    # The one that says what to install.
+    # Its error says what to install where NumPy is missing.
     __import__("tileir.execute.launching.kernel")
     if given.has("dap") or given.has("tcp"):
         return _adapter(given)
     if not given.operands:
-        raise mistake("expected FILE or SCRIPT.py, or --dap for an editor")
-    if given.operands[0].endswith(".py"):
-        return _script(given)
-    if len(given.operands) > 1:
-        raise mistake(f"unexpected argument '{given.operands[1]}'")
-    return _program(given)
+        raise UsageMistake("expected FILE or SCRIPT.py, or --dap for an editor")
+    script_arguments(given, "grid", "arg", "entry", "schedule")
+    return _script(given) if is_script(given.operands[0]) else _program(given)
 
 
 def _program(given: Arguments) -> int:
-    if given.has("kernel"):
-        raise mistake("--kernel is for a script: of a FILE, --entry names the kernel")
-    # Looked at before anything is read.
+    given.refuse(("kernel",), "is for a script: of a FILE, --entry names the kernel")
+    # Checked before anything is read.
     grid_of(given.value("grid", "1"))
-    check_schedule(given.value("schedule", "forward"))
-    limit = size_of("memory", given.value("memory", "1G"))
-    program = read_program(given.operands[0], Settings(given))
-    tell(program.diagnostics, given)
-    if program.module is None:
-        return EXIT_WRONG_INPUT
+    schedule = given.value("schedule", "forward")
+    check_schedule(schedule)
+    limit = recording_limit(given, _MOST)
+    program = read_program(given.operands[0], given)
+    module = program.checked(given)
     from tileir.serve.debugger.launches import program_debugger
     from tileir.serve.debugger.terminal.terminal import Terminal
 
-    try:
-        words = given_launch(given, program)
-        debugger = program_debugger(
-            program.module,
-            words,
-            given.value("schedule", "forward"),
-            limit=limit,
-            stop_on=_stop_on(given),
-            names="tile" if given.value("names", "") == "tile" else "script",
-        )
-    except TileIRError as error:
-        return tell_error(error, given)
-    terminal = Terminal(debugger, sys.stdout.write, given.wants_colour(sys.stdout))
-    commands = deque([(name, text) for name, text in given.sequence if name in ("ex", "x")])
-    how = terminal.converse(commands, batch=given.has("batch"))
+    words = given_launch(given, program)
+    stop_on, names = _stop_on(given), _names(given)
+    debugger = program_debugger(module, words, schedule, limit=limit, stop_on=stop_on, names=names)
+    terminal = Terminal(debugger, sys.stdout.write, given.wants_color(sys.stdout))
+    how = terminal.converse(deque(_commands(given)), batch=given.has("batch"))
     return EXIT_WRONG_INPUT if how == "batch" and terminal.shell.failed else EXIT_FINE
 
 
 def _script(given: Arguments) -> int:
-    for option in ("grid", "arg", "entry", "schedule"):
-        if given.has(option):
-            raise mistake(f"--{option} is for a FILE: a script says itself what it launches")
     from tileir.serve.debugger.launches import ScriptDebugging
     from tileir.serve.debugger.terminal.terminal import ScriptTerminal
+    from tileir.tools.emulate import run_script
 
-    commands = [(name, text) for name, text in given.sequence if name in ("ex", "x")]
-    front = ScriptTerminal(commands, colors=given.wants_colour(sys.stdout), batch=given.has("batch"))
-    debugging = ScriptDebugging(
-        front,
-        kernel=given.value("kernel", ""),
-        stop_on=_stop_on(given),
-        names="tile" if given.value("names", "") == "tile" else "script",
-        limit=size_of("memory", given.value("memory", "1G")),
-    )
+    front = ScriptTerminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
+    kernel, limit = given.value("kernel"), recording_limit(given, _MOST)
+    debugging = ScriptDebugging(front, kernel=kernel, stop_on=_stop_on(given), names=_names(given), limit=limit)
     status = run_script(given.operands, debugging)
     if not debugging.count and not status:
-        named = f" named '{given.value('kernel', '')}'" if given.has("kernel") else ""
+        named = f" named '{kernel}'" if kernel else ""
         raise ToolFailure(f"the script launches no kernel{named}", EXIT_WRONG_INPUT)
     return EXIT_WRONG_INPUT if given.has("batch") and front.failed else status
 
 
-def run_script(operands: list[str], watcher: Watcher) -> int:
-    """Run a script as `tileir emulate` does, with somebody who is given its launches; its exit status."""
-    from tileir.bridge.process import begin
-    from tileir.bridge.settings import Settings as ScriptSettings
-    from tileir.bridge.settings import SettingsMistake
-    from tileir.tools.emulate import perform, program_of
+def _commands(given: Arguments) -> list[tuple[str, str]]:
+    return [(name, text) for name, text in given.sequence if name in ("ex", "x")]
 
-    try:
-        work = program_of({}, operands)
-    except SettingsMistake as error:
-        raise mistake(str(error)) from None
-    process = begin(ScriptSettings(), watcher=watcher)
-    try:
-        perform(process, work)
-    except BaseException:
-        # Shown, as Python would; what it ends with is known.
-        pass
-    return process.status
+
+def _names(given: Arguments) -> Names:
+    return "tile" if given.value("names") == "tile" else "script"
 
 
 def _stop_on(given: Arguments) -> list[Event]:
@@ -173,31 +129,26 @@ def _stop_on(given: Arguments) -> list[Event]:
 
 
 def _adapter(given: Arguments) -> int:
-    for name in given.options:
-        if name not in ("dap", "tcp"):
-            raise mistake(f"--{name} is not for --dap: the editor says what is launched")
+    others = tuple([name for name in given.options if name not in ("dap", "tcp")])
+    given.refuse(others, "is not for --dap: the editor says what is launched")
     if given.operands:
-        raise mistake("--dap takes no FILE: the editor says what is launched")
+        raise ToolFailure("--dap takes no FILE: the editor says what is launched")
     if given.has("tcp"):
-        return _listen(given.value("tcp", ""))
+        return _listen(given.value("tcp"))
     from tileir.serve.debugger.adapter.connections import GREETED, standard_channel
     from tileir.serve.debugger.adapter.editor import host
+    from tileir.tools.emulate import run_script
 
     # Taken out of the environment: a script that is debugged does not see it.
     host(standard_channel(is_greeted=os.environ.pop(GREETED, None) is not None), run_script)
     return EXIT_FINE
 
 
-def _listen(text: str) -> int:
-    from tileir.serve.addresses import BadAddress, Listener
+def _listen(address: str) -> int:
     from tileir.serve.debugger.adapter.connections import serve
+    from tileir.tools.lsp import announced
 
-    try:
-        listener = Listener(text)
-    except BadAddress as error:
-        raise ToolFailure(str(error), EXIT_USAGE) from None
-    where = listener.described("in the editor's launch configuration")
-    print(f"listening on {where}", file=sys.stderr, flush=True)
+    listener = announced(address, "in the editor's launch configuration")
     try:
         serve(listener, ["-m", "tileir", "debug", "--dap"])
     except KeyboardInterrupt:

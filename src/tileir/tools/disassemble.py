@@ -12,17 +12,10 @@ from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST
 from tileir.text.printer import print_disassembly
-from tileir.tools.arguments import (
-    EXIT_FINE,
-    EXIT_WRONG_INPUT,
-    OUTPUT_DIRECTORY,
-    OVERWRITE,
-    Arguments,
-    Option,
-    ToolFailure,
-    Usage,
-)
-from tileir.tools.programs import BYTECODE, TEXT, guarded, not_bytecode, read_bytes, refuse_script
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.command import command, for_each_file
+from tileir.tools.options import OUTPUT, OUTPUT_DIRECTORY, OVERWRITE
+from tileir.tools.programs import BYTECODE, TEXT, not_bytecode, read_bytes, refuse_script
 
 USAGE = Usage(
     "tileir dis",
@@ -30,7 +23,7 @@ USAGE = Usage(
     "FILE...",
     (
         Option("print-debug-info", "print locations", short="g"),
-        Option("output", "where to write the text (default: standard output)", value="OUT", short="o"),
+        OUTPUT,
         OUTPUT_DIRECTORY,
         Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
         OVERWRITE,
@@ -38,53 +31,43 @@ USAGE = Usage(
     most=-1,
     details="""\
 FILE may be '-' for standard input. Each of several files is printed after a comment with its name, or written to
-NAME.mlir in the directory of --output-dir. Exit status: 0 fine, 1 a file cannot be decoded or its program breaks a
-rule, 2 the command line is wrong or a file cannot be read or written.""",
+NAME.mlir in the directory of --output-dir.""",
 )
 
-# What tileirdisasm says after the mistakes themselves.
+# What tileirdisasm prints after the errors themselves.
 _NOT_VERIFIED = "error: verification failed for deserialized cuda_tile::ModuleOp"
 _NOT_READ = "error: failed to read provided Tile IR bytecode"
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir dis", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     outputs = ["-"] * len(given.operands)
-    if given.has("output") or given.has(OUTPUT_DIRECTORY.name):
+    if given.has(OUTPUT.name) or given.has(OUTPUT_DIRECTORY.name):
         # Imported here: most of the time the text goes to standard output.
         from tileir.tools.output import output_paths
 
         outputs = output_paths(given, ".mlir")
-    several = len(outputs) > 1
-    status = EXIT_FINE
-    for path, output in zip(given.operands, outputs, strict=True):
-        try:
-            text = _disassembled(path, given, several)
-            if text is None:
-                status = max(status, EXIT_WRONG_INPUT)
-                continue
-            if output == "-":
-                sys.stdout.write(f"// {harmless(path)}\n{text}\n" if several else text)
-                continue
-            from tileir.tools.output import protect_input, write_output
+    targets = dict(zip(given.operands, outputs, strict=True))
+    return for_each_file(given, lambda path: _disassemble(path, targets[path], given))
 
-            protect_input(given, output, path, (BYTECODE, TEXT))
-            write_output(output, text)
-        except ToolFailure as failure:
-            # The other files are printed all the same.
-            print(f"tileir dis: {harmless(failure.message)}", file=sys.stderr)
-            status = max(status, failure.status)
-    return status
+
+def _disassemble(path: str, output: str, given: Arguments) -> int:
+    several = len(given.operands) > 1
+    text = _disassembled(path, given, several)
+    if text is None:
+        return EXIT_WRONG_INPUT
+    if output == "-":
+        sys.stdout.write(f"// {harmless(path)}\n{text}\n" if several else text)
+        return EXIT_FINE
+    from tileir.tools.output import protect_input, write_output
+
+    protect_input(given, output, path, (BYTECODE, TEXT))
+    write_output(output, text)
+    return EXIT_FINE
 
 
 def _disassembled(path: str, given: Arguments, several: bool) -> str | None:
-    """The text of a file; None after saying what is wrong with it."""
+    """The text of a file; None after its errors are printed."""
     refuse_script(path, "'tileir opt {}' prints the program of its kernel")
     data = read_bytes(path)
     try:
@@ -102,7 +85,7 @@ def _disassembled(path: str, given: Arguments, several: bool) -> str | None:
     verify_operation(module, context)
     if has_errors(context.diagnostics):
         _name(path, several)
-        # Neither warnings nor notes: tileirdisasm keeps them to itself.
+        # Neither warnings nor notes: tileirdisasm prints none.
         for diagnostic in context.diagnostics:
             if diagnostic.severity == "error":
                 print(diagnostic, file=sys.stderr)

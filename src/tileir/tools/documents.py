@@ -6,9 +6,10 @@ import os
 import re
 import sys
 
-from tileir.ir.quoting import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Option, ToolFailure, Usage
-from tileir.tools.programs import guarded
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command
+from tileir.tools.options import COLOR
+from tileir.tools.terminal import BOLD, CYAN, PLAIN
 
 USAGE = Usage(
     "tileir docs",
@@ -29,39 +30,33 @@ _PLACES = ("docs", os.path.join("..", "..", "docs"))
 _HEADING = re.compile(r"(#+) (.+)")
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir docs", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     directory = directory_of_pages()
     names = page_names(directory)
     if given.has("path"):
         print(directory)
         return EXIT_FINE
-    colour = given.wants_colour(sys.stdout)
-    if not given.operands:
-        sys.stdout.write(_styled(_overview(directory, names), colour))
-        return EXIT_FINE
-    texts: list[str] = []
-    for operand in given.operands:
-        name, _, anchor = operand.partition("#")
-        name = _plain(name)
-        if name not in names:
-            print(f"tileir docs: {_unknown(operand, name, names)}", file=sys.stderr)
-            return EXIT_WRONG_INPUT
-        text = _page(directory, name)
-        found = section(text, anchor) if anchor else text
-        if not found:
-            anchors = ", ".join([slug for slug, _, _ in sections(text)])
-            print(f"tileir docs: '{name}' has no section '{harmless(anchor)}', but {anchors}", file=sys.stderr)
-            return EXIT_WRONG_INPUT
-        texts.append(found)
-    sys.stdout.write(_styled("\n".join(texts), colour))
+    texts = [_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)]
+    text = "\n".join(texts)
+    sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
     return EXIT_FINE
+
+
+def _text(operand: str, directory: str, names: list[str]) -> str:
+    """The page, or the section of a page, that an operand names; `docs/cpu.md` is how texts refer to a page."""
+    path, _, anchor = operand.partition("#")
+    name = path.removeprefix("docs/").removesuffix(_EXTENSION)
+    if name not in names:
+        raise ToolFailure(_unknown(operand, name, names), EXIT_WRONG_INPUT)
+    text = _page(directory, name)
+    if not anchor:
+        return text
+    found = section(text, anchor)
+    if not found:
+        anchors = ", ".join([slug for slug, _, _, _ in sections(text)])
+        raise ToolFailure(f"'{name}' has no section '{anchor}', but {anchors}", EXIT_WRONG_INPUT)
+    return found
 
 
 def directory_of_pages() -> str:
@@ -83,11 +78,6 @@ def page_names(directory: str) -> list[str]:
     return found
 
 
-def _plain(name: str) -> str:
-    """The name of a page as it is listed; `docs/cpu.md` is how texts refer to it."""
-    return name.removeprefix("docs/").removesuffix(_EXTENSION)
-
-
 def _page(directory: str, name: str) -> str:
     with open(os.path.join(directory, *f"{name}{_EXTENSION}".split("/")), encoding="utf-8") as file:
         return file.read()
@@ -98,14 +88,14 @@ def _unknown(operand: str, name: str, names: list[str]) -> str:
 
     close = difflib.get_close_matches(name, names, 1, 0.5)
     hint = f"did you mean '{close[0]}'?" if close else "'tileir docs' lists the pages"
-    return f"there is no page '{harmless(operand)}': {hint}"
+    return f"there is no page '{operand}': {hint}"
 
 
 def _overview(directory: str, names: list[str]) -> str:
     lines = ["# Pages", ""]
     width = max([len(name) for name in names])
     for name in names:
-        title = next((title for _, _, title in sections(_page(directory, name))), "")
+        title = next((title for _, _, title, _ in sections(_page(directory, name))), "")
         lines.append(f"  {name:{width}}  {title}")
     return "\n".join([*lines, "", "`tileir docs PAGE` prints one, `tileir explain NAME` what a name means.", ""])
 
@@ -113,53 +103,45 @@ def _overview(directory: str, names: list[str]) -> str:
 # --- Markdown ---
 
 
-def sections(text: str) -> list[tuple[str, int, str]]:
-    """The headings of a page: as links name them, with their level and their words."""
-    found: list[tuple[str, int, str]] = []
-    fenced = False
-    for line in text.splitlines():
-        if line.startswith("```"):
-            fenced = not fenced
-        heading = _HEADING.fullmatch(line) if not fenced else None
+def sections(text: str) -> list[tuple[str, int, str, int]]:
+    """The headings of a page: as links name them, with their level, their words and the number of their line."""
+    found: list[tuple[str, int, str, int]] = []
+    for number, line in _outside_fences(text):
+        heading = _HEADING.fullmatch(line)
         if heading is not None:
             slug = re.sub(r"[^\w -]", "", heading[2].lower()).replace(" ", "-")
-            found.append((slug, len(heading[1]), heading[2]))
+            found.append((slug, len(heading[1]), heading[2], number))
+    return found
+
+
+def _outside_fences(text: str) -> list[tuple[int, str]]:
+    """The lines that are not code, with their numbers."""
+    found: list[tuple[int, str]] = []
+    fenced = False
+    for number, line in enumerate(text.split("\n")):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            found.append((number, line))
     return found
 
 
 def section(text: str, anchor: str) -> str:
     """A part of a page from its heading to the next one that is not below it; empty if there is none."""
-    headings = iter(sections(text))
-    lines: list[str] = []
-    level, fenced = 0, False
-    for line in text.splitlines():
-        if line.startswith("```"):
-            fenced = not fenced
-        if not fenced and _HEADING.fullmatch(line):
-            slug, depth, _ = next(headings)
-            if level and depth <= level:
-                break
-            if slug == anchor.lower():
-                level = level or depth
-        if level:
-            lines.append(line)
-    return "\n".join(lines).rstrip() + "\n" if lines else ""
+    headings = sections(text)
+    for place, (slug, level, _, begin) in enumerate(headings):
+        if slug == anchor.lower():
+            end = next((line for _, other, _, line in headings[place + 1 :] if other <= level), None)
+            return "\n".join(text.split("\n")[begin:end]).rstrip() + "\n"
+    return ""
 
 
-def _styled(text: str, colour: bool) -> str:
-    """Headings in bold and code in colour, on a terminal; the text stays Markdown."""
-    if not colour:
-        return text
-    from tileir.tools.colours import BOLD, CYAN, PLAIN
-
-    lines = []
-    fenced = False
-    for line in text.split("\n"):
-        if line.startswith("```"):
-            fenced = not fenced
-        elif not fenced and _HEADING.fullmatch(line):
-            line = f"{BOLD}{line}{PLAIN}"
-        elif not fenced:
-            line = re.sub(r"`[^`]+`", lambda found: f"{CYAN}{found[0]}{PLAIN}", line)
-        lines.append(line)
+def _styled(text: str) -> str:
+    """Headings in bold and code in color, for a terminal."""
+    lines = text.split("\n")
+    for number, line in _outside_fences(text):
+        if _HEADING.fullmatch(line):
+            lines[number] = f"{BOLD}{line}{PLAIN}"
+        else:
+            lines[number] = re.sub(r"`[^`]+`", lambda found: f"{CYAN}{found[0]}{PLAIN}", line)
     return "\n".join(lines)

@@ -20,7 +20,7 @@ from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
 from tileir.tools.expected_diagnostics import ExpectedDiagnostics
-from tileir.tools.programs import STANDARD_INPUT
+from tileir.tools.programs import name_of
 
 VERSION = V13_3
 SPLIT_MARKER = "// -----"
@@ -110,7 +110,7 @@ def print_module(module: Operation, given: Arguments) -> str:
 
 def process(text: str, path: str, given: Arguments, translation: Translation) -> tuple[int, str]:
     """Handle a text, part by part: the exit status and the output."""
-    name = STANDARD_INPUT if path == "-" else path
+    name = name_of(path)
     if not given.has("split-input-file"):
         return _process_part(text, name, given, translation)
     status = EXIT_FINE

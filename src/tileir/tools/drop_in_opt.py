@@ -10,10 +10,11 @@ from tileir.ir.versions import version_text
 from tileir.passes.catalogue import registered_passes
 from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.registry import PipelineError, Step, parse_options, parse_pipeline
-from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, run_process
 from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process
 from tileir.tools.output import write_output
-from tileir.tools.programs import decode, guarded, read_bytes, run_process
+from tileir.tools.programs import decode, read_bytes
 
 # The test-only pass of the public suite is the one whose options stand in the value.
 _PASSES = tuple(
@@ -43,30 +44,35 @@ def main() -> int:
     return run_process("tileir-opt", run, sys.argv[1:])
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir-opt", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     try:
         steps = _steps(given)
         check_steps(steps)
     except PipelineError as error:
         raise ToolFailure(error.message, EXIT_WRONG_INPUT) from None
+
+    def text(module: Operation, diagnostics: list[Diagnostic]) -> str | None:
+        """The program after the passes, which are verified one by one."""
+        verify = given.value("verify-each", "true") in ("true", "1")
+        try:
+            run_steps(module, steps, report=PassReport(verify=verify, version=version_text(VERSION), drop_in=True))
+        except TileIRError as error:
+            diagnostics.extend(error.diagnostics)
+            return None
+        return print_module(module, given)
+
     path = given.operands[0] if given.operands else "-"
-    status, output = process(decode(read_bytes(path), path), path, given, _Passes(given, steps).text)
+    status, output = process(decode(read_bytes(path), path), path, given, text)
     # Standard output gets the parts that went well; a file is written only when all did.
     target = given.value("o", "-")
-    if status == 0 or target == "-":
+    if status == EXIT_FINE or target == "-":
         write_output(target, output)
     return status
 
 
 def _steps(given: Arguments) -> list[Step]:
-    """The passes asked for, in the order of the command line."""
+    """The passes that the command line names, in its order."""
     names = [option.name for option in _PASSES]
     steps: list[Step] = []
     for name, value in given.sequence:
@@ -75,20 +81,3 @@ def _steps(given: Arguments) -> list[Step]:
         elif name in names:
             steps.append(Step(name, parse_options(value)))
     return steps
-
-
-class _Passes:
-    """The program after the passes, which are verified one by one."""
-
-    def __init__(self, given: Arguments, steps: list[Step]) -> None:
-        self.given: Arguments = given
-        self.steps: list[Step] = steps
-
-    def text(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
-        verify = self.given.value("verify-each", "true") in ("true", "1")
-        try:
-            run_steps(module, self.steps, report=PassReport(verify=verify, version=version_text(VERSION), drop_in=True))
-        except TileIRError as error:
-            diagnostics.extend(error.diagnostics)
-            return None
-        return print_module(module, self.given)

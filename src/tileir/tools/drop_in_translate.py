@@ -15,10 +15,12 @@ from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import V13_1, V13_2, V13_3, Version, version_text
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, run_process
 from tileir.tools.drop_in import OPTIONS, VERSION, hint_mode, print_module, process
+from tileir.tools.options import OVERWRITE
 from tileir.tools.output import protect_input, write_output
-from tileir.tools.programs import BYTECODE, TEXT, decode, guarded, read_bytes, run_process
+from tileir.tools.programs import BYTECODE, TEXT, decode, read_bytes
 
 TRANSLATIONS = (
     Option("mlir-to-cudatilebc", "text into bytecode"),
@@ -58,34 +60,28 @@ def main() -> int:
     return run_process("tileir-translate", run, sys.argv[1:])
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir-translate", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     if given.has("list-versions"):
         for version in _VERSIONS:
             print(version_text(version))
         return EXIT_FINE
-    asked = [option.name for option in TRANSLATIONS if given.has(option.name)]
-    if len(asked) != 1:
+    chosen = [option.name for option in TRANSLATIONS if given.has(option.name)]
+    if len(chosen) != 1:
         choices = ", ".join([f"-{option.name}" for option in TRANSLATIONS])
         raise ToolFailure(f"expected one of {choices}", EXIT_WRONG_INPUT)
     version = _bytecode_version(given)
     path = given.operands[0] if given.operands else "-"
     data = read_bytes(path)
-    if asked[0] == "cudatilebc-to-mlir":
+    if chosen[0] == "cudatilebc-to-mlir":
         status, output = _disassemble(data, given)
     else:
-        translations = _Translations(given, version)
-        translation = translations.assemble if asked[0] == "mlir-to-cudatilebc" else translations.round_trip
-        status, output = process(decode(data, path), path, given, translation)
+        translate = _assembled if chosen[0] == "mlir-to-cudatilebc" else _round_trip
+        work = lambda module, diagnostics: translate(module, diagnostics, given, version)  # noqa: E731
+        status, output = process(decode(data, path), path, given, work)
     target = given.value("o", "-")
     if status == EXIT_FINE or target == "-":
-        protect_input(given, target, path, _KINDS[asked[0]])
+        protect_input(given, target, path, _KINDS[chosen[0]])
         write_output(target, output)
     return status
 
@@ -101,40 +97,38 @@ def _bytecode_version(given: Arguments) -> Version:
     )
 
 
-class _Translations:
-    """What is done with the module of one part of a text."""
+# --- what is done with the module of one part of a text ---
 
-    def __init__(self, given: Arguments, version: Version) -> None:
-        self.given: Arguments = given
-        self.version: Version = version
 
-    def assemble(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
-        data = self._bytes(module, diagnostics)
-        # Output is one text; any bytes pass through it unchanged, because it is encoded in the same way.
-        return None if data is None else data.decode("utf-8", "surrogateescape")
+def _assembled(module: Operation, diagnostics: list[Diagnostic], given: Arguments, version: Version) -> str | None:
+    data = _bytes(module, diagnostics, version)
+    # Output is one text; any bytes pass through it unchanged, because it is encoded in the same way.
+    return None if data is None else data.decode("utf-8", "surrogateescape")
 
-    def round_trip(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
-        if module.declaration is not MODULE:
-            message = f"expected a 'cuda_tile.module' op, got '{module.name}'"
-            diagnostics.append(Diagnostic("error", message, module.location))
-            return None
-        data = self._bytes(module, diagnostics)
-        if data is None:
-            return None
-        read = _read(data, self.given, diagnostics)
-        if read is None:
-            diagnostics.append(Diagnostic("error", "Failed to deserialize bytecode", module.location))
-            return None
-        if self.given.has("generic-form"):
-            self.given.options["mlir-print-op-generic"] = ""
-        return print_module(read, self.given)
 
-    def _bytes(self, module: Operation, diagnostics: list[Diagnostic]) -> bytes | None:
-        try:
-            return write_public(tile_module(module), self.version)
-        except BytecodeError as error:
-            diagnostics.extend(error.diagnostics)
-            return None
+def _round_trip(module: Operation, diagnostics: list[Diagnostic], given: Arguments, version: Version) -> str | None:
+    if module.declaration is not MODULE:
+        message = f"expected a 'cuda_tile.module' op, got '{module.name}'"
+        diagnostics.append(Diagnostic("error", message, module.location))
+        return None
+    data = _bytes(module, diagnostics, version)
+    if data is None:
+        return None
+    read = _read(data, given, diagnostics)
+    if read is None:
+        diagnostics.append(Diagnostic("error", "Failed to deserialize bytecode", module.location))
+        return None
+    if given.has("generic-form"):
+        given.options["mlir-print-op-generic"] = ""
+    return print_module(read, given)
+
+
+def _bytes(module: Operation, diagnostics: list[Diagnostic], version: Version) -> bytes | None:
+    try:
+        return write_public(tile_module(module), version)
+    except BytecodeError as error:
+        diagnostics.extend(error.diagnostics)
+        return None
 
 
 def _disassemble(data: bytes, given: Arguments) -> tuple[int, str]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
-from tileir.ir.quoting import harmless
-from tileir.tools.arguments import EXIT_USAGE, Option, Usage
+from tileir.tools.arguments import EXIT_FINE, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.options import BACKEND, EXACT, SANITIZE, WATCH_NAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, ModuleType, TracebackType
 
+    from tileir.bridge.contexts import Watcher
     from tileir.bridge.process import Process
 
 USAGE = Usage(
@@ -23,17 +25,12 @@ USAGE = Usage(
     "Runs a Python program that launches cuTile kernels, unmodified, on a machine without a GPU.",
     "SCRIPT|-m MODULE|-c CODE [ARGUMENTS..]",
     (
-        Option(
-            "backend", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)", value="NAME"
-        ),
+        BACKEND,
         Option("gpu", "the GPU that the program sees, such as h100 or b200", value="NAME"),
-        Option(
-            "sanitize",
-            "find and explain mistakes in every launch ('tileir docs sanitizer'); all: also elements never written",
-            choices=("mistakes", "all"),
-            bare="mistakes",
+        SANITIZE.with_help(
+            "find and explain mistakes in every launch ('tileir docs sanitizer'); all: also elements never written"
         ),
-        Option("watch-nan", "name every operation that produces a NaN or an infinity"),
+        WATCH_NAN,
         Option(
             "trace-block",
             "write each value that one tile block computes to standard error",
@@ -45,7 +42,7 @@ USAGE = Usage(
             choices=("script", "tile"),
         ),
         Option("debug", "open Python's debugger at the first launch that fails or has findings, or uncaught exception"),
-        Option("exact", "mmaf as a chain of fused multiply-adds: the same bits on every machine"),
+        EXACT,
         Option("fast", "faster functions in the cpu backend; results round differently"),
         Option("m", "run a module, as python -m does", value="MODULE"),
         Option("c", "run a string, as python -c does", value="CODE"),
@@ -69,19 +66,29 @@ def main(arguments: list[str]) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
     try:
+        given = USAGE.parse(arguments)
+        if given is None:
+            return EXIT_FINE
         settings = _settings(given.sequence)
         work = program_of(given.options, given.operands)
-    except SettingsMistake as mistake:
-        print(f"tileir emulate: {harmless(str(mistake))}", file=sys.stderr)
-        print("Try 'tileir emulate --help'.", file=sys.stderr)
-        return EXIT_USAGE
-    process = begin(settings)
-    perform(process, work)
-    return 0
+    except (SettingsMistake, UsageMistake) as mistake:
+        return USAGE.report(UsageMistake(str(mistake)))
+    perform(begin(settings), work)
+    return EXIT_FINE
+
+
+def run_script(operands: list[str], watcher: Watcher) -> int:
+    """Run a script with a watcher that is given its launches; the exit status of the script."""
+    try:
+        work = program_of({}, operands)
+    except SettingsMistake as error:
+        raise ToolFailure(str(error)) from None
+    process = begin(Settings(), watcher=watcher)
+    with suppress(BaseException):
+        # Its errors are shown, as Python would.
+        perform(process, work)
+    return process.status
 
 
 def _settings(sequence: list[tuple[str, str]]) -> Settings:
@@ -106,7 +113,7 @@ def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], Non
     if "m" in options:
         name = options["m"]
         # `_run_module_as_main` replaces the first argument by the module's file.
-        return lambda: _run_module(name, ["-m", *operands])
+        return lambda: _run_module(name, ["-m", *operands], os.getcwd())
     if "c" in options:
         text = options["c"]
         return lambda: _run_code(lambda: compile(text, "<string>", "exec"), None, ["-c", *operands], "")
@@ -116,7 +123,7 @@ def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], Non
     if script == "-":
         return lambda: _run_code(lambda: compile(sys.stdin.read(), "<stdin>", "exec"), None, operands, "")
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
-        return lambda: _run_container(script, operands)
+        return lambda: _run_module("__main__", operands, script, False)
     if not os.path.exists(script):
         raise SettingsMistake(f"cannot open '{script}': there is no such file")
     folder = os.path.dirname(os.path.realpath(script))
@@ -155,24 +162,14 @@ def _run_code(code: Callable[[], CodeType], path: str | None, arguments: list[st
     exec(code(), module.__dict__)
 
 
-def _run_module(name: str, arguments: list[str]) -> None:
+def _run_module(name: str, arguments: list[str], folder: str, *options: bool) -> None:
     import runpy
 
     _new_main()
     sys.argv[:] = arguments
-    _set_first_path(os.getcwd())
+    _set_first_path(folder)
     run_as_main: Any = getattr(runpy, "_run_module_as_main")  # noqa: B009
-    run_as_main(name)
-
-
-def _run_container(path: str, arguments: list[str]) -> None:
-    import runpy
-
-    _new_main()
-    sys.argv[:] = arguments
-    _set_first_path(path)
-    run_as_main: Any = getattr(runpy, "_run_module_as_main")  # noqa: B009
-    run_as_main("__main__", False)
+    run_as_main(name, *options)
 
 
 def _set_first_path(folder: str) -> None:
@@ -186,17 +183,11 @@ def perform(process: Process, work: Callable[[], None]) -> None:
     try:
         work()
     except SystemExit as end:
-        process.status = _status(end.code)
+        process.status = end.code if isinstance(end.code, int) else int(end.code is not None)
         raise
     except BaseException as error:
         process.status = 1
         _show(error)
-
-
-def _status(code: object) -> int:
-    if code is None:
-        return 0
-    return code if isinstance(code, int) else 1
 
 
 def _show(error: BaseException) -> NoReturn:

@@ -12,8 +12,10 @@ from tileir.analyze.documentation.pages import Block, Bullets, Code, Page, Parag
 from tileir.analyze.documentation.vocabulary import close_names, find, groups
 from tileir.annotations import Final
 from tileir.ir.quoting import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Usage
-from tileir.tools.colours import BOLD, CYAN, PLAIN
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
+from tileir.tools.command import command
+from tileir.tools.options import COLOR
+from tileir.tools.terminal import BOLD, CYAN, PLAIN
 
 USAGE: Final = Usage(
     "tileir explain",
@@ -33,13 +35,11 @@ _NARROWEST: Final = 60
 _CODE: Final = re.compile(r"`([^`]+)`")
 
 
-def run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    width, colour = terminal_width(), given.wants_colour(sys.stdout)
+@command(USAGE)
+def run(given: Arguments) -> int:
+    width, color = terminal_width(), given.wants_color(sys.stdout)
     if not given.operands:
-        sys.stdout.write(styled(overview_text(width), colour))
+        sys.stdout.write(styled(overview_text(width), color))
         return EXIT_FINE
     status = EXIT_FINE
     texts: list[str] = []
@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
             status = EXIT_WRONG_INPUT
             sys.stderr.write(unknown_text(name))
     separator = "\n" + "-" * width + "\n\n"
-    sys.stdout.write(styled(separator.join(texts), colour))
+    sys.stdout.write(styled(separator.join(texts), color))
     return status
 
 
@@ -73,9 +73,9 @@ def terminal_width() -> int:
     return max(_NARROWEST, min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST))
 
 
-def styled(text: str, colour: bool) -> str:
-    """Headings in bold and code in colour; the text stays as it is where colour is not wanted."""
-    if not colour:
+def styled(text: str, color: bool) -> str:
+    """Headings in bold and code in color; without colors the text as it is."""
+    if not color:
         return text
     text = _CODE.sub(lambda found: f"{CYAN}{found.group(1)}{PLAIN}", text)
     lines = []

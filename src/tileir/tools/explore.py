@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
-from tileir.execute.arguments.argument_text import natural
+from tileir.analyze.cost.targets import target_named
+from tileir.execute.arguments.argument_text import grid_of, natural
+from tileir.execute.launching.entries import select_entry
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import harmless
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.arrays import STATED, argument, given_launch, grid_of, mistake, size_of
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, end_as_interrupted, reason
+from tileir.tools.emulate import run_script
+from tileir.tools.launches import STATED, given_launch, made_arguments, recording_limit, uninitialized
 from tileir.tools.output import check_target, write_output
-from tileir.tools.programs import READING_OPTIONS, SCRIPT_ARGUMENTS, Settings, guarded, read_program, tell, tell_error
+from tileir.tools.programs import is_script, read_program, script_arguments
+from tileir.tools.scripts import missing_launch
 
 if TYPE_CHECKING:
     from tileir.serve.explorer.exploring import Exploration
@@ -26,17 +31,15 @@ USAGE = Usage(
     "Shows what a kernel does as a page: its forms, the memory it touches, values, findings, cost.",
     "FILE|SCRIPT.py",
     (
-        Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
-        Option("entry", "the kernel (default: the only one)", value="NAME"),
-        Option("arg", "an argument, as for tileir run; repeat for each parameter, in order", value="WHAT"),
-        Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
-        Option("launch", "of a script, the launch to show, counted from 1 (default: the first)", value="N"),
+        *options.LAUNCH_OPTIONS,
+        options.SCHEDULE,
+        options.LAUNCH.with_help("of a script, the launch to show, counted from 1 (default: the first)"),
         Option("export", "write the page to a file that needs no server, instead of serving it", value="FILE.html"),
         Option("blocks", "tile blocks whose values an exported page carries, as 0,7,16-31, or all", value="LIST"),
         Option(
             "picture",
             "draw an array (default: the first that is written) by block, time or count; repeat for several",
-            value="[ARRAY[:COLOUR]=]FILE.svg",
+            value="[ARRAY[:COLOR]=]FILE.svg",
         ),
         Option(
             "compare",
@@ -50,13 +53,12 @@ USAGE = Usage(
         ),
         Option("record", "write the recording of the launch to a file", value="FILE"),
         Option("targets", "what costs are estimated for, as h200,b200 (default: all)", value="NAMES"),
-        Option("memory", "the most that the recording takes, as 512M or 4G (default: 1G)", value="BYTES"),
+        options.RECORDING_LIMIT,
         Option("port", "where the page is served on 127.0.0.1 (default: a port that is free)", value="N"),
         Option("no-browser", "print the address of the page and open no browser"),
-        COLOR,
-        *READING_OPTIONS,
+        options.COLOR,
+        *options.READING_OPTIONS,
     ),
-    least=1,
     most=-1,
     details=f"""\
 Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, a kernel
@@ -65,151 +67,103 @@ that has parameters does not run, and the page shows the program in its forms, a
 {STATED}
 
 A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
-{SCRIPT_ARGUMENTS}
+{options.SCRIPT_ARGUMENTS}
 
 The page is served to this machine only, at an address that nobody can guess, until Ctrl-C. FILE may be '-' for standard
-input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is wrong or a file cannot be read
-or written.""",
+input.""",
 )
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir explore", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    is_script = given.operands[0].endswith(".py")
-    if not is_script and len(given.operands) > 1:
-        raise mistake(f"unexpected argument '{given.operands[1]}'")
-    options = _Options(given, is_script)
-    # This process stays: what is no longer used is collected after all.
+@command(USAGE)
+def run(given: Arguments) -> int:
+    script_arguments(given, "grid", "arg", "entry")
+    request = _Request(given)
+    # This process stays, so its garbage is collected.
     gc.enable()
-    found = _script(given, options) if is_script else _program(given, options)
-    if found is None:
-        return EXIT_WRONG_INPUT
-    if options.export or options.pictures:
-        _write(found, options)
-        return EXIT_FINE
-    _serve(found, not given.has("no-browser"))
+    found = _script(given, request) if is_script(given.operands[0]) else _program(given, request)
+    if request.export or request.pictures:
+        _write(found, request)
+    else:
+        _serve(found, not given.has("no-browser"))
     return EXIT_FINE
 
 
-class _Options:
-    """What the command line asks for, looked at before anything runs."""
+class _Request:
+    """What the command line asks for, checked before anything runs."""
 
-    def __init__(self, given: Arguments, is_script: bool) -> None:
-        for option in ("grid", "arg", "entry"):
-            if is_script and given.has(option):
-                raise mistake(f"--{option} is for a FILE: a script says itself what it launches")
-        if given.has("launch") and not is_script:
-            raise mistake("--launch is for a script: a FILE is launched once")
-        if given.has("blocks") and not given.has("export"):
-            raise mistake("--blocks is about the page that --export writes: others show all tile blocks")
-        self.export: str = given.value("export", "")
-        self.pictures: list[tuple[str, str, str]] = [
-            _picture(text) for name, text in given.sequence if name == "picture"
-        ]
-        self.record: str = given.value("record", "")
-        self.compare: list[str] = [text for name, text in given.sequence if name == "compare"]
+    def __init__(self, given: Arguments) -> None:
+        if not given.has("export"):
+            given.refuse(("blocks",), "is about the page that --export writes: others show all tile blocks")
+        self.export: str = given.value("export")
+        self.pictures: list[tuple[str, str, str]] = [_picture(text) for text in given.values("picture")]
+        self.record: str = given.value("record")
+        self.compare: list[str] = given.values("compare")
         for path in (self.export, self.record, *[path for _, _, path in self.pictures]):
             if path and path != "-":
                 check_target(path)
         grid_of(given.value("grid", "1"))
-        self.schedule: str | None = given.value("schedule", "") or None
+        self.schedule: str | None = given.value("schedule") or None
         if self.schedule is not None:
             check_schedule(self.schedule)
-        self.launch: int = _positive("launch", given.value("launch", "1"))
-        self.limit: int | None = size_of("memory", given.value("memory", "")) if given.has("memory") else None
+        self.launch: int = given.number("launch", 1)
+        self.limit: int = recording_limit(given, 0)
         looked_for: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
         self.sanitize: bool | Literal["all"] = looked_for[given.value("sanitize", "mistakes")]
-        self.port: int = _port(given.value("port", "0"))
-        self.targets: list[str] | None = given.value("targets", "").split(",") if given.has("targets") else None
-        self.blocks: str = given.value("blocks", "")
-        if self.targets is not None:
-            from tileir.analyze.cost.targets import target_named
+        self.port: int = given.number("port", 0, least=0, most=65535)
+        self.targets: list[str] | None = given.names("targets") if given.has("targets") else None
+        self.blocks: str = given.value("blocks")
 
-            try:
-                for name in self.targets:
-                    target_named(name)
-            except OptionError as error:
-                raise mistake(f"--targets: {error.message}") from None
+        try:
+            for name in self.targets or ():
+                target_named(name)
+        except OptionError as error:
+            raise ToolFailure(f"--targets: {error.message}") from None
 
 
-def _program(given: Arguments, options: _Options) -> Exploration | None:
-    program = read_program(given.operands[0], Settings(given))
-    tell(program.diagnostics, given)
-    if program.module is None:
-        return None
-    try:
-        from tileir.execute.launching.entries import select_entry
+def _program(given: Arguments, request: _Request) -> Exploration:
+    program = read_program(given.operands[0], given)
+    module = program.checked(given)
 
-        wanted = given_launch(given, program)
-        entry, specifications = wanted.entry, wanted.arguments
-        parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
-        values = [
-            argument(text, parameters[number].type if number < len(parameters) else None)
-            for number, text in enumerate(specifications)
-        ]
-        # Without parameters, there is nothing that a launch waits for.
-        runs = bool(values) or not parameters
-        for option in ("record", "compare", "blocks"):
-            if given.has(option) and not runs:
-                raise mistake(f"--{option} is about a launch, and nothing runs: give --arg for each parameter")
-        name = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
-        unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
-        return _explored(options, program.module, wanted.grid, values if runs else None, entry, name, unwritten)
-    except TileIRError as error:
-        tell_error(error, given)
-        return None
+    wanted = given_launch(given, program)
+    entry = select_entry(module, wanted.entry)
+    values = made_arguments(entry, wanted.arguments)
+    # Without parameters, there is nothing that a launch waits for.
+    runs = bool(values) or not entry.regions[0].blocks[0].arguments
+    if not runs:
+        why = "is about a launch, and nothing runs: give --arg for each parameter"
+        given.refuse(("record", "compare", "blocks"), why)
+    title = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
+    unwritten = uninitialized(values, wanted.arguments)
+    return _explored(request, module, wanted.grid, values if runs else None, wanted.entry, title, unwritten)
 
 
-def _script(given: Arguments, options: _Options) -> Exploration | None:
+def _script(given: Arguments, request: _Request) -> Exploration:
     """Run a script up to the launch that is shown."""
-    from tileir.bridge.process import begin
-    from tileir.bridge.settings import Settings as ScriptSettings
-    from tileir.bridge.settings import SettingsMistake
     from tileir.bridge.watching import LaunchCounter
-    from tileir.tools.emulate import perform, program_of
-    from tileir.tools.scripts import missing_launch
 
     found: list[Exploration] = []
     failures: list[Exception] = []
 
     def see(number: int, kernel: Any, grid: Any, args: Any) -> None:
-        if number != options.launch:
+        if number != request.launch:
             return
         try:
-            found.append(_explored(options, kernel, grid, args, None, ""))
+            found.append(_explored(request, kernel, grid, args, None, ""))
         except (TileIRError, ToolFailure) as error:
-            # Not for the script to catch: it is about what was asked of this command.
+            # Not for the script to catch: it is about this command's work.
             failures.append(error)
 
-    counter = LaunchCounter(options.launch, see)
-    try:
-        work = program_of({}, given.operands)
-    except SettingsMistake as error:
-        raise mistake(str(error)) from None
-
-    process = begin(ScriptSettings(), watcher=counter)
-    try:
-        perform(process, work)
-    except SystemExit:
-        if not found and not failures and process.status:
-            return None
-    except Exception:
-        # A script may go on after the launch, and fail where it needs the results.
-        if not found and not failures:
-            raise
-    for failure in failures:
-        if isinstance(failure, TileIRError):
-            tell_error(failure, given)
-            return None
-        raise failure
+    counter = LaunchCounter(request.launch, see)
+    status = run_script(given.operands, counter)
+    # A script may go on after the launch, and fail where it needs the results.
+    if failures:
+        raise failures[0]
     if not found:
-        raise missing_launch(given.operands[0], counter.count, options.launch)
+        raise (
+            ToolFailure("", EXIT_WRONG_INPUT)
+            if status
+            else missing_launch(given.operands[0], counter.count, request.launch)
+        )
     return found[0]
 
 
@@ -220,7 +174,7 @@ def _short_name(path: str, paths: Sequence[str]) -> str:
 
 
 def _explored(
-    options: _Options,
+    request: _Request,
     kernel: Any,
     grid: Any,
     args: Any,
@@ -228,7 +182,7 @@ def _explored(
     title: str,
     unwritten: Sequence[object] = (),
 ) -> Exploration:
-    # Imported here: mistakes are told sooner.
+    # Imported here: mistakes of the command line are reported sooner.
     from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
@@ -236,56 +190,49 @@ def _explored(
     from tileir.serve.explorer.opening import opened
 
     launch = launch_of(kernel, grid, args, entry, title)
-    limit = options.limit if options.limit is not None else LIMIT
     try:
-        others = {_short_name(path, options.compare): load_recording(path) for path in options.compare}
+        others = {_short_name(path, request.compare): load_recording(path) for path in request.compare}
     except OSError as error:
-        raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}", EXIT_USAGE) from None
+        raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}") from None
     made = opened(
         launch,
-        limit=limit,
-        schedule=options.schedule,
-        targets=options.targets,
+        limit=request.limit or LIMIT,
+        schedule=request.schedule,
+        targets=request.targets,
         compare=others,
         uninitialized=unwritten,
-        sanitize=options.sanitize,
+        sanitize=request.sanitize,
     )
-    if options.record and made.recording is not None:
+    if request.record and made.recording is not None:
         try:
-            made.recording.save(options.record)
+            made.recording.save(request.record)
         except OSError as error:
-            raise ToolFailure(f"cannot write '{options.record}': {error.strerror}", EXIT_USAGE) from None
-    return Exploration(made, options.port)
+            raise ToolFailure(f"cannot write '{request.record}': {error.strerror}") from None
+    return Exploration(made, request.port)
 
 
-def _write(found: Exploration, options: _Options) -> None:
-    for array, colour, path in options.pictures:
-        write_output(path, found.picture(array or None, colour or "block"))
-    if not options.export:
+def _write(found: Exploration, request: _Request) -> None:
+    for array, color, path in request.pictures:
+        write_output(path, found.picture(array or None, color or "block"))
+    if not request.export:
         return
     count = int(found.answer("summary")["recording"]["order"]["shape"][0])
-    page = found.page(blocks=_blocks(options.blocks, count) if options.blocks else None)
-    write_output(options.export, page.text)
-    if options.export != "-":
+    page = found.page(blocks=_blocks(request.blocks, count) if request.blocks else None)
+    write_output(request.export, page.text)
+    if request.export != "-":
         size = len(page.text.encode())
-        print(f"{harmless(options.export)}: {size / 1e6:.1f} MB, values of {len(page.blocks)} of {count} tile blocks")
+        print(f"{harmless(request.export)}: {size / 1e6:.1f} MB, values of {len(page.blocks)} of {count} tile blocks")
     for note in page.notes:
         print(harmless(note), file=sys.stderr)
 
 
 def _serve(found: Exploration, opens: bool) -> None:
-    """Until the user interrupts, or whoever started this asks it to end."""
+    """Serve the page until the user interrupts, or a signal ends the process."""
     try:
         url = found.url
     except OSError as error:
-        raise ToolFailure(f"cannot serve the page: {error.strerror or error}", EXIT_USAGE) from None
-
-    def end(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), end)
+        raise ToolFailure(f"cannot serve the page: {reason(error)}") from None
+    end_as_interrupted()
     try:
         print(f"{url}\nCtrl-C ends it.", flush=True)
         if opens and not found.open():
@@ -300,28 +247,14 @@ def _serve(found: Exploration, opens: bool) -> None:
 
 
 def _picture(text: str) -> tuple[str, str, str]:
-    """Array, colour and file of `--picture`."""
-    what, equals, path = text.rpartition("=")
-    array, _, colour = what.partition(":")
+    """Array, color and file of `--picture`."""
+    subject, equals, path = text.rpartition("=")
+    array, _, color = subject.partition(":")
     if not path or (equals and not array):
-        raise mistake(f"'--picture {text}' makes no sense: give a file, or an array and a file, as c=memory.svg")
+        raise ToolFailure(f"'--picture {text}' makes no sense: give a file, or an array and a file, as c=memory.svg")
     if path != "-" and not path.endswith(".svg"):
-        raise mistake(f"'--picture {text}': pictures are written as .svg; the page saves .png as well")
-    return array, colour, path
-
-
-def _positive(name: str, text: str) -> int:
-    number = natural(text)
-    if not number:
-        raise mistake(f"'--{name} {text}': give a number from 1 on")
-    return number
-
-
-def _port(text: str) -> int:
-    number = natural(text)
-    if number is None or number > 65535:
-        raise mistake(f"'--port {text}' is no port: give a number up to 65535")
-    return number
+        raise ToolFailure(f"'--picture {text}': pictures are written as .svg; the page saves .png as well")
+    return array, color, path
 
 
 def _blocks(text: str, count: int) -> list[int]:
@@ -331,10 +264,10 @@ def _blocks(text: str, count: int) -> list[int]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        begin, end = natural(first.strip()), natural(last.strip()) if dash else natural(first.strip())
+        begin, end = natural(first.strip()), natural((last if dash else first).strip())
         if begin is None or end is None or end < begin:
-            raise mistake(f"'--blocks {text}' is no list of tile blocks: give numbers and ranges, as 0,7,16-31")
+            raise ToolFailure(f"'--blocks {text}' is no list of tile blocks: give numbers and ranges, as 0,7,16-31")
         if end >= count:
-            raise mistake(f"'--blocks {text}': there is no tile block {end}: they are counted from 0 to {count - 1}")
+            raise ToolFailure(f"'--blocks {text}': there is no tile block {end}: they go from 0 to {count - 1}")
         found.extend(range(begin, end + 1))
     return found

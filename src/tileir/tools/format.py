@@ -8,9 +8,12 @@ import sys
 
 from tileir.bytecode import is_bytecode
 from tileir.ir.quoting import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, ToolFailure, Usage
+from tileir.program_files import ProgramFiles
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, complain
+from tileir.tools.options import QUIET
 from tileir.tools.output import write_output
-from tileir.tools.programs import STANDARD_INPUT, decode, guarded, may_be_program, no_program, read_bytes, refuse_script
+from tileir.tools.programs import decode, may_be_program, name_of, no_program, read_bytes, refuse_script
 
 _PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_tile\.module"', re.MULTILINE)
 
@@ -21,7 +24,7 @@ USAGE = Usage(
     (
         Option("check", "write nothing: name the files that would change, and fail if there are any"),
         Option("diff", "write nothing: show what would change, and fail if anything would"),
-        Option("quiet", "do not say what was done", short="q"),
+        QUIET.with_help("do not say what was done"),
     ),
     most=-1,
     details="""\
@@ -39,105 +42,78 @@ is wrong or a file cannot be read.""",
 )
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir format", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    if given.has("check") and given.has("diff"):
-        raise ToolFailure("'--check' and '--diff' exclude each other", EXIT_USAGE)
-    way = "check" if given.has("check") else "diff" if given.has("diff") else "write"
-    # Imported here: most name their files.
-    from tileir.program_files import ProgramFiles
-
+@command(USAGE)
+def run(given: Arguments) -> int:
+    mode = given.only_one("check", "diff")
     files = ProgramFiles(given.operands)
     status = EXIT_FINE
-    for _, words in files.failures:
-        _complain(words)
+    for _, why in files.failures:
+        complain(given.program, ToolFailure(why))
         status = EXIT_USAGE
     changed = total = 0
     for path in files.paths:
         try:
-            found = _one(path, way, given.has("quiet"), path not in given.operands)
+            found = _formatted(path, mode, given.has("quiet"), path not in given.operands)
         except ToolFailure as failure:
-            # The other files are laid out all the same.
-            _complain(failure.message)
+            # The other files are formatted all the same.
+            complain(given.program, failure)
             status = max(status, failure.status)
             continue
         if found is not None:
             total += 1
             changed += found
-    if way != "write" and changed:
+    if mode and changed:
         status = max(status, EXIT_WRONG_INPUT)
-    if not given.has("quiet") and "-" not in files.paths and way != "diff":
-        print(_summary(changed, total, way))
+    if not given.has("quiet") and "-" not in files.paths and mode != "diff":
+        print(_summary(changed, total, mode))
     return status
 
 
 def _is_program(text: str) -> bool:
-    """Whether a file that nobody has named is a tile program: other dialects share the ending."""
+    """Whether a file that nobody has named is a tile program: other dialects share the extension."""
     return _PROGRAM.search("\n".join(text.split("\n", 200)[:200])) is not None
 
 
-def _one(path: str, way: str, quiet: bool, searched: bool) -> bool | None:
+def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None:
     """Whether a text changes; None for bytecode, and for what was found and is no tile program of its own."""
     # Imported here: `--help` needs none of it.
     from tileir.serve.language.editing.layout import laid_out
     from tileir.text.reading import read_text
+    from tileir.tools.lint import difference
 
     refuse_script(path, "'tileir opt {}' prints the program of its kernel")
     data = read_bytes(path)
-    name = STANDARD_INPUT if path == "-" else path
+    name = name_of(path)
     if is_bytecode(data):
         if path == "-":
-            raise ToolFailure("standard input is bytecode, which has no layout: 'tileir dis' prints it", EXIT_USAGE)
+            raise ToolFailure("standard input is bytecode, which has no layout: 'tileir dis' prints it")
         return None
     text = decode(data, name)
     if searched and (os.path.islink(path) or not _is_program(text)):
         return None
-    # As every formatter does: who cannot read a text does not know what belongs together in it.
+    # As every formatter does: what belongs together in a text is not known before it can be read.
     mistakes = [each for each in read_text(text, name, allow_unregistered=True).diagnostics if each.severity == "error"]
     if mistakes and not may_be_program(text, name):
         raise no_program(data, name)
     if mistakes:
         raise ToolFailure(f"'{name}' is left as it is: {mistakes[0]}", EXIT_WRONG_INPUT)
     new = laid_out(text)
-    if path == "-" and way == "write":
+    if path == "-" and not mode:
         sys.stdout.write(new)
-    elif new != text and way == "diff":
-        _show_difference(text, new, name)
-    elif new != text and way == "check":
-        if not quiet:
-            print(f"would change: {harmless(name)}")
+    elif new != text and mode == "diff":
+        shown = name.replace(os.sep, "/")
+        sys.stdout.write(harmless(difference(text, new, f"a/{shown}", f"b/{shown}").replace("\r\n", "\n"), "\n"))
     elif new != text:
-        write_output(path, new)
+        if not mode:
+            write_output(path, new)
         if not quiet:
-            print(f"changed: {harmless(name)}")
+            print(f"{'would change' if mode else 'changed'}: {harmless(name)}")
     return new != text
 
 
-def _show_difference(old: str, new: str, name: str) -> None:
-    import difflib
-
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    shown = name.replace(os.sep, "/")
-    for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
-        sys.stdout.write(harmless(line.rstrip("\r\n")) + "\n")
-        if not line.endswith("\n"):
-            sys.stdout.write("\\ No newline at end of file\n")
-
-
-def _summary(changed: int, total: int, way: str) -> str:
-    verb = "would change" if way == "check" else "changed"
+def _summary(changed: int, total: int, mode: str) -> str:
+    verb = "would change" if mode else "changed"
     if not changed:
         return f"{total} file{'' if total == 1 else 's'} already laid out" if total else "no texts"
     rest = f", {total - changed} already laid out" if total > changed else ""
     return f"{changed} file{'' if changed == 1 else 's'} {verb}{rest}"
-
-
-def _complain(words: str) -> None:
-    sys.stdout.flush()
-    print(f"tileir format: {harmless(words)}", file=sys.stderr)

@@ -1,7 +1,8 @@
-"""Native code under guard: what ends the process that a kernel runs in does not end the tool.
+"""Native code in a child: what ends the process that a kernel runs in does not end the tool.
 
-The tool's work is done in a process made by a fork; this one waits for it, and says in words what the system says with
-a signal.  Where the system has no fork, or the process is not the tool's own, the work is done here.
+The tool's work is done in a process made by a fork; this one waits for it, and reports in words what the system reports
+with a signal.  Where the system has no fork, or the process is not the tool's own, the work is done here.  The modules
+of `tileir.processes` are not used: they read a child's output, and this child writes where the tool does.
 """
 
 from __future__ import annotations
@@ -10,11 +11,24 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from tileir.tools.arguments import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, EXIT_WRONG_INPUT
-from tileir.tools.programs import reason
-from tileir.tools.time_limit import GRACE, told
+from tileir.tools.arguments import (
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERRUPTED,
+    EXIT_TIMED_OUT,
+    EXIT_USAGE,
+    EXIT_WRONG_INPUT,
+    Arguments,
+    ToolFailure,
+)
+from tileir.tools.command import finish, reason
+
+GRACE = 2.0
+"""Seconds after which work that does not end by itself is ended from outside."""
+_AGAIN = 0.5
+"""Seconds between exceptions: one that is raised while Python cleans up is lost."""
 
 _WILD = (
     "error: the kernel accessed memory outside its arrays and was stopped: "
@@ -25,8 +39,14 @@ _KILLED = "error: the system stopped the kernel, as it does when memory runs out
 # What wild accesses end in: SIGABRT where they have destroyed what the C library keeps about memory.
 _WILD_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGABRT", "SIGFPE")
 
+# Signals for the tool that the child gets.
+_FORWARDED = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 
-_HANDED_ON = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
+
+def run_in_child(given: Arguments, work: Callable[[], int], seconds: float) -> int:
+    """The exit status of a command's work, done in a child; with `seconds` above 0 it is ended after so many."""
+    limit = seconds or None
+    return in_child(lambda: finish(given, lambda: limited(limit, work)), limit)
 
 
 def in_child(work: Callable[[], int], seconds: float | None = None) -> int:
@@ -36,7 +56,7 @@ def in_child(work: Callable[[], int], seconds: float | None = None) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     # Signals wait until both processes are ready for them.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_HANDED_ON))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_FORWARDED))
     child = os.fork()
     if child == 0:
         _be_child(work, mask)
@@ -45,7 +65,7 @@ def in_child(work: Callable[[], int], seconds: float | None = None) -> int:
     except _TooLong:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return told(seconds or 0)
+        return report_timeout(seconds or 0)
 
 
 def _can_fork() -> bool:
@@ -68,7 +88,7 @@ def _be_child(work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
         status = work()
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has gone.
+        # The reader of the output has gone.
         status = EXIT_BROKEN_PIPE
     except KeyboardInterrupt:
         status = EXIT_INTERRUPTED
@@ -91,7 +111,6 @@ def _be_child(work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
 
 def _leave_no_trace() -> None:
     """No file with the memory of a crashed child, and no child that outlives the tool."""
-    # Imported here, in the child: a run that does not fork has no use for them.
     from tileir.processes.linux import end_with_parent
     from tileir.processes.sandbox import limit_resource
 
@@ -104,9 +123,9 @@ class _TooLong(Exception):
 
 
 def _wait(child: int, mask: set[signal.Signals | int], deadline: float | None) -> int:
-    """The exit code of a child, negative for a signal; signals for this process are handed on to it."""
+    """The exit code of a child, negative for a signal; signals for this process are forwarded to it."""
     before = {}
-    for number in _HANDED_ON:
+    for number in _FORWARDED:
         before[number] = signal.signal(number, lambda number, frame: os.kill(child, number))
     try:
         while True:
@@ -160,3 +179,91 @@ def _status(code: int) -> int:
         print(_KILLED, file=sys.stderr)
         return EXIT_WRONG_INPUT
     return 128 - code
+
+
+# --- time limits ---
+
+# A timer of the system raises an exception in the work, which ends a launch as Ctrl-C does.  Steps that take no
+# exception before they are over, such as a compilation by LLVM, are ended from outside where there is a child.
+
+
+class _TimedOut(BaseException):
+    """Not an `Exception`, so that no handler takes it for a failure of the program."""
+
+
+def report_timeout(seconds: float) -> int:
+    """Report that the time is over; the exit status."""
+    try:
+        if sys.stderr.isatty():
+            # A bar that shows the progress may be there.
+            sys.stderr.write("\r\x1b[K")
+        print(f"error: stopped after {seconds:g} seconds, as --timeout says", file=sys.stderr)
+    except OSError:
+        pass
+    return EXIT_TIMED_OUT
+
+
+def limited(seconds: float | None, work: Callable[[], int]) -> int:
+    """The exit status of some work, which is ended after so many seconds."""
+    if seconds is None:
+        return work()
+    try:
+        with _timer(seconds):
+            return work()
+    except _TimedOut:
+        # What was printed until then.
+        sys.stdout.flush()
+        return report_timeout(seconds)
+
+
+@contextmanager
+def _timer(seconds: float) -> Iterator[None]:
+    is_over = False
+
+    def end(number: int, frame: object) -> None:
+        if not is_over:
+            raise _TimedOut
+
+    if not hasattr(signal, "setitimer"):
+        with _simulated(seconds, end):
+            yield
+        return
+    try:
+        before = signal.signal(signal.SIGALRM, end)
+    except ValueError:
+        raise ToolFailure("--timeout can be had on the main thread of a process only") from None
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+        yield
+    finally:
+        is_over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _simulated(seconds: float, end: Callable[[int, object], None]) -> Iterator[None]:
+    """Where the system has no timer that interrupts: another thread simulates Ctrl-C."""
+    import _thread
+    import threading
+
+    fired = threading.Event()
+
+    def handler(number: int, frame: object) -> None:
+        if not fired.is_set():
+            raise KeyboardInterrupt
+        end(number, frame)
+
+    def fire() -> None:
+        fired.set()
+        _thread.interrupt_main()
+
+    before = signal.signal(signal.SIGINT, handler)
+    timer = threading.Timer(seconds, fire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from tileir.analyze.reducing.commands import CommandTest, Ended, FileCommand, shell_words, succeeds
 from tileir.analyze.reducing.observing import ObservationTest, Question
@@ -24,30 +24,22 @@ from tileir.analyze.reducing.search import Test
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
-from tileir.tools.arguments import EXIT_USAGE, Arguments, ToolFailure
-from tileir.tools.programs import reason
+from tileir.tools.arguments import Arguments, ToolFailure
+from tileir.tools.command import reason
 
 ASSEMBLER = "tileiras"
 WAYS = ("interesting", "crashes", "differs", "message")
 
 
-class Interest:
-    """What is interesting: a test of programs, one of the contents of files if there is one, and what it is in words.
+class Interest(NamedTuple):
+    """What is interesting."""
 
-    `why_not` says what came of the original where that is not interesting.
-    """
-
-    def __init__(
-        self,
-        programs: Test[Program],
-        contents: Test[bytes] | None,
-        about: str,
-        why_not: Callable[[], str],
-    ) -> None:
-        self.programs: Test[Program] = programs
-        self.contents: Test[bytes] | None = contents
-        self.about: str = about
-        self.why_not: Callable[[], str] = why_not
+    programs: Test[Program]
+    contents: Test[bytes] | None
+    """A test of the contents of files, if there is one."""
+    about: str
+    why_not: Callable[[], str]
+    """The result for the original, where that is not interesting."""
 
 
 def check_ways(given: Arguments) -> None:
@@ -57,9 +49,9 @@ def check_ways(given: Arguments) -> None:
         from tileir.passes.registry import PipelineError, parse_passes
 
         try:
-            check_steps(parse_passes(given.value("passes", "")))
+            check_steps(parse_passes(given.value("passes")))
         except PipelineError as error:
-            raise ToolFailure(error.message, EXIT_USAGE) from None
+            raise ToolFailure(error.message) from None
     ways = [way for way in WAYS if given.has(way)]
     if ways in (["crashes", "message"],):
         return
@@ -67,7 +59,7 @@ def check_ways(given: Arguments) -> None:
         return
     if len(ways) != 1:
         words = " or ".join([f"--{way}" for way in WAYS])
-        raise ToolFailure(f"say what is interesting with one of {words}", EXIT_USAGE)
+        raise ToolFailure(f"say what is interesting with one of {words}")
 
 
 def needs_launch(given: Arguments) -> bool:
@@ -103,7 +95,7 @@ def interest_of(
         interest = _observed(ask_check, original, about, missed, timeout, lambda a, o: message in a, bool)
         return Interest(interest.programs, contents, interest.about, interest.why_not)
     else:
-        raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine", EXIT_USAGE)
+        raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine")
     if message is not None:
         missed = f"what is said does not have '{harmless(message)}'"
         return _observed(
@@ -120,7 +112,7 @@ def engines_of(text: str) -> tuple[str, str]:
     """The two engines of `--differs`, which are there."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2:
-        raise ToolFailure(f"'{text}' names no two engines: '--differs interpreter cpu'", EXIT_USAGE)
+        raise ToolFailure(f"'{text}' names no two engines: '--differs interpreter cpu'")
     for name in names:
         _present(name)
     return names[0], names[1]
@@ -133,7 +125,7 @@ def _present(engine: str) -> None:
     try:
         require(find_engine(engine))
     except TileIRError as error:
-        raise ToolFailure(error.message, EXIT_USAGE) from None
+        raise ToolFailure(error.message) from None
 
 
 def _differs(answer: str) -> bool:
@@ -170,9 +162,9 @@ def _command(given: Arguments, form: ProgramFile, timeout: float) -> Interest:
     try:
         words = shell_words(line) if given.has("shell") else shlex.split(line)
     except ValueError as error:
-        raise ToolFailure(f"'{line}' is no command line: {error}", EXIT_USAGE) from None
+        raise ToolFailure(f"'{line}' is no command line: {error}") from None
     if not words or not line.strip():
-        raise ToolFailure("the command of '--interesting' is empty", EXIT_USAGE)
+        raise ToolFailure("the command of '--interesting' is empty")
     return _tested(FileCommand(words, timeout, form.extension), words, form, succeeds)
 
 
@@ -220,4 +212,4 @@ def _tested(command: FileCommand, words: list[str], form: ProgramFile, judge: Ca
 
 def cannot_run(error: OSError) -> ToolFailure:
     """What to say of a command that the system does not start."""
-    return ToolFailure(f"cannot run '{error.filename}': {reason(error)}", EXIT_USAGE)
+    return ToolFailure(f"cannot run '{error.filename}': {reason(error)}")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Option, ToolFailure, Usage
-from tileir.tools.programs import guarded
+from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command
+
+if TYPE_CHECKING:
+    from tileir.serve.addresses import Listener
 
 USAGE = Usage(
     "tileir lsp",
@@ -23,46 +27,43 @@ USAGE = Usage(
 )
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir lsp", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    if given.has("stdio") and given.has("tcp"):
-        raise ToolFailure("'--stdio' and '--tcp' exclude each other", EXIT_USAGE)
+@command(USAGE)
+def run(given: Arguments) -> int:
+    given.only_one("stdio", "tcp")
     _pass_over_project()
     try:
         from tileir.serve.language import server
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("lsprotocol", "attrs", "cattrs"):
             raise
-        raise ToolFailure("the language server needs lsprotocol: pip install 'tileir[lsp]'", EXIT_USAGE) from None
-    # A server stays up, so its garbage is collected.
+        raise ToolFailure("the language server needs lsprotocol: pip install 'tileir[lsp]'") from None
+    # This process stays, so its garbage is collected.
     gc.freeze()
     gc.enable()
     if not given.has("tcp"):
         return server.serve_stdio()
-    from tileir.serve.addresses import BadAddress, Listener
-
-    try:
-        listener = Listener(given.value("tcp", ""))
-    except BadAddress as error:
-        raise ToolFailure(str(error), EXIT_USAGE) from None
-    with listener:
-        where = listener.described("in the editor's initializationOptions")
-        print(f"listening on {where}", file=sys.stderr, flush=True)
+    with announced(given.value("tcp"), "in the editor's initializationOptions") as listener:
         server.serve_tcp(listener)
     return EXIT_FINE
 
 
-def _pass_over_project() -> None:
-    """Take no module from the folder that the server is started in, unless tileir itself is there.
+def announced(address: str, where: str) -> Listener:
+    """A socket that listens at an address, after printing it, and `where` editors state the token."""
+    from tileir.serve.addresses import BadAddress, Listener
 
-    For `python -m tileir lsp` it is the first place that modules come from, and it is the project that somebody looks
-    at: opening a file must not run what lies there under the name of a package.
+    try:
+        listener = Listener(address)
+    except BadAddress as error:
+        raise ToolFailure(str(error)) from None
+    print(f"listening on {listener.described(where)}", file=sys.stderr, flush=True)
+    return listener
+
+
+def _pass_over_project() -> None:
+    """Import no module from the folder that the server is started in, unless tileir itself is there.
+
+    For `python -m tileir lsp` it is the first place of modules, and it is the user's project: opening a file must not
+    run code that has the name of a package there.
     """
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     try:

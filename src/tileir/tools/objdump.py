@@ -12,36 +12,33 @@ from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
 from tileir.text.listing import FirstLinePrinter
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, OVERWRITE, Option, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.command import command
+from tileir.tools.options import JSON, OUTPUT, OVERWRITE
 from tileir.tools.output import protect_input, write_output
-from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes, refuse_script
+from tileir.tools.programs import BYTECODE, not_bytecode, read_bytes, refuse_script
 
 USAGE = Usage(
     "tileir objdump",
     "Shows every byte of a bytecode file with the field it belongs to and what it means.",
     "FILE",
     (
-        Option("json", "print a JSON list: offset, length, path, value and meaning of each field and group"),
-        Option("output", "where to write (default: standard output)", value="OUT", short="o"),
+        JSON.with_help("print a JSON list: offset, length, path, value and meaning of each field and group"),
+        OUTPUT,
         Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
         OVERWRITE,
     ),
-    details="FILE may be '-' for standard input. A file that cannot be decoded is shown as far as it can, then the\n"
-    "messages of the reader. Exit status: 0 fine, 1 the file cannot be decoded or its program breaks a rule, 2 the\n"
-    "command line is wrong or a file cannot be read or written.",
+    details="""\
+FILE may be '-' for standard input. A file that cannot be decoded is shown as far as it can, then the messages of the
+reader.""",
 )
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir objdump", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
-    refuse_script(given.operands[0], "'tileir as {} -o k.tileirbc' writes the program of its kernel")
-    data = read_bytes(given.operands[0])
+@command(USAGE)
+def run(given: Arguments) -> int:
+    path = given.operands[0]
+    refuse_script(path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
+    data = read_bytes(path)
     found = annotate(data, given.options.get("layout"))
     messages = list(found.messages)
     if found.module is not None:
@@ -50,15 +47,13 @@ def _run(arguments: list[str]) -> int:
         if has_errors(context.diagnostics):
             messages = [diagnostic.message for diagnostic in context.diagnostics]
     printer = FirstLinePrinter(found.module, generic=bool(messages))
-    if given.has("json"):
-        output = _json(found, printer)
-    else:
-        output = "\n".join([*Listing(found, printer).lines(), ""])
-    hint = not_bytecode(data, given.operands[0])
+    hint = not_bytecode(data, path)
     if hint is None:
         # The bytes of anything else say nothing.
-        protect_input(given, given.value("output", "-"), given.operands[0], (BYTECODE, "a listing"))
-        write_output(given.value("output", "-"), output)
+        output = given.value("output", "-")
+        protect_input(given, output, path, (BYTECODE, "a listing"))
+        listing = _json(found, printer) if given.has("json") else "\n".join([*Listing(found, printer).lines(), ""])
+        write_output(output, listing)
     for message in messages:
         print("error: " + harmless(message, keep="\n\t"), file=sys.stderr)
     if hint is not None:

@@ -12,16 +12,15 @@ import errno
 import os
 import stat
 import sys
+from contextlib import suppress
 
-from tileir.annotations import Any, Callable, Protocol
-from tileir.tools.arguments import EXIT_USAGE, OUTPUT_DIRECTORY, OVERWRITE, Arguments, ToolFailure
-from tileir.tools.programs import STANDARD_INPUT, reason
+from tileir.tools.arguments import Arguments, ToolFailure
+from tileir.tools.command import reason
+from tileir.tools.options import OUTPUT_DIRECTORY, OVERWRITE
+from tileir.tools.programs import name_of
 
-
-class Sink(Protocol):
-    """Where bytes go."""
-
-    def write(self, data: Any, /) -> Any: ...
+# What the system says of a file that may be written to and not replaced: a mount point, one of another user in /tmp.
+_PINNED = (errno.EBUSY, errno.EPERM, errno.EACCES)
 
 
 def output_paths(given: Arguments, extension: str) -> list[str]:
@@ -30,75 +29,78 @@ def output_paths(given: Arguments, extension: str) -> list[str]:
     if not given.has(OUTPUT_DIRECTORY.name):
         output = given.value("output", "-")
         if len(operands) > 1 and output != "-":
-            raise ToolFailure(f"'-o' names one file, and there are {len(operands)}: use '--output-dir DIR'", EXIT_USAGE)
+            raise ToolFailure(f"'-o' names one file, and there are {len(operands)}: use '--output-dir DIR'")
         return [output] * len(operands)
     if given.has("output"):
-        raise ToolFailure("'-o' and '--output-dir' exclude each other", EXIT_USAGE)
-    directory = given.value(OUTPUT_DIRECTORY.name, "")
+        raise ToolFailure("'-o' and '--output-dir' exclude each other")
+    directory = given.value(OUTPUT_DIRECTORY.name)
     found: dict[str, str] = {}
     for operand in operands:
         if operand == "-":
-            raise ToolFailure("standard input has no name for '--output-dir': use '-o FILE'", EXIT_USAGE)
+            raise ToolFailure("standard input has no name for '--output-dir': use '-o FILE'")
         name = os.path.splitext(os.path.basename(operand))[0] + extension
         if name in found:
-            raise ToolFailure(f"'{found[name]}' and '{operand}' would both become '{name}'", EXIT_USAGE)
+            raise ToolFailure(f"'{found[name]}' and '{operand}' would both become '{name}'")
         found[name] = operand
-    try:
-        os.makedirs(directory, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot make the directory '{directory}': {reason(error)}", EXIT_USAGE) from None
+    make_directory(directory)
     return [os.path.join(directory, name) for name in found]
+
+
+def make_directory(path: str) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot make the directory '{path}': {reason(error)}") from None
 
 
 def write_output(path: str, text: str) -> None:
     """Write a text to a file, or to standard output for `-`."""
     if path == "-":
         sys.stdout.write(text)
-        return
-    data = text.encode("utf-8", "surrogateescape")
-    write_file(path, lambda sink: sink.write(data))
+    else:
+        write_file(path, text.encode("utf-8", "surrogateescape"))
 
 
 def write_bytes(path: str, data: bytes, subject: str = "bytecode is") -> None:
     """Write bytes to a file, or to standard output for `-`, but never onto a screen."""
-    if path == "-":
-        if sys.stdout.isatty():
-            raise ToolFailure(f"{subject} not written to a terminal: use '-o FILE'", EXIT_USAGE)
+    if path != "-":
+        write_file(path, data)
+    elif sys.stdout.isatty():
+        raise ToolFailure(f"{subject} not written to a terminal: use '-o FILE'")
+    else:
         sys.stdout.buffer.write(data)
-        return
-    write_file(path, lambda sink: sink.write(data))
 
 
-def write_file(path: str, write: Callable[[Sink], object]) -> None:
-    """Give a file new contents: those that `write` gives to the sink.  Fails with what was there before in place."""
+def write_file(path: str, data: bytes | memoryview) -> None:
+    """Give a file new contents, or fail with what was there before in place."""
     try:
         descriptor = _open_descriptor(path)
         if descriptor >= 0:
             sys.stdout.flush()
             sys.stderr.flush()
-            _write_to(os.dup(descriptor), write)
+            _write_to(os.dup(descriptor), data)
             return
         target = _followed(path)
         existing = _status(target)
         _check(target, existing)
         if existing is not None and not stat.S_ISREG(existing.st_mode):
-            _write_to(os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), write)
+            _write_to(os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), data)
         else:
-            _replace(target, existing, write)
+            _replace(target, existing, data)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {reason(error)}", EXIT_USAGE) from None
+        raise ToolFailure(f"cannot write '{path}': {reason(error)}") from None
 
 
 def check_target(path: str) -> None:
-    """Refuse now what `write_file` would refuse later, after the work is done."""
+    """Refuse a place before the work that `write_file` would refuse after it."""
     try:
         if _open_descriptor(path) < 0:
             target = _followed(path)
             _check(target, _status(target))
     except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {reason(error)}", EXIT_USAGE) from None
+        raise ToolFailure(f"cannot write '{path}': {reason(error)}") from None
 
 
 def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, str]) -> None:
@@ -112,15 +114,14 @@ def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, st
         written = os.stat(path)
         read = os.fstat(sys.stdin.fileno()) if source == "-" else os.stat(source)
     except (OSError, ValueError, AttributeError):
-        # What cannot be looked at is not the file that was read; writing says what is wrong with it.
+        # It is not the file that was read; writing reports what is wrong with it.
         return
     if stat.S_ISREG(read.st_mode) and os.path.samestat(written, read):
-        name = STANDARD_INPUT if source == "-" else source
+        name = name_of(source)
         same = "it" if path == source else f"'{path}', which is the same file,"
         raise ToolFailure(
             f"'{name}' holds {kinds[0]}, and {same} would be replaced by {kinds[1]}: "
-            f"choose another file, or add '--{OVERWRITE.name}'",
-            EXIT_USAGE,
+            f"choose another file, or add '--{OVERWRITE.name}'"
         )
 
 
@@ -175,80 +176,53 @@ def _check(target: str, existing: os.stat_result | None) -> None:
 # --- writing ---
 
 
-def _write_to(descriptor: int, write: Callable[[Sink], object]) -> None:
+def _write_to(descriptor: int, data: bytes | memoryview) -> None:
     with open(descriptor, "wb") as file:
-        write(file)
+        file.write(data)
 
 
-def _replace(target: str, existing: os.stat_result | None, write: Callable[[Sink], object]) -> None:
-    """Write beside the target, then take its place."""
-    made = _create_beside(target)
-    if made is None:
-        parts = _Parts()
-        write(parts)
-        _write_in_place(target, b"".join(parts.parts))
+def _replace(target: str, existing: os.stat_result | None, data: bytes | memoryview) -> None:
+    """Write beside the target, then take its place; write onto a target that cannot be replaced."""
+    try:
+        descriptor, beside = _create_beside(target)
+    except PermissionError:
+        _write_in_place(target, data)
         return
-    descriptor, beside = made
     try:
         with open(descriptor, "wb") as file:
             if existing is not None:
                 _keep_permissions(beside, existing)
-            write(file)
+            file.write(data)
         try:
             os.replace(beside, target)
         except OSError as error:
             if existing is None or error.errno not in _PINNED:
                 raise
-            with open(beside, "rb") as written:
-                _write_in_place(target, written.read())
+            _write_in_place(target, data)
+    finally:
+        # Gone when it has taken the place of the target.
+        with suppress(OSError):
             os.unlink(beside)
-    except BaseException:
-        try:
-            os.unlink(beside)
-        except OSError:
-            pass
-        raise
 
 
-# What the system says of a file that may be written to and not replaced: a mount point, one of another user in /tmp.
-_PINNED = (errno.EBUSY, errno.EPERM, errno.EACCES)
-
-
-def _create_beside(target: str) -> tuple[int, str] | None:
-    """A new file in the directory of the target; None where the directory takes no new files."""
-    directory = os.path.dirname(target)
+def _create_beside(target: str) -> tuple[int, str]:
+    """A new file in the directory of the target."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     while True:
         # Short, because the target's own name may be as long as names can be.
-        beside = os.path.join(directory, f".tileir-{os.urandom(6).hex()}")
-        try:
+        beside = os.path.join(os.path.dirname(target), f".tileir-{os.urandom(6).hex()}")
+        with suppress(FileExistsError):
             return os.open(beside, flags, 0o666), beside
-        except FileExistsError:
-            continue
-        except PermissionError:
-            return None
 
 
 def _keep_permissions(beside: str, existing: os.stat_result) -> None:
     if hasattr(os, "chown"):
-        try:
+        with suppress(OSError):
             os.chown(beside, existing.st_uid, existing.st_gid)
-        except OSError:
-            pass
     os.chmod(beside, stat.S_IMODE(existing.st_mode) & 0o777)
 
 
-class _Parts:
-    """A sink that keeps what it is given."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-
-    def write(self, data: Any, /) -> None:
-        self.parts.append(bytes(data))
-
-
-def _write_in_place(target: str, data: bytes) -> None:
+def _write_in_place(target: str, data: bytes | memoryview) -> None:
     """Onto a file that cannot be replaced: space for all of it is reserved before anything changes."""
     descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_BINARY", 0))
     with open(descriptor, "wb") as file:

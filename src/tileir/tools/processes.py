@@ -1,24 +1,27 @@
 """Work on many files in several processes: Python runs on one processor at a time.
 
-The processes are forks, which have everything imported already; each writes what comes of its files into a pipe.
+The processes are forks, which have everything imported already.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import signal
-import sys
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, TypeVar
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any, TypeVar
 
 from tileir.processors import processors
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, ToolFailure
+from tileir.tools.arguments import EXIT_WRONG_INPUT, ToolFailure
 
 _Result = TypeVar("_Result")
 
-# Files that a process takes one after the other, before it is the next one's turn.
+# Files that a process takes at a time.
 _CHUNK = 8
+# What the forks do with a path; a function made by a command cannot be sent to a process.
+_work: list[Callable[[str], Any]] = []
 
 
 def in_processes(work: Callable[[str], _Result], paths: list[str], jobs: int = 0) -> Iterator[_Result]:
@@ -27,53 +30,24 @@ def in_processes(work: Callable[[str], _Result], paths: list[str], jobs: int = 0
     if jobs < 2 or not hasattr(os, "fork"):
         yield from map(work, paths)
         return
-    # What is waiting to be written would be written by each process.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    children: list[int] = []
-    pipes: list[BinaryIO] = []
+    _work[:] = [work]
+    pool = ProcessPoolExecutor(jobs, get_context("fork"), _begin)
     try:
-        for number in range(jobs):
-            mine = [path for index, path in enumerate(paths) if index // _CHUNK % jobs == number]
-            reading, writing = os.pipe()
-            pipes.append(open(reading, "rb"))  # noqa: SIM115
-            child = os.fork()
-            if child == 0:
-                _be_child(work, mine, writing)
-            children.append(child)
-            os.close(writing)
-        for index in range(len(paths)):
-            yield pickle.load(pipes[index // _CHUNK % jobs])
-    except (EOFError, pickle.UnpicklingError):
-        raise ToolFailure(
-            "a process was stopped from outside, as happens when memory runs out: try '--jobs 1'", EXIT_WRONG_INPUT
-        ) from None
+        yield from pool.map(_done, paths, chunksize=_CHUNK)
+    except BrokenProcessPool:
+        message = "a process was stopped from outside, as happens when memory runs out: try '--jobs 1'"
+        raise ToolFailure(message, EXIT_WRONG_INPUT) from None
     finally:
         # After Ctrl-C, or when the reader of the output has gone, nobody waits for what is under way.
-        for child in children:
-            os.kill(child, signal.SIGKILL)
-        for child in children:
-            os.waitpid(child, 0)
-        for pipe in pipes:
-            pipe.close()
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        pool.shutdown(cancel_futures=True)
 
 
-def _be_child(work: Callable[[str], _Result], paths: list[str], writing: int) -> None:
-    """Do the work and end; what is on the stack belongs to the parent."""
-    status = EXIT_WRONG_INPUT
-    try:
-        # Ctrl-C reaches every process of a terminal; the first one ends the others.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with open(writing, "wb") as pipe:
-            for path in paths:
-                pickle.dump(work(path), pipe)
-                pipe.flush()
-        status = EXIT_FINE
-    except BrokenPipeError:
-        # The parent has gone.
-        pass
-    except BaseException:
-        # A defect of the tool: as it would look without other processes.
-        sys.excepthook(*sys.exc_info())
-    finally:
-        os._exit(status)
+def _begin() -> None:
+    # Ctrl-C reaches every process of a terminal; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _done(path: str) -> Any:
+    return _work[0](path)

@@ -1,6 +1,6 @@
 """Findings of many files: which files, in how many processes, and how they are written.
 
-`tileir check` and `tileir lint` share this; each brings a function that says what is found in one file.
+`tileir check` and `tileir lint` share this; each brings a function that finds what there is in one file.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.quoting import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
-from tileir.tools.programs import SCRIPT, STANDARD_INPUT, TEXT, Program, with_suggestions
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
+from tileir.tools.command import complain, with_suggestions
+from tileir.tools.options import SCRIPT
+from tileir.tools.programs import TEXT, Program, name_of
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -22,7 +25,6 @@ REPORTING_OPTIONS = (
     Option("format", "how findings are written (default: text)", choices=FORMATS),
     Option("json", "the same as --format json: one JSON object per line for each finding"),
 )
-JOBS = Option("jobs", "check many files in this many processes (default: one for each processor)", value="N")
 
 FILES = f"""\
 FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (quoted, so that the shell
@@ -44,36 +46,52 @@ _FEW_PROGRAMS = 8
 # The level of a rule where nothing else is said, what it is about, and more about it.
 Described = tuple[str, str, str]
 
-# What came of a file: words for standard output and standard error, the status, and how many findings of each severity.
-Outcome = tuple[list[str], str, int, list[int]]
+
+class Outcome:
+    """What was found in a file: what is printed, the status, and how many findings of each severity.
+
+    `failure` is the message about a file that could not be read, where that is no finding.
+    """
+
+    __slots__ = ("counts", "failure", "out", "status")
+
+    def __init__(
+        self,
+        out: Sequence[str],
+        status: int = EXIT_FINE,
+        counts: Sequence[int] = (0,) * len(SEVERITIES),
+        failure: str = "",
+    ) -> None:
+        self.out: Sequence[str] = out
+        self.status: int = status
+        self.counts: Sequence[int] = counts
+        self.failure: str = failure
 
 
 def joined(outcomes: Sequence[Outcome]) -> Outcome:
-    """What came of the programs of one file."""
+    """The outcome of all programs of one file."""
     if len(outcomes) == 1:
         return outcomes[0]
-    out = [line for lines, _, _, _ in outcomes for line in lines]
-    counts = [sum(column) for column in zip(*[counts for _, _, _, counts in outcomes], strict=True)]
-    return out, "", max([status for _, _, status, _ in outcomes]), counts
+    counts = [sum(column) for column in zip(*[each.counts for each in outcomes], strict=True)]
+    return Outcome([line for each in outcomes for line in each.out], max([each.status for each in outcomes]), counts)
 
 
 class Writer:
-    """How findings are written, by which tool; `rules` are those that SARIF lists beside the ones of `tileir check`."""
+    """How findings are written; `rules` are those that SARIF lists beside the ones of `tileir check`."""
 
-    def __init__(self, tool: str, given: Arguments, rules: Mapping[str, Described] | None = None) -> None:
+    def __init__(self, given: Arguments, rules: Mapping[str, Described] | None = None) -> None:
         if given.has("json") and given.value("format", "json") != "json":
-            raise ToolFailure(f"'--json' and '--format {given.value('format', '')}' exclude each other", EXIT_USAGE)
-        self.tool: str = tool
+            raise ToolFailure(f"'--json' and '--format {given.value('format')}' exclude each other")
         self.format: str = given.value("format", "json" if given.has("json") else "text")
         self.quiet: bool = given.has("quiet")
-        self.colour: bool = given.wants_colour(sys.stdout)
+        self.color: bool = given.wants_color(sys.stdout)
         self.rules: Mapping[str, Described] = rules if rules is not None else {}
 
     def diagnostics(self, program: Program, path: str, severities: tuple[str, ...]) -> Outcome:
-        """What the reader and the verifier said about a file, as far as it has one of these severities."""
+        """What the reader and the verifier found in a file, as far as it has one of these severities."""
         counts = [0] * len(SEVERITIES)
         out: list[str] = []
-        unsound = "verification" if program.decoded else "syntax" if program.kind == TEXT else "bytecode"
+        invalid = "verification" if program.decoded else "syntax" if program.kind == TEXT else "bytecode"
         for diagnostic, offset in zip(program.diagnostics, program.offsets, strict=True):
             severity = diagnostic.severity
             if severity not in severities:
@@ -81,54 +99,69 @@ class Writer:
             counts[SEVERITIES.index(severity)] += 1
             if not self.quiet or severity == "error":
                 with_suggestions(diagnostic)
-                rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(severity, unsound)
+                rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(severity, invalid)
                 out.append(self.shown(diagnostic, path, rule, offset))
-        return out, "", EXIT_WRONG_INPUT if counts[0] else EXIT_FINE, counts
+        return Outcome(out, EXIT_WRONG_INPUT if counts[0] else EXIT_FINE, counts)
 
     def failed(self, path: str, failure: ToolFailure) -> Outcome:
-        """A file that cannot be read, or holds no program: for people a word aside, for other tools a finding."""
+        """A file that cannot be read, or holds no program: for people a message, for other tools a finding."""
         if self.format == "text":
-            return [], f"{self.tool}: {harmless(failure.message)}", failure.status, [0, 0, 0]
+            return Outcome([], failure.status, failure=failure.message)
         diagnostic = Diagnostic("error", harmless(failure.message), UNKNOWN)
-        return [self.shown(diagnostic, path, "unreadable")], "", failure.status, [0, 0, 0]
+        return Outcome([self.shown(diagnostic, path, "unreadable")], failure.status)
 
     def shown(self, diagnostic: Diagnostic, path: str, rule: str, offset: int = -1) -> str:
         """A finding in a file, as it is written; `offset` is where it is in bytecode, if that is known."""
-        name = STANDARD_INPUT if path == "-" else path
-        # What few ask for is imported when they do.
+        name = name_of(path)
+        # Each format is imported when it is asked for.
         if self.format == "json":
             return json_finding(diagnostic, name, offset, rule if rule in self.rules else "")
         if self.format == "sarif":
-            from tileir.tools.sarif import result
+            from tileir.tools.annotations import sarif_result
 
-            return result(diagnostic, name, offset, rule, self.rules)
+            return sarif_result(diagnostic, name, offset, rule, self.rules)
         if self.format == "github":
-            from tileir.tools.workflow_commands import command
+            from tileir.tools.annotations import workflow_command
 
-            return command(diagnostic, name)
+            return workflow_command(diagnostic, name)
         # A finding about bytecode has no position, so it gets at least its file.
         placed = not isinstance(diagnostic.location, UnknownLocation)
-        if self.colour:
-            from tileir.tools.colours import painted
+        if self.color:
+            from tileir.tools.terminal import painted
 
             return painted(diagnostic, "" if placed else harmless(name))
         return diagnostic.render() if placed else f"{harmless(name)}: {diagnostic.render()}"
 
 
-def report_files(given: Arguments, writer: Writer, outcome_of: Callable[[str], Outcome]) -> int:
+def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome]) -> int:
     """Report what is found in the files of a command line; the exit status."""
-    jobs = _jobs(given.value("jobs", ""))
+
+    def outcome_of(path: str) -> Outcome:
+        try:
+            return find(path)
+        except ToolFailure as failure:
+            # The other files are checked all the same.
+            return writer.failed(path, failure)
+        except OptionError as error:
+            return writer.failed(path, ToolFailure(error.message))
+
+    jobs = given.number("jobs", most=9999)
     paths, failures, searched = _files(given.operands)
-    outcomes = [writer.failed(path, failure) for path, failure in failures]
     total = _Total()
+    lines: list[str] = []
+    for outcome in chain([writer.failed(*each) for each in failures], _outcomes(outcome_of, paths, jobs)):
+        total.add(outcome)
+        if writer.format == "sarif":
+            lines += outcome.out
+            continue
+        for line in outcome.out:
+            print(line)
+        complain(given.program, ToolFailure(outcome.failure))
     if writer.format == "sarif":
-        _write_sarif(writer, total.added(outcomes), total.added(_outcomes(outcome_of, paths, jobs)))
-        return total.status
-    for outcome in outcomes:
-        _write(total, outcome)
-    for outcome in _outcomes(outcome_of, paths, jobs):
-        _write(total, outcome)
-    if writer.format == "text" and not writer.quiet:
+        from tileir.tools.annotations import sarif_document
+
+        sys.stdout.writelines(sarif_document(lines, writer.rules))
+    elif writer.format == "text" and not writer.quiet:
         summary = total.summary(len(paths), searched)
         if summary:
             print(summary)
@@ -136,28 +169,18 @@ def report_files(given: Arguments, writer: Writer, outcome_of: Callable[[str], O
 
 
 def _files(operands: list[str]) -> tuple[list[str], list[tuple[str, ToolFailure]], bool]:
-    """The files to check, operands that give none, and whether any had to be searched for."""
+    """The files to check, operands that stand for none, and whether any had to be searched for."""
     if not any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in operands):
         return list(dict.fromkeys(operands)), [], False
     # Imported here: most name their files.
     from tileir.program_files import ProgramFiles
 
     files = ProgramFiles(operands)
-    return files.paths, [(path, ToolFailure(words, EXIT_USAGE)) for path, words in files.failures], files.searched
-
-
-def _jobs(text: str) -> int:
-    """How many processes work; 0 for what suits."""
-    if not text:
-        return 0
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
-    if number < 1:
-        raise ToolFailure(f"'{text}' is no number of processes: give one from 1 on", EXIT_USAGE)
-    return number
+    return files.paths, [(path, ToolFailure(words)) for path, words in files.failures], files.searched
 
 
 def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterable[Outcome]:
-    """What comes of each file, in their order."""
+    """The outcome of each file, in their order."""
     if len(paths) > _FEW_PROGRAMS and not gc.isenabled():
         # A command is too short to collect garbage, unless it reads many programs; what is there now stays.
         gc.freeze()
@@ -170,25 +193,6 @@ def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int)
     return map(outcome_of, paths)
 
 
-def _write(total: _Total, outcome: Outcome) -> None:
-    total.add(outcome)
-    out, error, _, _ = outcome
-    for piece in out:
-        print(piece)
-    if error:
-        # So that both are in order where they go to the same place.
-        sys.stdout.flush()
-        print(error, file=sys.stderr)
-
-
-def _write_sarif(writer: Writer, *groups: Iterable[Outcome]) -> None:
-    from tileir.tools.sarif import document
-
-    results = [result for group in groups for outcome in group for result in outcome[0]]
-    for piece in document(results, writer.rules):
-        sys.stdout.write(piece)
-
-
 class _Total:
     """The outcomes of all files together."""
 
@@ -199,19 +203,13 @@ class _Total:
         self.failures: int = 0
 
     def add(self, outcome: Outcome) -> None:
-        _, error, status, counts = outcome
-        self.status = max(self.status, status)
-        self.counts = [before + more for before, more in zip(self.counts, counts, strict=True)]
-        self.with_findings += any(counts)
-        self.failures += bool(error)
-
-    def added(self, outcomes: Iterable[Outcome]) -> Iterable[Outcome]:
-        for outcome in outcomes:
-            self.add(outcome)
-            yield outcome
+        self.status = max(self.status, outcome.status)
+        self.counts = [before + more for before, more in zip(self.counts, outcome.counts, strict=True)]
+        self.with_findings += any(outcome.counts)
+        self.failures += bool(outcome.failure)
 
     def summary(self, files: int, searched: bool) -> str:
-        """`2 errors, 1 remark in 2 of 3 files, 1 not readable`; nothing about files without findings, if named."""
+        """`2 errors, 1 remark in 2 of 3 files; 1 could not be read`; empty for named files without findings."""
         parts = [
             f"{count} {severity}{'' if count == 1 else 's'}"
             for count, severity in zip(self.counts, SEVERITIES, strict=True)
@@ -227,7 +225,7 @@ class _Total:
         return f"{text}; {self.failures} could not be read" if self.failures else text
 
 
-def json_finding(diagnostic: Diagnostic, path: str, offset: int, rule: str = "") -> str:
+def json_finding(diagnostic: Diagnostic, path: str, offset: int = -1, rule: str = "") -> str:
     """A finding on one line; one in bytecode has the offset in the file, where it is known."""
     import json
 

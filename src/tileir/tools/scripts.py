@@ -11,11 +11,11 @@ import math
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, ToolFailure
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, ToolFailure
 
 if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 _RECORD = "launches.jsonl"
 
 
-class ScriptLaunch:
+class ScriptLaunch(NamedTuple):
     """A launch of a script: the bytecode of its kernel, and its grid and arguments."""
 
-    def __init__(self, number: int, data: bytes, words: LaunchWords, names: list[str]) -> None:
-        self.number: int = number
-        """Launches are counted from 1."""
-        self.data: bytes = data
-        self.words: LaunchWords = words
-        self.names: list[str] = names
-        """For each argument of the compiled kernel, the array of the script's that it is; empty for others."""
+    number: int
+    """Launches are counted from 1."""
+    data: bytes
+    words: LaunchWords
+    names: list[str]
+    """For each argument of the compiled kernel, the array of the script's that it is; empty for others."""
 
     @property
     def kernel(self) -> str:
@@ -47,7 +46,7 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
 
     if not os.path.isfile(path):
         why = "it is a directory" if os.path.isdir(path) else "there is no such file"
-        raise ToolFailure(f"cannot read '{path}': {why}", EXIT_USAGE)
+        raise ToolFailure(f"cannot read '{path}': {why}")
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
         command = [sys.executable, "-m", "tileir.tools.scripts", folder, str(until), path, *arguments]
@@ -106,7 +105,7 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch], choose: str) -> Scr
     if len(found) > 1:
         listed = ", ".join([f"{each.number} ({each.kernel})" for each in found])
         kernels = f"the script '{path}' launches {len(found)} kernels"
-        raise ToolFailure(f"{kernels}: choose one with {choose}: {listed}", EXIT_USAGE)
+        raise ToolFailure(f"{kernels}: choose one with {choose}: {listed}")
     return found[0]
 
 
@@ -209,10 +208,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _check_packages() -> None:
-    """Say what to install where what every cuTile script needs is missing."""
+    """Raise an error that says what to install where what every cuTile script needs is missing."""
     from importlib.util import find_spec
 
-    # The one that says it of NumPy.
+    # Its error says it of NumPy.
     __import__("tileir.execute.launching.kernel")
     try:
         is_there = find_spec("cuda.tile") is not None

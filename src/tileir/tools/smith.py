@@ -8,10 +8,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tileir.ir.diagnostics import OptionError
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Arguments, Option, ToolFailure, Usage
-from tileir.tools.output import Sink, check_target, write_bytes, write_file, write_output
-from tileir.tools.programs import guarded, reason
+from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command
+from tileir.tools.options import JSON, OUTPUT
+from tileir.tools.output import check_target, make_directory, write_bytes, write_file, write_output
 
 if TYPE_CHECKING:
     from tileir.analyze.smith.program import SmithProgram
@@ -28,15 +28,10 @@ USAGE = Usage(
         Option("version", "the bytecode version to keep to, from 13.1 to 13.4 (default: 13.4)", value="VERSION"),
         Option("size", "about how many operations (default: 80)", value="N"),
         Option("open", "also results whose bits the dialect leaves open, in arrays that have a tolerance"),
-        Option(
-            "output",
-            "a file, or a directory for SEED.mlir and SEED.npz (default: standard output)",
-            value="OUT",
-            short="o",
-        ),
+        OUTPUT.with_help("a file, or a directory for SEED.mlir and SEED.npz (default: standard output)"),
         Option("bytecode", "write bytecode instead of text"),
         Option("expected", "write arguments and expected results there", value="FILE.npz"),
-        Option("json", "print an object for each program: its text, launch, and digests of the expected results"),
+        JSON.with_help("print an object for each program: its text, launch, and digests of the expected results"),
         Option("list", "show the families"),
     ),
     least=0,
@@ -53,14 +48,8 @@ _LARGEST = 100_000
 """Operations of one program, and programs of one command."""
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir smith", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     from tileir import smith
 
     if given.has("list"):
@@ -68,23 +57,20 @@ def _run(arguments: list[str]) -> int:
         for family in smith.FAMILIES.values():
             print(f"{family.name:{width}}  {family.summary}")
         return EXIT_FINE
-    first, count = _number(given, "seed", 0, (1 << 63) - 1), _number(given, "count", 1, _LARGEST)
-    options: dict[str, Any] = {name: given.value(name, "") or None for name in ("family", "version")}
+    first, count = given.number("seed", 0, least=0), given.number("count", 1, least=0, most=_LARGEST)
+    options: dict[str, Any] = {name: given.value(name) or None for name in ("family", "version")}
     if given.has("ops"):
-        options["operations"] = [word.strip() for word in given.value("ops", "").split(",") if word.strip()]
+        options["operations"] = given.names("ops")
     if given.has("size"):
-        options["size"] = _number(given, "size", 0, _LARGEST)
+        options["size"] = given.number("size", least=0, most=_LARGEST)
     options["allow_open"] = given.has("open")
     output = given.value("output", "-")
     folder = output != "-" and (count > 1 or output.endswith(os.sep) or os.path.isdir(output))
     _check(given, count, output, folder)
     for seed in range(first, first + count):
-        try:
-            program = smith.program(seed, **options)
-        except OptionError as error:
-            raise ToolFailure(error.message, EXIT_USAGE) from None
+        program = smith.program(seed, **options)
         if given.has("expected"):
-            _save(program, given.value("expected", ""))
+            _save(program, given.value("expected"))
         if given.has("json"):
             print(json.dumps(_described(program)), flush=True)
         elif folder:
@@ -99,27 +85,17 @@ def _run(arguments: list[str]) -> int:
 def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
     """Refuse before there is work that would be lost."""
     if given.has("json") and output != "-":
-        raise ToolFailure("'--json' prints to standard output: leave out '-o'", EXIT_USAGE)
+        raise ToolFailure("'--json' prints to standard output: leave out '-o'")
     if count > 1 and output == "-" and not given.has("json"):
-        raise ToolFailure("several programs go to a directory: add '-o DIR', or '--json'", EXIT_USAGE)
+        raise ToolFailure("several programs go to a directory: add '-o DIR', or '--json'")
     if given.has("expected"):
         if count > 1 or folder:
-            raise ToolFailure("'--expected' names one file: '-o DIR' writes one for each program", EXIT_USAGE)
-        check_target(given.value("expected", ""))
+            raise ToolFailure("'--expected' names one file: '-o DIR' writes one for each program")
+        check_target(given.value("expected"))
     if folder:
-        try:
-            os.makedirs(output, exist_ok=True)
-        except OSError as error:
-            raise ToolFailure(f"cannot make the directory '{output}': {reason(error)}", EXIT_USAGE) from None
+        make_directory(output)
     elif output != "-":
         check_target(output)
-
-
-def _number(given: Arguments, name: str, default: int, most: int) -> int:
-    text = given.value(name, str(default))
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most):
-        raise ToolFailure(f"--{name}: '{text}' is no number from 0 to {most}", EXIT_USAGE)
-    return int(text)
 
 
 def _write(program: SmithProgram, path: str, given: Arguments) -> None:
@@ -132,11 +108,11 @@ def _write(program: SmithProgram, path: str, given: Arguments) -> None:
 
 
 def _save(program: SmithProgram, path: str) -> None:
-    # It says what to install where NumPy is missing.
+    # Its error says what to install where NumPy is missing.
     results = program.results()
     import numpy
 
-    from tileir.tools.arrays import plain
+    from tileir.tools.launches import plain
 
     arrays: dict[str, Any] = {}
     for number, argument in enumerate(program.arguments):
@@ -145,11 +121,7 @@ def _save(program: SmithProgram, path: str) -> None:
         arrays[f"expected_{number}"] = plain(array)
     contents = io.BytesIO()
     numpy.savez(contents, **arrays)
-
-    def write(sink: Sink) -> None:
-        sink.write(contents.getvalue())
-
-    write_file(path, write)
+    write_file(path, contents.getbuffer())
 
 
 def _described(program: SmithProgram) -> dict[str, Any]:

@@ -1,103 +1,79 @@
-"""What `tileir sweep` says while it works: a line that changes on a terminal, lines now and then elsewhere.
-
-The first failure of each cause is told when it is found; the others are for the report."""
+"""What `tileir sweep` prints while it works: how far it is, and the first failure of each cause."""
 
 from __future__ import annotations
 
-import shutil
 import sys
-import time
 from typing import TYPE_CHECKING, Final
 
 from tileir.ir.quoting import harmless
+from tileir.tools.terminal import Progress, in_outcome
 
 if TYPE_CHECKING:
     from tileir.judge.executor.scheduler import SweepProgress
     from tileir.judge.reductions import Reduced, ReductionProgress
     from tileir.judge.verdicts.verdict import Verdict
 
-_EVERY: Final = 30.0
-"""Seconds between lines where they stay."""
 _MOST_CAUSES: Final = 20
 _LONGEST_MESSAGE: Final = 200
 _LONGEST_CAUSE: Final = 80
-_RED: Final = "\x1b[31m"
-_PLAIN: Final = "\x1b[0m"
 
 
-class Teller:
-    """Tells progress on standard error."""
+class SweepReporter:
+    """Prints progress to standard error, and results to standard output."""
 
-    def __init__(self, is_quiet: bool, colours: bool) -> None:
+    def __init__(self, is_quiet: bool, color: bool) -> None:
+        self.progress: Progress = Progress(is_quiet=is_quiet)
         self._is_quiet: bool = is_quiet
-        self._colours: bool = colours
-        self._changes: bool = sys.stderr.isatty() and not is_quiet
-        self._said: float = time.monotonic()
+        self._color: bool = color
         self._causes: set[str] = set()
 
-    def tell(self, progress: SweepProgress) -> None:
+    def show(self, progress: SweepProgress) -> None:
         if self._is_quiet:
             return
         for name, verdict in progress.latest:
             if verdict.outcome != "passed" and verdict.cause not in self._causes:
                 self._causes.add(verdict.cause)
-                self._tell_cause(name, verdict)
-        if self._changes:
-            width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\x1b[K{line(progress)[:width]}")
-            sys.stderr.flush()
-        elif time.monotonic() - self._said >= _EVERY:
-            self._said = time.monotonic()
-            print(line(progress), file=sys.stderr, flush=True)
+                self._show_cause(name, verdict)
+        self.progress.show(lambda: line(progress))
 
-    def _tell_cause(self, name: str, verdict: Verdict) -> None:
+    def _show_cause(self, name: str, verdict: Verdict) -> None:
         count = len(self._causes)
         if count > _MOST_CAUSES:
             return
-        self.clear()
+        self.progress.clear()
         step = next((step for step in verdict.steps if step.outcome not in ("passed", "skipped")), None)
         message = step.message.strip().partition("\n")[0] if step is not None else verdict.cause
-        if len(message) > _LONGEST_MESSAGE:
-            message = message[: _LONGEST_MESSAGE - 2] + ".."
-        outcome = f"{_RED}{verdict.outcome}{_PLAIN}" if self._colours else verdict.outcome
-        words = f"{outcome}: {harmless(name)}: {f'{step.name}: ' if step is not None else ''}{harmless(message)}"
-        print(words, file=sys.stderr, flush=True)
+        outcome = in_outcome(verdict.outcome, verdict.outcome) if self._color else verdict.outcome
+        where = f"{step.name}: " if step is not None else ""
+        line = f"{outcome}: {harmless(name)}: {where}{harmless(_shortened(message, _LONGEST_MESSAGE))}"
+        print(line, file=sys.stderr, flush=True)
         if count == _MOST_CAUSES:
-            print("more kinds of failures are told in the report only", file=sys.stderr, flush=True)
+            print("more kinds of failures are in the report only", file=sys.stderr, flush=True)
 
-    def tell_reduction(self, progress: ReductionProgress) -> None:
-        """How far the reduction of kinds of failures is."""
-        if self._changes:
-            width = shutil.get_terminal_size().columns - 1
-            words = (
-                f"reducing {progress.number} of {progress.total}, {harmless(progress.name)}: "
-                f"{progress.size:,} of {progress.original:,}, {progress.tests:,} tests"
+    def show_reduction(self, progress: ReductionProgress) -> None:
+        """Show how far the reduction of kinds of failures is, on a terminal."""
+        if self.progress.is_terminal:
+            self.progress.show(
+                lambda: (
+                    f"reducing {progress.number} of {progress.total}, {harmless(progress.name)}: "
+                    f"{progress.size:,} of {progress.original:,}, {progress.tests:,} tests"
+                )
             )
-            sys.stderr.write(f"\r\x1b[K{words[:width]}")
-            sys.stderr.flush()
 
-    def tell_reduced(self, reduced: Reduced) -> None:
-        """What came of one of them."""
-        self.clear()
+    def reduced(self, reduced: Reduced) -> None:
+        """Print the result of one of them."""
+        self.progress.clear()
         if not self._is_quiet:
-            cause = reduced.cluster.title
-            if len(cause) > _LONGEST_CAUSE:
-                cause = cause[: _LONGEST_CAUSE - 2] + ".."
-            print(f"{harmless(cause)}: {harmless(reduced.name)}: {harmless(reduced.note)}", flush=True)
-
-    def clear(self) -> None:
-        """Take the line that changes away."""
-        if self._changes:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            cause = harmless(_shortened(reduced.cluster.title, _LONGEST_CAUSE))
+            print(f"{cause}: {harmless(reduced.name)}: {harmless(reduced.note)}", flush=True)
 
     def interrupted(self, path: str) -> None:
-        self.clear()
+        self.progress.clear()
         if not self._is_quiet:
             print(f"interrupted: what is done is in '{harmless(path)}'; the same command goes on", file=sys.stderr)
 
     def finished(self, progress: SweepProgress, path: str) -> None:
-        self.clear()
+        self.progress.clear()
         if self._is_quiet:
             return
         print(summary(progress))
@@ -106,6 +82,10 @@ class Teller:
             print(f"{count} judged by another tileir than this one: give another file to judge all of them anew")
         if progress.failed:
             print(f"tileir report {harmless(path)}  shows what is wrong with which")
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 2]}.."
 
 
 def line(progress: SweepProgress) -> str:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING
 
-from tileir.ir.diagnostics import TileIRError
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.arrays import STATED, argument, check_given, given_launch, grid_of
-from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, refuse_script, tell, tell_error
-
-if TYPE_CHECKING:
-    from tileir.execute.gpu.triton.code import Trial
+from tileir.execute.arguments.argument_text import grid_of
+from tileir.execute.errors import HostCopyWarning
+from tileir.execute.gpu.triton.code import Trial, schedule_words
+from tileir.execute.launching.entries import select_entry
+from tileir.tools.arguments import EXIT_FINE, Arguments, Option, Usage
+from tileir.tools.command import command
+from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
+from tileir.tools.options import COLOR, LAUNCH_OPTIONS, QUIET, READING_OPTIONS
+from tileir.tools.programs import read_program, refuse_script
 
 USAGE = Usage(
     "tileir tune",
     "Searches for the schedule with which Triton's code of a kernel is fastest for a launch, and keeps it.",
     "FILE",
     (
-        Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
-        Option("entry", "the kernel (default: the only one)", value="NAME"),
-        Option("arg", "an argument, as for tileir run; repeat for each parameter, in order", value="WHAT"),
+        *LAUNCH_OPTIONS,
         Option("fast", "tune the code that 'fast' asks for"),
-        Option("quiet", "no progress", short="q"),
+        QUIET.with_help("no progress"),
         COLOR,
         *READING_OPTIONS,
     ),
@@ -34,52 +33,32 @@ same program with arguments of the same kind use it. An interrupt (Ctrl-C) keeps
 
 {STATED}
 
-FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
-wrong or a file cannot be read.""",
+FILE may be '-' for standard input.""",
 )
 
 
-def run(arguments: list[str]) -> int:
-    return guarded("tileir tune", _run, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    given = USAGE.read(arguments)
-    if given.status is not None:
-        return given.status
+@command(USAGE)
+def run(given: Arguments) -> int:
     refuse_script(given.operands[0], "'tileir as {} -o k.tileirbc' writes the program of its kernel")
     grid_of(given.value("grid", "1"))
-    program = read_program(given.operands[0], Settings(given))
-    tell(program.diagnostics, given)
-    if program.module is None:
-        return EXIT_WRONG_INPUT
-    try:
-        # Imported here: only who runs a program pays for NumPy.
-        from tileir.execute.errors import HostCopyWarning
-        from tileir.execute.launching import kernel as launch
-        from tileir.execute.launching.entries import select_entry
+    program = read_program(given.operands[0], given)
+    module = program.checked(given)
+    # Imported here: its error says what to install where NumPy is missing.
+    from tileir.execute.launching import kernel as launch
 
-        wanted = given_launch(given, program)
-        kernel = launch.compile(program.module, wanted.entry, "triton", fast=given.has("fast"))
-        chosen = select_entry(program.module, wanted.entry)
-        check_given(chosen, wanted.arguments)
-        parameters = chosen.regions[0].blocks[0].arguments
-        values = [
-            argument(text, parameters[number].type if number < len(parameters) else None)
-            for number, text in enumerate(wanted.arguments)
-        ]
-        with warnings.catch_warnings():
-            # The arrays are made here, on the host: nobody could place them elsewhere.
-            warnings.simplefilter("ignore", HostCopyWarning)
-            tuning = kernel.tune(wanted.grid, *values, progress=None if given.has("quiet") else _tell)
-    except TileIRError as error:
-        return tell_error(error, given)
+    wanted = given_launch(given, program)
+    kernel = launch.compile(module, wanted.entry, "triton", fast=given.has("fast"))
+    entry = select_entry(module, wanted.entry)
+    check_given(entry, wanted.arguments)
+    values = made_arguments(entry, wanted.arguments)
+    with warnings.catch_warnings():
+        # The arrays are made here, on the host: nobody could place them elsewhere.
+        warnings.simplefilter("ignore", HostCopyWarning)
+        tuning = kernel.tune(wanted.grid, *values, progress=None if given.has("quiet") else _show)
     print(tuning.text())
     return EXIT_FINE
 
 
-def _tell(done: int, count: int, trial: Trial) -> None:
-    from tileir.execute.gpu.triton.code import schedule_words
-
-    what = f"{trial.seconds * 1e6:.2f} us" if trial.seconds else trial.words
-    print(f"{done} of {count}: {schedule_words(trial.schedule)}: {what}", file=sys.stderr)
+def _show(done: int, count: int, trial: Trial) -> None:
+    result = f"{trial.seconds * 1e6:.2f} us" if trial.seconds else trial.words
+    print(f"{done} of {count}: {schedule_words(trial.schedule)}: {result}", file=sys.stderr)

@@ -1,6 +1,7 @@
-"""Findings as a SARIF 2.1.0 document, the format of code scanning services and of editors.
+"""Findings as annotations of a source, in the formats of code scanning services.
 
-https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+Workflow commands of GitHub Actions: https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from urllib.parse import quote_from_bytes
 
 from tileir import __version__
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.quoting import harmless
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -27,7 +29,7 @@ RULES = {
 _LEVELS = {"error": "error", "warning": "warning", "remark": "note", "note": "note"}
 
 
-def result(
+def sarif_result(
     diagnostic: Diagnostic, path: str, offset: int, rule: str, more_rules: Mapping[str, tuple[str, str, str]]
 ) -> str:
     """A finding as a line of JSON; its notes are related locations."""
@@ -46,7 +48,7 @@ def result(
     return json.dumps(found)
 
 
-def document(results: list[str], more_rules: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
+def sarif_document(results: list[str], more_rules: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
     """The document around the findings, in pieces; one finding on each line."""
     rules: list[dict[str, object]] = [
         {"id": name, "shortDescription": {"text": words}, "defaultConfiguration": {"level": level}}
@@ -81,3 +83,28 @@ def _artifact(path: str) -> dict[str, object]:
         return {"uri": f"file://{'' if data.startswith(b'/') else '/'}{quote_from_bytes(data, safe='/:')}"}
     # A relative address must not look like a scheme: `a:b` does.
     return {"uri": quote_from_bytes(data, safe="/"), "uriBaseId": "%SRCROOT%"}
+
+
+# --- workflow commands ---
+
+_COMMANDS = {"error": "error", "warning": "warning", "remark": "notice"}
+
+
+def workflow_command(diagnostic: Diagnostic, path: str) -> str:
+    """A finding as a workflow command; its notes are lines of the message."""
+    file, line, column = diagnostic.position
+    properties = [f"file={_property(harmless(file or path))}"]
+    if line:
+        properties.append(f"line={line}")
+        if column:
+            properties.append(f"col={column}")
+    message = "\n".join([diagnostic.shown_message, *[str(note) for note in diagnostic.notes]])
+    return f"::{_COMMANDS[diagnostic.severity]} {','.join(properties)}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,209 @@
+"""A command as a function and as a process: whatever ends it early becomes a message and an exit status."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+from tileir.annotations import TYPE_CHECKING, Callable
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
+from tileir.ir.quoting import harmless
+from tileir.tools.arguments import (
+    EXIT_BROKEN_PIPE,
+    EXIT_FINE,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    EXIT_WRONG_INPUT,
+    Arguments,
+    ToolFailure,
+    Usage,
+    UsageMistake,
+)
+
+if TYPE_CHECKING:
+    from typing import NoReturn, TextIO
+
+
+def command(usage: Usage) -> Callable[[Callable[[Arguments], int]], Callable[[list[str]], int]]:
+    """Decorate what a command does with its arguments: the result takes a command line, and never raises for users."""
+
+    def decorate(work: Callable[[Arguments], int]) -> Callable[[list[str]], int]:
+        def read_and_work(words: list[str]) -> int:
+            try:
+                given = usage.parse(words)
+                return EXIT_FINE if given is None else _with_diagnostics(given, lambda: work(given))
+            except UsageMistake as mistake:
+                return usage.report(mistake)
+
+        return lambda words: guarded(usage.program, read_and_work, words)
+
+    return decorate
+
+
+def finish(given: Arguments, work: Callable[[], int]) -> int:
+    """The exit status of a part of a command's work that a process of its own does."""
+    return guarded(given.program, lambda _: _with_diagnostics(given, work), [])
+
+
+def _with_diagnostics(given: Arguments, work: Callable[[], int]) -> int:
+    """The exit status of some work, whose diagnostics are printed as the command line asks."""
+    try:
+        return work()
+    except OptionError:
+        raise
+    except TileIRError as error:
+        print_diagnostics(error.diagnostics, given)
+        return EXIT_WRONG_INPUT
+
+
+def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """Run a tool; what ends it early becomes a one-line message and a status, never a traceback."""
+    try:
+        return tool(arguments)
+    except ToolFailure as failure:
+        complain(name, failure)
+        return failure.status
+    except OptionError as error:
+        complain(name, ToolFailure(error.message))
+        return EXIT_USAGE
+    except TileIRError as error:
+        print(error, file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    except ModuleNotFoundError as error:
+        print(_missing(error), file=sys.stderr)
+        return EXIT_WRONG_INPUT
+
+
+def complain(name: str, failure: ToolFailure) -> None:
+    """Print the message of a failure, after what was printed before."""
+    if failure.message:
+        sys.stdout.flush()
+        print(f"{name}: {harmless(failure.message)}", file=sys.stderr)
+
+
+def for_each_file(given: Arguments, work: Callable[[str], int]) -> int:
+    """Do some work for each file, also after one that fails; the worst status."""
+    status = EXIT_FINE
+    for path in given.operands:
+        try:
+            status = max(status, work(path))
+        except ToolFailure as failure:
+            complain(given.program, failure)
+            status = max(status, failure.status)
+    return status
+
+
+def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
+    """Print diagnostics for people, on standard error."""
+    for diagnostic in diagnostics:
+        with_suggestions(diagnostic)
+    if diagnostics and given.wants_color(sys.stderr):
+        # Imported here: most output has no colors.
+        from tileir.tools.terminal import painted
+
+        for diagnostic in diagnostics:
+            print(painted(diagnostic), file=sys.stderr)
+        return
+    for diagnostic in diagnostics:
+        print(diagnostic.render(), file=sys.stderr)
+
+
+def with_suggestions(diagnostic: Diagnostic) -> None:
+    """Add to an error what the tools know beyond the message."""
+    if diagnostic.severity == "error":
+        # Imported here: correct programs have no use for it.
+        from tileir.analyze.suggestions import suggest
+
+        suggest(diagnostic)
+
+
+def reason(error: Exception) -> str:
+    """The operating system's words, without Python's error number."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def _missing(error: ModuleNotFoundError) -> TileIRError:
+    """The message about a package that running programs needs; any other missing module is a defect of tileir."""
+    if (error.name or "").partition(".")[0] in ("numpy", "ml_dtypes"):
+        try:
+            # Its error says what to install.
+            __import__("tileir.execute.launching.kernel")
+        except TileIRError as missing:
+            return missing
+    raise error
+
+
+# --- the process ---
+
+
+def end_as_interrupted() -> None:
+    """Let signals that end the process do so as Ctrl-C does: what is done is written, and no process stays."""
+    import signal
+
+    def end(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        # nohup has it ignored.
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
+            signal.signal(getattr(signal, name), end)
+
+
+def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """Run a tool as a whole process: `guarded`, with the standard streams made fit for any program text."""
+    _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    status = EXIT_WRONG_INPUT
+    try:
+        status = guarded(name, tool, arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of the output has gone, and needs no message.
+        _silence(sys.stdout)
+        status = EXIT_BROKEN_PIPE
+    except OSError as error:
+        # Failures of files have their own messages: this is a standard stream.
+        status = EXIT_USAGE
+        _silence(sys.stdout)
+        _print_last(f"{name}: cannot write to standard output: {reason(error)}")
+    except KeyboardInterrupt:
+        status = EXIT_INTERRUPTED
+    _print_last("")
+    return status
+
+
+def _open_closed_streams() -> None:
+    """Make closed standard streams fail when they are written to, and keep files from getting their numbers."""
+    if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
+        return
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, so this one.  Nobody reads from it, and it cannot be written to.
+            os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        # Messages that nobody wants to read are no reason to fail.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _print_last(message: str) -> None:
+    try:
+        if message:
+            print(message, file=sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO) -> None:
+    """Let a stream that takes no more lose what it still holds: Python would complain when it closes it."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):
+        pass

@@ -1,0 +1,94 @@
+"""Launches that a command line describes: grids, arguments, arrays in files; who runs them, and for how long."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from tileir.execute.arguments.argument_text import (
+    MARK,
+    LaunchWords,
+    WordError,
+    argument,
+    grid_of,
+    size_of,
+    stated_launch,
+)
+from tileir.execute.errors import LaunchError
+from tileir.execute.launching.entries import check_number
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import note
+from tileir.ir.location import UNKNOWN
+from tileir.tools.arguments import Arguments, ToolFailure
+from tileir.tools.output import write_file
+from tileir.tools.programs import Program
+
+_EXAMPLE = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
+STATED = f"""A program may state its launch itself: without --grid and --arg, they are those of a comment at its
+top, as in {_EXAMPLE}."""
+"""For the help of commands that launch."""
+
+
+def given_launch(given: Arguments, program: Program) -> LaunchWords:
+    """The launch that a command line describes; what it leaves out is as the program states it."""
+    entry = given.value("entry") or None
+    arguments = given.values("arg")
+    stated = None if program.launch is None else program.launch.words
+    if stated is None and (not arguments or not given.has("grid")):
+        stated = stated_launch(program.text, entry)
+    grid = grid_of(given.value("grid", "1"))
+    if stated is None:
+        return LaunchWords(grid, arguments, entry)
+    return LaunchWords(grid if given.has("grid") else stated.grid, arguments or stated.arguments, entry or stated.entry)
+
+
+def check_given(entry: Operation, arguments: Sequence[str]) -> None:
+    """Refuse a launch without any arguments that needs some, and say where to give them."""
+
+    if arguments:
+        return
+    try:
+        check_number(entry, tuple(arguments))
+    except LaunchError as error:
+        where = f"give each with --arg, or all in a comment at the top of the program, as in {_EXAMPLE}"
+        error.diagnostics[0].notes.append(note(where, UNKNOWN))
+        raise
+
+
+def made_arguments(entry: Operation, texts: Sequence[str]) -> list[Any]:
+    """The arguments of a kernel, made as words say."""
+    types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+    return [argument(text, types[number] if number < len(types) else None) for number, text in enumerate(texts)]
+
+
+def uninitialized(values: Sequence[Any], texts: Sequence[str]) -> list[Any]:
+    """The arrays that count as never written."""
+    return [value for value, text in zip(values, texts, strict=True) if text.startswith("empty:")]
+
+
+def recording_limit(given: Arguments, default: int) -> int:
+    """The bytes of --memory."""
+    try:
+        return size_of(given.value("memory")) if given.has("memory") else default
+    except WordError:
+        raise ToolFailure(f"'--memory {given.value('memory')}' is no size: give one as 512M or 4G") from None
+
+
+def is_array(value: object) -> bool:
+    import numpy
+
+    return isinstance(value, numpy.ndarray)
+
+
+def plain(array: Any) -> Any:
+    """What NumPy's files take: they have no name for the types of ml_dtypes, whose bytes can be read again anyway."""
+    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+
+
+def save(path: str, array: Any) -> None:
+    import numpy
+
+    contents = io.BytesIO()
+    numpy.save(contents, plain(array))
+    write_file(path, contents.getbuffer())
