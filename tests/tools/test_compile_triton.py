@@ -73,7 +73,7 @@ def test_code_for_amd_comes_with_a_word_of_warning(triton: None, capsys: pytest.
 def test_resources_are_those_of_each_kernel(triton: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert compiled("two.mlir", "--target", "sm_90", "--resource-usage") == 0
     rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
-    assert rows == [["kernel", "target"], ["one", "sm_90"], ["two", "sm_90"]]
+    assert rows == [["kernel", "target"], ["------", "------"], ["one", "sm_90"], ["two", "sm_90"]]
     assert compiled("one.mlir", "--target", "sm_90,gfx942", "--resource-usage") == 0
     assert capsys.readouterr().out.splitlines()[-1].split() == ["one", "gfx942", *["-"] * 8]
     assert compiled("two.mlir", "--target", "sm_90,gfx942", "--json") == 0
