@@ -33,7 +33,7 @@ from tileir.tools import (
 )
 from tileir.tools import format as format_tool
 from tileir.tools import run as run_tool
-from tileir.tools.programs import run_process
+from tileir.tools.command import run_process
 
 MODULE = """\
 cuda_tile.module @kernels {

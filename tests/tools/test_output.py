@@ -74,7 +74,7 @@ LIMITED = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from tileir.tools.main import run
-from tileir.tools.programs import run_process
+from tileir.tools.command import run_process
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
 sys.exit(run_process("tileir", run, sys.argv[1:]))
 """

@@ -55,12 +55,12 @@ def several(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def close_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+def close_names(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
     """The names that a misspelled one may stand for, the closest first."""
     # Imported here: few names are misspelled.
     from difflib import get_close_matches
 
-    return get_close_matches(name, list(known), most, 0.6)
+    return get_close_matches(name, list(known), most, cutoff)
 
 
 # --- terminals ---

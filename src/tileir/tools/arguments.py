@@ -10,7 +10,7 @@ import os
 import sys
 
 from tileir.annotations import TYPE_CHECKING, Callable, Iterator
-from tileir.ir.quoting import harmless
+from tileir.ir.quoting import close_names, harmless
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -299,9 +299,7 @@ class Usage:
         return None
 
     def _hint(self, spelled: str) -> str:
-        import difflib
-
-        close = difflib.get_close_matches(spelled.lstrip("-"), [option.name for option in self.options], 1, 0.7)
+        close = close_names(spelled.lstrip("-"), [option.name for option in self.options])
         return f"; did you mean '{self._dash}{close[0]}'?" if close else ""
 
     def help(self) -> str:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 
+from tileir.ir.quoting import close_names
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
@@ -84,9 +85,7 @@ def _page(directory: str, name: str) -> str:
 
 
 def _unknown(operand: str, name: str, names: list[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, names, 1, 0.5)
+    close = close_names(name, names)
     hint = f"did you mean '{close[0]}'?" if close else "'tileir docs' lists the pages"
     return f"there is no page '{operand}': {hint}"
 

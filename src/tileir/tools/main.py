@@ -116,11 +116,9 @@ def run(arguments: list[str]) -> int:
     if name in ("--version", "version"):
         print(identity_text())
         return EXIT_FINE
-    import difflib
+    from tileir.ir.quoting import close_names, harmless
 
-    from tileir.ir.quoting import harmless
-
-    close = difflib.get_close_matches(name, list(COMMANDS), 1, 0.6)
+    close = close_names(name, COMMANDS)
     hint = f"; did you mean '{close[0]}'?" if close else ""
     kind = "option" if name.startswith("-") else "command"
     print(f"tileir: unknown {kind} '{harmless(name)}'{hint}\nTry 'tileir --help'.", file=sys.stderr)

@@ -15,9 +15,7 @@ from tileir.ir.location import CharacterLocation, TextLocation, resolved
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST, NEWEST_NAME, Version, version_named
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, ToolFailure
-from tileir.tools.command import print_diagnostics
-from tileir.tools.command import reason as reason
-from tileir.tools.command import run_process as run_process
+from tileir.tools.command import print_diagnostics, reason
 
 if TYPE_CHECKING:
     from tileir.tools.scripts import ScriptLaunch

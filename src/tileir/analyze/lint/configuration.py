@@ -29,6 +29,7 @@ from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.subject import architecture_named
 from tileir.annotations import Final
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.quoting import close_names
 from tileir.ir.versions import NEWEST, Version, version_named
 
 ALL: Final = "all"
@@ -90,9 +91,7 @@ def check_word(word: object) -> None:
 
 def unknown_rule(word: str) -> str:
     """What to say about a word that names no rule."""
-    import difflib
-
-    close = difflib.get_close_matches(word, [*RULES, *GROUPS], 1, 0.6)
+    close = close_names(word, [*RULES, *GROUPS])
     more = f"did you mean '{close[0]}'?" if close else "'tileir lint --list-rules' lists what there is"
     return f"there is no rule and no group '{word}': {more}"
 

@@ -7,13 +7,13 @@ What depends on values is not checked: no report is wrong.
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
 from tileir.dialect.types import is_power_of_two
+from tileir.ir.quoting import close_names
 from tileir.serve.language.cutile.library import Library, Member
 from tileir.serve.language.cutile.script import Script, dotted
 from tileir.serve.language.document.analysis import Fix, TextDiagnostic
@@ -90,7 +90,7 @@ def script_error(message: str, start: int, end: int, code: str, meant: str | Non
 @lru_cache(1000)
 def _close(word: str, known: tuple[str, ...]) -> str | None:
     """The known word that is spelled nearly like one; cached, because each edit of the script checks it again."""
-    found = difflib.get_close_matches(word, known, 1, 0.6)
+    found = close_names(word, known)
     return found[0] if found else None
 
 

@@ -5,7 +5,6 @@ A fix is a proposal: it is tried before it is offered (`trials.py`).
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ from typing import Final
 from tileir.dialect.ops import ENTRY, FOR, IF, LOOP, REDUCE, SCAN
 from tileir.dialect.types import TileType
 from tileir.ir.floats import FORMATS
+from tileir.ir.quoting import close_names
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I1
 from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic
@@ -90,7 +90,7 @@ class Problem:
 def _close(word: str, words: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:
     """Words that are spelled nearly like one, the nearest first."""
     known = list(dict.fromkeys(words))
-    found = difflib.get_close_matches(word, known, most, cutoff)
+    found = close_names(word, known, most, cutoff)
     # Words that differ only in case are close, however short they are.
     lower = [other for other in known if other.lower() == word.lower() and other not in found]
     return [other for other in [*lower, *found] if other != word][:most]
