@@ -70,7 +70,6 @@ def _columns(contents: Contents) -> dict[str, list[Any]]:
         "name": [entry.name for entry in entries],
         "others": [len(entry.names) - 1 for entry in entries],
         "digest": [entry.digest for entry in entries],
-        "kind": [entry.kind for entry in entries],
         "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
         "step": [steps.get(entry.step, -1) for entry in entries],
         "kinds": [entry.clusters for entry in entries],
