@@ -186,8 +186,7 @@ def _explored(
     from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
-    from tileir.serve.explorer.launches import launch_of
-    from tileir.serve.explorer.opening import opened
+    from tileir.serve.explorer.opening import launch_of, opened
 
     launch = launch_of(kernel, grid, args, entry, title)
     try:

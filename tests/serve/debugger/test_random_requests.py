@@ -9,7 +9,7 @@ import pytest
 from tests.serve.debugger.client import Client, RequestFailed, in_process
 from tests.serve.debugger.test_adapter_breakpoints import MATMUL, SOURCE
 
-from tileir.serve.debugger.adapter import adapter
+from tileir.serve.debugger.adapter import execution
 from tileir.serve.debugger.adapter.requests import REQUESTS
 
 ODD: list[Any] = [
@@ -36,7 +36,7 @@ NAMES = [
     *["startFrame", "levels", "instructionCount", "sourceReference", "requestId", "progressId", "format", "lines"],
 ]
 ENDING = {"disconnect", "terminate", "launch", "attach", "initialize", "restart"}
-assert adapter.REQUEST_MODULES
+assert execution.CAPABILITIES
 COMMANDS = sorted({*REQUESTS, "no such request"} - ENDING)
 TYPED = [
     "step",

@@ -73,6 +73,10 @@ def made_accesses(first: int, count: int) -> Answer:
     }
 
 
+def made_conflicts(array: int) -> Answer:
+    return {"elements": 0, "starts": packed([], "uint32"), "counts": packed([], "uint32")}
+
+
 def made_values(block: int, step: int) -> Answer:
     known = [] if step == 0 else [{"value": 0, "step": 1, "text": "0 to 15"}]
     return {"block": block, "step": step, "values": known}
@@ -90,7 +94,10 @@ def made_explorer(summary: Mapping[str, Any] | None = None, **answers: Any) -> E
 
     def questions() -> dict[str, Any]:
         found = {}
-        made = {"steps": made_steps, "accesses": made_accesses, "values": made_values, "array": made_array}
+        made = {
+            "steps": made_steps, "accesses": made_accesses, "conflicts": made_conflicts,
+            "values": made_values, "array": made_array,
+        }  # fmt: skip
         for name, given in {**made, **answers}.items():
             found[name] = given if callable(given) else (lambda _given=given, **_: _given)
         return found

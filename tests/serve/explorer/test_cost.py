@@ -87,9 +87,9 @@ def test_the_roofline_is_drawn_and_told(page_for: Any) -> None:
 
 def test_labels_of_the_roofline_do_not_collide(page_for: Any) -> None:
     script = """async (costs) => {
-        const { drawRoofline, PAPER_COLORS } = await import("explorer/charts.js");
+        const { drawRoofline } = await import("explorer/charts.js");
         return costs.map((cost) => {
-            const chart = drawRoofline(cost, "a kernel with a name that is rather long", PAPER_COLORS);
+            const chart = drawRoofline(cost, "a kernel with a name that is rather long");
             document.body.append(chart);
             const boxes = Array.from(chart.querySelectorAll("text:not([transform])"), (text) => text.getBBox());
             chart.remove();

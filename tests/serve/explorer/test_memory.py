@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ import numpy
 import pytest
 from tests.serve.explorer import recorded
 from tests.serve.explorer.made_answers import made_explorer
+
+from tileir.serve.explorer.memory_cells import conflicts_answer
 
 # Pictures of arrays as numbers, computed by the page's own modules.
 _PICTURES = """async (requests) => {
@@ -71,26 +75,12 @@ LAUNCHES: dict[str, Callable[[], recorded.Launch]] = {
 }
 
 
-_CONFLICTS = """async () => {
-    const { answersOfServer, cached } = await import("explorer/data.js");
-    const { loadAccesses } = await import("explorer/accesses.js");
-    const { makeGrid, piecesOf } = await import("explorer/grid.js");
-    const { findConflicts } = await import("explorer/pictures.js");
-    const ask = cached(answersOfServer);
-    const summary = await ask("summary");
-    const table = await loadAccesses({ summary, ask });
-    return Promise.all(summary.arrays.map(async (array) => {
-        const grid = makeGrid(array);
-        return (await findConflicts(grid, piecesOf(grid, table, array.id), table)).elements;
-    }));
-}"""
-
-
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_pictures_and_conflicts_are_what_an_observer_notes(name: str, page_for: Any) -> None:
     launch = LAUNCHES[name]()
     notes = launch.notes()
-    page = page_for(recorded.explorer_of(launch.recording()))
+    recording = launch.recording()
+    page = page_for(recorded.explorer_of(recording))
     compared = []
     for array, contents in enumerate(notes.arrays):
         slices = list(numpy.ndindex(contents.shape[:-2])) if contents.ndim > 2 else [()]
@@ -110,8 +100,14 @@ def test_pictures_and_conflicts_are_what_an_observer_notes(name: str, page_for: 
             assert set(cells.reshape(-1)[expected.size :].tolist()) <= {none}, request
             cells = cells.reshape(-1)[: expected.size]
         assert (cells == expected).all(), request
-    expected_conflicts = [int(notes.conflicts(array).sum()) for array in range(len(notes.arrays))]
-    assert page.evaluate(_CONFLICTS) == expected_conflicts
+    for array in range(len(notes.arrays)):
+        expected = notes.conflicts(array).reshape(-1)
+        answer = conflicts_answer(recording, array)
+        starts, counts = (
+            numpy.frombuffer(b64decode(answer[name]["data"]), numpy.uint32) for name in ("starts", "counts")
+        )
+        marked = [place for start, count in zip(starts, counts, strict=True) for place in range(start, start + count)]
+        assert (answer["elements"], marked) == (expected.sum(), numpy.flatnonzero(expected).tolist())
 
 
 def test_bins_count_every_access_to_their_elements(page_for: Any) -> None:
@@ -251,10 +247,11 @@ def _saved_cells(page: Any, array: str, shape: tuple[int, int], path: Path) -> A
     space = "{http://www.w3.org/2000/svg}"
     groups = ElementTree.parse(path).getroot().findall(f"{space}g")
     (group,) = [one for one in groups if str(one.findtext(f"{space}text")).startswith(f"{array} (")]
-    whole, *others = group.iter(f"{space}rect")
-    x, y, width, height = [float(whole.attrib[name]) for name in ("x", "y", "width", "height")]
+    edge = group.find(f".//{space}g/{space}path").attrib["d"]
+    x, y, right, bottom = [float(number) for number in re.findall(r"[-.\d]+", edge)[:4]]
+    width, height = right - x, bottom - y
     colours = numpy.full(shape, "", "U24")
-    for one in others:
+    for one in group.iter(f"{space}rect"):
         if one.attrib.get("shape-rendering") == "crispEdges":
             left, right = [float(one.attrib["x"]) - x, float(one.attrib["x"]) - x + float(one.attrib["width"])]
             top, bottom = [float(one.attrib["y"]) - y, float(one.attrib["y"]) - y + float(one.attrib["height"])]

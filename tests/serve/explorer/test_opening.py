@@ -79,7 +79,7 @@ def test_a_launch_with_findings_opens_at_the_first(open_page: Callable[..., Any]
     assert "The first of 2 findings" in finding.inner_text()
     assert "right past the end of x" in finding.inner_text()
     # Its line is lit, and the script's variables stand there as Python has them, without words of the tile program.
-    page.locator(".source-line.here", has_text="ct.gather(x").wait_for()
+    page.locator(".code-lines .is-chosen", has_text="ct.gather(x").wait_for()
     variables = table(page, "Variables")
     assert list(variables)[:5] == ["row", "steps", "total", "step", "tile"]
     assert [variables[name][0] for name in ("row", "steps", "step", "COLS")] == ["7", "5", "4", "64"]
@@ -140,7 +140,7 @@ def test_a_program_of_its_own_lists_its_values(page_for: Callable[..., Any]) -> 
     page = page_for(recorded.explorer_of(recorded.racy().recording()))
     page.get_by_role("region", name="Finding", exact=True).get_by_text("race", exact=True).wait_for()
     assert "old" in table(page, "Variables")
-    page.locator(".source-line.here", has_text="%old").wait_for()
+    page.locator(".code-lines .is-chosen", has_text="%old").wait_for()
 
 
 def check_fit(page: Any, width: int) -> None:

@@ -209,8 +209,8 @@ def test_a_comparison_shows_both_runs_and_leads_to_the_first_wrong_value(
     page.get_by_label("Compare with").select_option("f64")
     page.locator(".heat-maps.three").wait_for()
     assert page.locator(".heat:visible canvas").count() == 3
-    page.locator(".error-chart").wait_for()
-    assert page.locator(".error-chart .dot.wrong").count() == 1
+    page.locator(".moments li.wrong").wait_for()
+    assert page.locator(".moments li.wrong").count() == 1
     page.get_by_role("button", name="Difference", exact=True).click()
     page.locator(".sides button[aria-pressed=true]", has_text="Difference").wait_for()
     next_number = number_of(sums, "next")

@@ -127,6 +127,28 @@ export function empty(text) {
   return element("p.empty", text);
 }
 
+/**
+ * Shows a text until an answer comes, then what is made of it, or why it failed; returns whether it could be shown.
+ * @template Answer
+ * @param {Element} target @param {string} waiting @param {Promise<Answer>} answer @param {(answer: Answer) => Child[]} parts
+ */
+export async function fillLater(target, waiting, answer, parts) {
+  fill(target, empty(waiting));
+  try {
+    fill(target, ...parts(await answer));
+    return true;
+  } catch (error) {
+    fill(target, empty(messageOf(error)));
+    return false;
+  }
+}
+
+/** A bar for eyes; the number stands beside it. @param {number} part  From 0 to 1. */
+export function share(part) {
+  const width = `${Math.max(0, Math.min(1, part)) * 100}%`;
+  return element("span.share", { "aria-hidden": "true" }, element("span", { style: { width } }));
+}
+
 /** The message of whatever was thrown. @param {unknown} error */
 export function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
@@ -137,6 +159,11 @@ export function byId(id) {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no element "${id}"`);
   return found;
+}
+
+/** Whether a key belongs to the browser or the system. @param {KeyboardEvent} event */
+export function hasModifier(event) {
+  return event.ctrlKey || event.altKey || event.metaKey;
 }
 
 /** Whether keys go into a control. @param {EventTarget | null} target */
@@ -152,7 +179,7 @@ export function isTyping(target) {
  */
 export function moveByKeys(list, place, choose, forward = "ArrowDown") {
   list.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (hasModifier(event)) return;
     const { at, last, page = 1 } = place();
     const back = forward === "ArrowDown" ? "ArrowUp" : "ArrowLeft";
     /** @type {Record<string, number>} */

@@ -1,13 +1,7 @@
 // Numbers in words.
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
-const PREFIXES = [
-  { from: 1e15, name: "P" },
-  { from: 1e12, name: "T" },
-  { from: 1e9, name: "G" },
-  { from: 1e6, name: "M" },
-  { from: 1e3, name: "k" },
-];
+const PREFIXES = ["", "k", "M", "G", "T", "P"];
 
 /** `1.5 MiB`. @param {number} count */
 export function bytes(count) {
@@ -34,10 +28,12 @@ export function counted(value, thing, things = `${thing}s`) {
  * @param {number} value @param {string} [unit]
  */
 export function amount(value, unit = "") {
-  for (const prefix of PREFIXES) {
-    if (Math.abs(value) >= prefix.from) return `${short(value / prefix.from)} ${prefix.name}${unit}`;
+  let prefix = 0;
+  while (Math.abs(value) >= 1000 && prefix < PREFIXES.length - 1) {
+    value /= 1000;
+    prefix += 1;
   }
-  return `${short(value)} ${unit}`.trim();
+  return `${short(value)} ${PREFIXES[prefix]}${unit}`.trim();
 }
 
 /** `12.3 us`. @param {number} value */

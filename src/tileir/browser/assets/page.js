@@ -1,6 +1,6 @@
-// The frame of a page: errors, tabs, colors, the keys that work everywhere, and the state in the address.
+// The frame of a page: errors, tabs, colors, and the state, which stands in the address and which all views follow.
 
-import { button, byId, element, isTyping, messageOf, moveByKeys } from "page/elements.js";
+import { button, byId, element, hasModifier, isTyping, messageOf, moveByKeys } from "page/elements.js";
 
 /** Shows an error above the view, once. @param {unknown} error */
 export function reportError(error) {
@@ -46,11 +46,88 @@ export function announce(text) {
   byId("announcements").textContent = text;
 }
 
+/** A function that runs another one before the next frame, once for all calls until then. @param {() => void} act */
+export function oncePerFrame(act) {
+  let isPlanned = false;
+  return () => {
+    if (isPlanned) return;
+    isPlanned = true;
+    requestAnimationFrame(() => {
+      isPlanned = false;
+      act();
+    });
+  };
+}
+
+/**
+ * Shows the views of a page by its state: sets `context.select`, which changes the state.  The state stands in the
+ * address, so that the browser's way back, a bookmark or a link brings it again.
+ * @template {{ view: string }} State
+ * @param {{ state: State, select(change: Partial<State>): void }} context
+ * @param {PageView<State>[]} views @param {State} beginning
+ * @param {(state: State) => State} limited  The nearest state that makes sense.
+ * @param {(keyof State)[]} steps  What the browser goes back by; anything else changes the address in place.
+ * @param {PageView<State>[]} [others]  What follows the state beside the view that is shown.
+ */
+export function showViews(context, views, beginning, limited, steps, others = []) {
+  const showTab = createTabs(views, (view) => context.select(/** @type {Partial<State>} */ ({ view })));
+  const updates = new Map([...others, ...views].map((view) => [view, updating(() => view.update(context.state))]));
+  const shown = () => views.find((view) => view.id === context.state.view) ?? views[0];
+  /** @type {State | null} */
+  let written = null;
+  // A slider moves more often than the screen is drawn.
+  const redraw = oncePerFrame(() => {
+    const [before, state] = [written, context.state];
+    written = state;
+    writeAddress(`#${writtenState(state, beginning)}`, before !== null && steps.some((name) => before[name] !== state[name]));
+    showTab(state.view);
+    for (const view of [...others, shown()]) void updates.get(view)?.();
+  });
+  context.select = (change) => {
+    const next = limited({ ...context.state, ...change });
+    if (writtenState(next, beginning) === writtenState(context.state, beginning)) return;
+    context.state = next;
+    redraw();
+  };
+  addEventListener("hashchange", () => context.select(readState(location.hash, beginning)));
+  redraw();
+  return { shown, redraw };
+}
+
+/** Updates one call at a time, always to the newest state. @param {() => void | Promise<void>} update */
+function updating(update) {
+  let [isRunning, again] = [false, false];
+  return async () => {
+    again = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (again) {
+      again = false;
+      try {
+        await update();
+      } catch (error) {
+        reportError(error);
+      }
+    }
+    isRunning = false;
+  };
+}
+
+/** @param {string} hash @param {boolean} isStep */
+function writeAddress(hash, isStep) {
+  if (location.hash === hash) return;
+  try {
+    history[isStep ? "pushState" : "replaceState"](null, "", hash);
+  } catch {
+    // A page inside of another one, as in a notebook, has no address of its own.
+  }
+}
+
 /**
  * The row of tabs and their panels; the keys 1 .. 9 choose one too.  Returns what shows another tab.
  * @param {Tab[]} tabs @param {(id: string) => void} choose @returns {(id: string) => void}
  */
-export function createTabs(tabs, choose) {
+function createTabs(tabs, choose) {
   const buttons = tabs.map(({ id, title }) =>
     button(title, () => choose(id), { role: "tab", id: `tab-${id}`, "aria-controls": `view-${id}` }),
   );
@@ -64,7 +141,7 @@ export function createTabs(tabs, choose) {
   const at = () => buttons.findIndex((one) => one.tabIndex === 0);
   moveByKeys(row, () => ({ at: at(), last: tabs.length - 1 }), go, "ArrowRight");
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    if (hasModifier(event) || isTyping(event.target)) return;
     const isOpen = document.querySelector("dialog[open]") !== null;
     if (/^[1-9]$/.test(event.key) && Number(event.key) <= tabs.length && !isOpen) go(Number(event.key) - 1);
   });

@@ -59,7 +59,7 @@ export class VirtualRows {
     for (let row = first; row < last; row++) {
       if (this.drawn.has(row)) continue;
       const node = this.make(row);
-      node.style.top = `${row * this.height}px`;
+      Object.assign(node.style, { position: "absolute", top: `${row * this.height}px` });
       this.drawn.set(row, node);
       this.sheet.append(node);
     }

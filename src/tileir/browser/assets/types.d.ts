@@ -21,6 +21,11 @@ interface Tab {
   element: HTMLElement;
 }
 
+interface PageView<State> extends Tab {
+  /** Called when the view is shown, and then whenever the state has changed while it is. */
+  update(state: State): void | Promise<void>;
+}
+
 type NumberArray =
   | Uint8Array
   | Int8Array

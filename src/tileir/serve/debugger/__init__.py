@@ -12,8 +12,7 @@ Begin with `session`: `Debugger` has everything that users can do, and returns d
     stack        the branch and the loops that a tile block is in
     variables    the values and arrays at a position
     breakpoints  where a launch stops
-    observers    observers of a launch that runs ahead, with hooks at some operations
-    hooks        those of breakpoints
+    hooks        hooks of breakpoints at operations, and the observers that run them while a launch runs ahead
     search       running ahead, or looking back, to the next reason to stop
     session      `Debugger`
     launches     the launches of a script, programs in files

@@ -110,26 +110,18 @@ class Breakpoint:
         return _COMPARISONS[sign](hits, number)
 
 
+@dataclass(eq=False)
 class Breakpoints:
     """The breakpoints of a launch, by number."""
 
-    def __init__(
-        self,
-        program: NumberedProgram,
-        lines: SourceLines,
-        names: ValueNames,
-        grid: BlockId,
-        is_known: Callable[[str], bool],
-        array_element: Callable[[str], Element | None],
-    ) -> None:
-        self._program: NumberedProgram = program
-        self._lines: SourceLines = lines
-        self._names: ValueNames = names
-        self._grid: BlockId = grid
-        self._is_known: Callable[[str], bool] = is_known
-        self._array_element: Callable[[str], Element | None] = array_element
-        self._known: dict[int, Breakpoint] = {}
-        self._next: int = 1
+    _program: NumberedProgram
+    _lines: SourceLines
+    _names: ValueNames
+    _grid: BlockId
+    _is_known: Callable[[str], bool]
+    _array_element: Callable[[str], Element | None]
+    _known: dict[int, Breakpoint] = field(default_factory=dict)
+    _next: int = 1
 
     def __iter__(self) -> Iterator[Breakpoint]:
         return iter(list(self._known.values()))

@@ -1,42 +1,237 @@
-"""The hooks of breakpoints: they check conditions, count hits and write logs while a launch runs ahead."""
+"""Hooks of breakpoints, and the observers that run them while a launch runs ahead and nothing is recorded.
+
+`StopObserver` counts steps as a recording does, at the decisions of control flow, so it knows the position of a hook.
+While it runs, memory and the values that conditions use are at hand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy
 
-from tileir.execute.observing.observer import Access, TileBlock
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import ExecutionError
+from tileir.execute.observing.observer import Access, Observer, TileBlock
+from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import PreparedLaunch
 from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, unsigned
-from tileir.execute.schedule import block_at
+from tileir.execute.sanitizer.report import SanitizerReport
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.breakpoints import Breakpoint
-from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, computable, numbers
-from tileir.serve.debugger.observers import Given, Hook
-from tileir.serve.debugger.stops import Position, Stop
+from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, computable
+from tileir.serve.debugger.history import Reached
+from tileir.serve.debugger.stops import Position, Reason, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
-from tileir.serve.debugger.variables import constant_value
+from tileir.serve.debugger.variables import constant_value, launch_value
+
+Given = dict[Value, Any]
+"""The values that a hook uses; behind an operation its results."""
+_NOTHING: Final[Given] = {}
+
+
+@dataclass
+class Hook:
+    """Something to do before an operation, or behind it."""
+
+    operation: Operation
+    reach: Callable[[TileBlock, Position, Given], Stop | None]
+    """Returns a stop if there is a reason for one."""
+    uses: Sequence[Value] = ()
+    is_behind: bool = False
+    access: Callable[[Access], object] | None = None
+    """Takes the accesses to memory that the operation makes, before they happen."""
+
+
+class StopObserver(Observer):
+    """Finds the first stop that `is_ahead`; or with `is_back`, the last one of all (`last`)."""
+
+    def __init__(
+        self,
+        prepared: PreparedLaunch,
+        hooks: list[Hook],
+        interruption: Interruption,
+        is_ahead: Callable[[Position], bool],
+        is_back: bool = False,
+    ) -> None:
+        self._decisions: dict[Operation, int] = prepared.control.decisions
+        self._distances: dict[Operation, int] = prepared.control.distances
+        self._in_reductions: set[Operation] = prepared.program.in_reductions
+        self._interruption: Interruption = interruption
+        self._is_ahead: Callable[[Position], bool] = is_ahead
+        self._is_back: bool = is_back
+        self._hooks: dict[Operation, list[Hook]] = {}
+        self._hooks_behind: dict[Operation, list[Hook]] = {}
+        self._used: dict[Operation, list[Value]] = {}
+        for hook in hooks:
+            (self._hooks_behind if hook.is_behind else self._hooks).setdefault(hook.operation, []).append(hook)
+            used = self._used.setdefault(hook.operation, [])
+            used += [value for value in hook.uses if value not in used]
+        self._steps: dict[int, int] = {}
+        self.last: Stop | None = None
+        self.interrupted_at: Position | None = None
+        self.failed_at: Position | None = None
+        """The position before the operation that ended the launch."""
+
+    def watches(self, operation: Operation) -> bool:
+        return operation in self._decisions or operation in self._used
+
+    def wants(self, operation: Operation) -> Sequence[Value]:
+        return self._used.get(operation, ())
+
+    def block_started(self, block: TileBlock) -> None:
+        self._steps[block.number] = 0
+        self._check_interruption(Position(block.number, 0))
+
+    def block_finished(self, block: TileBlock) -> None:
+        del self._steps[block.number]
+
+    def _check_interruption(self, position: Position) -> None:
+        if self._interruption.is_wanted:
+            self.interrupted_at = position
+            raise Interrupted
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        hooks = self._hooks.get(operation)
+        if hooks is not None:
+            position = Position(block.number, self._steps[block.number] + self._distances[operation] - 1)
+            used = self._used[operation]
+            given = dict(zip(used, operands[len(operation.operands) :], strict=True)) if used else _NOTHING
+            self._run(hooks, block, position, given)
+        if operation in self._decisions:
+            self._steps[block.number] += self._distances[operation]
+            if self._interruption.is_wanted:
+                self._check_interruption(Position(block.number, self._steps[block.number] - 1))
+
+    def _run(self, hooks: list[Hook], block: TileBlock, position: Position, given: Given) -> None:
+        found: Stop | None = None
+        for hook in hooks:
+            stop = hook.reach(block, position, given)
+            if stop is not None:
+                found = stop.joined(found)
+        if found is not None:
+            self.stop(found)
+
+    def stop(self, stop: Stop) -> None:
+        if self._is_ahead(stop.position):
+            if not self._is_back:
+                raise Reached(stop)
+            self.last = stop
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        self.failed_at = Position(block.number, self.step_of(error.operation, block) - 1)
+        return False
+
+    def step_of(self, operation: Operation, block: TileBlock) -> int:
+        """The step of an operation that a tile block is at, counted from 1."""
+        while operation in self._in_reductions and operation.parent_operation is not None:
+            operation = operation.parent_operation
+        steps = self._steps[block.number]
+        return steps if operation in self._decisions else steps + self._distances[operation]
+
+
+class AccessObserver(StopObserver):
+    """Also runs hooks behind operations, and at accesses to memory."""
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        hooks = self._hooks_behind.get(operation)
+        if hooks is not None:
+            # A loop or a branch has its results with its last step, which is the last decision.
+            position = Position(block.number, self.step_of(operation, block))
+            self._run(hooks, block, position, dict(zip(operation.results, results, strict=True)))
+
+    def access(self, access: Access) -> Array | None:
+        for hook in self._hooks_behind.get(access.operation, ()):
+            if hook.access is not None:
+                hook.access(access)
+        return None
+
+
+class Checker(NamedTuple):
+    """The sanitizer or the watch for NaN: an observer that adds findings to a report."""
+
+    observer: Observer
+    report: SanitizerReport
+    reason: Reason
+
+
+class FindingObserver(AccessObserver):
+    """Also stops where checkers find something; it is called after them.
+
+    `made` has the operations that made a NaN before: each is a reason to stop at one position only.
+    """
+
+    def __init__(self, *arguments: Any, checkers: Sequence[Checker], made: dict[Operation, Position]) -> None:
+        super().__init__(*arguments)
+        self._checkers: Sequence[Checker] = checkers
+        self._made: dict[Operation, Position] = made
+        # How many findings of each report were seen.
+        self._seen: list[int] = [0] * len(checkers)
+        self.found: Operation | None = None
+        """What the finding is about that it stopped at."""
+
+    def watches(self, operation: Operation) -> bool:
+        return any(one.observer.watches(operation) for one in self._checkers) or super().watches(operation)
+
+    def _check(self, operation: Operation, block: TileBlock) -> None:
+        for index, checker in enumerate(self._checkers):
+            new = checker.report.findings[self._seen[index] :]
+            if not new:
+                continue
+            self._seen[index] += len(new)
+            position = Position(block.number, self.step_of(operation, block) - 1)
+            if checker.reason == "nan":
+                new = [one for one in new if self._made.get(one.operation, position) == position]
+            if new:
+                self.found = new[0].operation
+                text = "\n\n".join([finding.render(checker.report.names) for finding in new])
+                self.stop(Stop(checker.reason, position, text))
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        if operation not in self._in_reductions:
+            super().before(operation, block, operands)
+        self._check(operation, block)
+
+    def access(self, access: Access) -> Array | None:
+        self._check(access.operation, access.block)
+        return super().access(access)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        self._check(operation, block)
+        if operation not in self._in_reductions:
+            super().after(operation, block, results)
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        super().failed(error, block)
+        self._check(error.operation, block)
+        return False
+
 
 Known = dict[str, Content]
 """What names mean at an operation: a `StaticValue`, or what is known without the launch."""
 
 
+@dataclass(eq=False)
 class HookMaker:
-    """Makes the hooks of breakpoints, for one run ahead.  `log` takes what a breakpoint writes instead of stopping."""
+    """Makes the hooks of breakpoints, for one run ahead."""
 
-    def __init__(self, prepared: PreparedLaunch, names: ValueNames, log: Callable[[Position, str], object]) -> None:
-        self._prepared: PreparedLaunch = prepared
-        self._program: NumberedProgram = prepared.program
-        self._names: ValueNames = names
-        self._log: Callable[[Position, str], object] = log
-        # How often each breakpoint was hit.
-        self._hits: dict[int, int] = {}
+    _prepared: PreparedLaunch
+    _names: ValueNames
+    _log: Callable[[Position, str], object]
+    """Takes what a breakpoint writes instead of stopping."""
+    _hits: dict[int, int] = field(default_factory=dict)
+    """How often each breakpoint was hit."""
+
+    @property
+    def _program(self) -> NumberedProgram:
+        return self._prepared.program
 
     def hooks(self, breakpoint: Breakpoint) -> list[Hook]:
         if breakpoint.element is not None:
@@ -94,27 +289,18 @@ class HookMaker:
         return Stop("data" if breakpoint.kind == "data" else "breakpoint", position, "", numbers)
 
     def _value(self, known: Known, given: Given, block: TileBlock, name: str) -> Any:
-        arrays, launch = self._prepared.arrays, self._prepared.launch
         if name in known:
             found = known[name]
             if isinstance(found, StaticValue) and found.value in given:
                 content = unsigned(given[found.value]) if found.is_unsigned else given[found.value]
-                return computable(found.value.type, content, arrays)
+                return computable(found.value.type, content, self._prepared.arrays)
             if isinstance(found, Missing):
                 raise BadExpression(f"variable {name} {found.reason}")
             if not isinstance(found, (StaticValue, ArrayReference)):
                 return constant_value(found)
             # An array may have another name in the script.
             name = found.name if isinstance(found, ArrayReference) else name
-        for array in arrays:
-            if array.name == name:
-                return numbers(array.element, array.contents())
-        for number in self._names.numbers.get(name, []):
-            if number < len(launch.values):
-                return computable(self._program.values[number].type, launch.values[number], arrays)
-        if name == "tile_block":
-            return block_at(block.number, launch.grid)
-        return launch.grid if name == "grid" else None
+        return launch_value(self._prepared, self._names, block.number, name, RecordedArray.contents)
 
     # --- data ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tileir.bridge.launch import launch, no_arguments
@@ -35,36 +36,28 @@ class Front(Protocol):
         """Debug a launch; return how it was left: "done", "skip", "next-launch", "detach" or "quit"."""
 
 
+@dataclass
 class ScriptDebugging:
     """Watches the launches of a script, and debugs them.
 
     It stops at the beginning of the first, of a kernel if one is named; later ones run up to what there is to stop at.
     """
 
-    def __init__(
-        self,
-        front: Front,
-        *,
-        kernel: str = "",
-        stop_on_entry: bool = True,
-        stop_on: Iterable[Event] = ("failure",),
-        names: Names = "script",
-        limit: int = LIMIT,
-    ) -> None:
-        self._front: Front = front
-        self._kernel: str = kernel
-        self._stops_next: bool = stop_on_entry
-        self._stop_on: set[Event] = set(stop_on)
-        self._names: Names = names
-        self._limit: int = limit
-        self._is_detached: bool = False
-        self.count: int = 0
-        """How many launches were debugged."""
+    front: Front
+    kernel: str = ""
+    stop_on_entry: bool = True
+    """Whether to stop at the beginning of the next launch."""
+    stop_on: Iterable[Event] = ("failure",)
+    names: Names = "script"
+    limit: int = LIMIT
+    is_detached: bool = False
+    count: int = 0
+    """How many launches were debugged."""
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """Run in place of a launch."""
         name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
-        if self._is_detached or (self._kernel and self._kernel != name):
+        if self.is_detached or (self.kernel and self.kernel != name):
             launch(kernel, grid, args, **options)
             return
         check_tuple(args)
@@ -75,14 +68,14 @@ class ScriptDebugging:
                 grid,
                 args,
                 schedule=options.get("schedule"),
-                limit=self._limit,
-                stop_on=self._stop_on,
-                names=self._names,
+                limit=self.limit,
+                stop_on=self.stop_on,
+                names=self.names,
                 output=options.get("output"),
             )
-            how = self._front.debug(debugger, self._stops_next, launching_frame())
-            self._stops_next = how == "next-launch"
-            self._is_detached = how == "detach"
+            how = self.front.debug(debugger, self.stop_on_entry, launching_frame())
+            self.stop_on_entry = how == "next-launch"
+            self.is_detached = how == "detach"
         if how == "quit":
             raise SystemExit(1)
         finish(debugger)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy
 
@@ -17,32 +18,24 @@ from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
 from tileir.serve.debugger.history import LaunchHistory, Reached
-from tileir.serve.debugger.hooks import HookMaker
-from tileir.serve.debugger.observers import AccessObserver, Checker, FindingObserver, Given, Hook, StopObserver
+from tileir.serve.debugger.hooks import AccessObserver, Checker, FindingObserver, Given, Hook, HookMaker, StopObserver
 from tileir.serve.debugger.stops import Event, Position, Stop
 from tileir.serve.debugger.value_names import ValueNames
 
 
+@dataclass(eq=False)
 class StopSearch:
     """Finds where a launch stops."""
 
-    def __init__(
-        self,
-        history: LaunchHistory,
-        names: ValueNames,
-        breakpoints: Breakpoints,
-        output: Callable[[str], object],
-        report_names: Names,
-    ) -> None:
-        self._history: LaunchHistory = history
-        self._names: ValueNames = names
-        self._breakpoints: Breakpoints = breakpoints
-        self._output: Callable[[str], object] = output
-        self._report_names: Names = report_names
-        # The operations that made a NaN, with the position: each is a reason to stop once.
-        self._made: dict[Operation, Position] = {}
-        self.error: ExecutionError | None = None
-        """What ended the launch, if it is known to fail."""
+    _history: LaunchHistory
+    _names: ValueNames
+    _breakpoints: Breakpoints
+    _output: Callable[[str], object]
+    _report_names: Names
+    _made: dict[Operation, Position] = field(default_factory=dict)
+    """The operations that made a NaN, with the position: each is a reason to stop once."""
+    error: ExecutionError | None = None
+    """What ended the launch, if it is known to fail."""
 
     def operations(self, breakpoints: list[Breakpoint]) -> Array:
         """Which operations breakpoints stop before."""

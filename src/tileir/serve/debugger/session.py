@@ -20,7 +20,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError, LaunchError
 from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.recording.recording import LIMIT, Recording
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import Breakpoints, BreakpointSpec
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup
 from tileir.serve.debugger.history import LaunchHistory, first_step
@@ -30,7 +30,7 @@ from tileir.serve.debugger.stack import Frame, StackReader, enclosing
 from tileir.serve.debugger.stops import Event, Position, Reason, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import ElementAccess, accesses_since
-from tileir.serve.debugger.variables import Result, Variable, Variables
+from tileir.serve.debugger.variables import Variable, Variables
 
 How = Literal["into", "over", "out"]
 Unit = Literal["line", "operation"]
@@ -65,14 +65,8 @@ class Debugger:
         self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
         self._stacks: StackReader = StackReader(self._history, self.lines, self._names)
         self._variables: Variables = Variables(self._history, self._names)
-        self.breakpoints: Breakpoints = Breakpoints(
-            program,
-            self.lines,
-            self._names,
-            prepared.launch.grid,
-            self._variables.is_known,
-            self._variables.element,
-        )
+        known = (self._variables.is_known, self._variables.element)
+        self.breakpoints: Breakpoints = Breakpoints(program, self.lines, self._names, prepared.launch.grid, *known)
         self._search: StopSearch = StopSearch(self._history, self._names, self.breakpoints, write, names)
         self._first: Position = Position(next(self._history.stepwise.order()), 0)
         self.position: Position = self._first
@@ -414,11 +408,7 @@ class Debugger:
             allowed = self.lines.call_depths < self.lines.call_depths[operation]
             return allowed
         # Those of the blocks that the innermost loop or branch is in.
-        blocks: set[Block | None] = set()
-        inner = self._program.operations[operation].parent_operation
-        while inner is not None and inner is not self._program.entry:
-            blocks.add(inner.parent)
-            inner = inner.parent_operation
+        blocks = {around.parent for around in self._around()}
         return numpy.array([one.parent in blocks for one in self._program.operations], numpy.bool_)
 
     # --- inspecting ---
@@ -447,14 +437,12 @@ class Debugger:
 
     def stack(self, position: Position | None = None) -> list[Frame]:
         """The branch and the loops that the program is in, or another tile block, and the kernel, innermost first."""
-        position = position if position is not None else self._standing()
-        return self._stacks.frames(position)
+        return self._stacks.frames(position or self._standing())
 
     def variables(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
         """What has a name, here or where another tile block stands: the variables of the script, then the values of a
         frame that are computed, or of all."""
-        position = frame.position if frame is not None else position
-        position = position if position is not None else self._standing()
+        position = (frame.position if frame is not None else position) or self._standing()
         return [*self._variables.visible(position), *self.values(frame, position)]
 
     def value_names(self) -> list[str]:
@@ -467,7 +455,7 @@ class Debugger:
 
         The kernel is the last, and its parameters are left out.  Empty where no script is debugged.
         """
-        return self._variables.functions(position if position is not None else self._standing())
+        return self._variables.functions(position or self._standing())
 
     def changes(self, earlier: Position, position: Position) -> list[Variable]:
         """What was assigned, or computed where no script is debugged, between two stops of a tile block."""
@@ -476,11 +464,11 @@ class Debugger:
     def values(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
         """The values of a frame that are computed, or of all: of a script those that are no variables."""
         position = frame.position if frame is not None else position
-        return self._variables.of(position if position is not None else self._standing(), frame)
+        return self._variables.of(position or self._standing(), frame)
 
     def parameters(self, position: Position | None = None) -> list[Variable]:
         """The parameters of the kernel; of a script as they are now."""
-        return self._variables.parameters(position if position is not None else self._standing())
+        return self._variables.parameters(position or self._standing())
 
     def arrays(self) -> list[Variable]:
         """The arrays that the kernel works on, as they are now."""
@@ -493,10 +481,10 @@ class Debugger:
         is_near = earlier.block == position.block and earlier.step < position.step
         return accesses_since(self.recording, position, earlier.step if is_near else position.step - 1)
 
-    def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Result:
+    def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Variable:
         """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md).
 
-        An error in it is an `BadExpression`.
+        An error in it is a `BadExpression`.
         """
         read = Expression(expression, self._variables.is_known)
         now = self._standing()
@@ -506,4 +494,4 @@ class Debugger:
             found = more(name) if more is not None else None
             return found if found is not None else self._variables.lookup(position, name, now)
 
-        return Result(read.evaluate(lookup))
+        return Variable(expression, None, read.evaluate(lookup), self.recording.arrays)

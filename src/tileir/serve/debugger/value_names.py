@@ -34,12 +34,10 @@ class ValueNames:
         arrays: Sequence[RecordedArray],
         find_variables: Callable[[], ScriptVariables | None],
     ) -> None:
-        self._program: NumberedProgram = program
-        self._kind = lines.kind
+        self._program, self._kind, self._find_variables = program, lines.kind, find_variables
         self._script: Script = Script()
         self.hides: bool = lines.kind == "script"
         """Whether what the author has no name for is not his: a script takes more values than it has variables."""
-        self._find_variables: Callable[[], ScriptVariables | None] = find_variables
         self._parameters: dict[int, str] = {array.parameter: array.name for array in arrays if array.parameter >= 0}
 
     # A launch that is never inspected does not need them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import numpy
 
 from tileir.dialect.types import TileType, tile_type
+from tileir.execute.dtypes import Array, element_of_dtype
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.arrays import RecordedArray
-from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.recording import PreparedLaunch, Recording
 from tileir.execute.recording.script_variables import (
     ArrayReference,
     Content,
@@ -34,10 +36,10 @@ from tileir.serve.debugger.values import array_type, numbers_text, result_text, 
 
 @dataclass
 class Variable:
-    """A value with a name.
+    """A value with a name, or the result of an expression.
 
     A variable of a script may have a constant of Python as its value, or none at all (`Missing`); it has no `type`
-    then.
+    then, nor has a result.
     """
 
     name: str
@@ -60,6 +62,15 @@ class Variable:
         return self.content
 
     @property
+    def numbers(self) -> tuple[Type, Array] | None:
+        """The type of the elements, and these; None of what has no numbers."""
+        value = self.value
+        if not isinstance(value, (numpy.ndarray, numpy.generic)):
+            return None
+        element = self.type.element if isinstance(self.type, TileType) else element_of_dtype(value.dtype)
+        return None if element is None else (element, numpy.asarray(value))
+
+    @property
     def type_text(self) -> str:
         if self.array is not None:
             return array_type(self.array.shape, self.array.element.spelling)
@@ -79,16 +90,6 @@ class Variable:
         if isinstance(self.value, Missing):
             return self.value.shown
         return result_text(self.value)
-
-
-class Result:
-    """The result of an expression: a number, an array, or the text of what has no numbers."""
-
-    def __init__(self, value: Any) -> None:
-        self.content: Any = value
-        self.value: Any = None if isinstance(value, Opaque) else value
-        self.text: str = result_text(value)
-        self.type_text: str = value.type if isinstance(value, Opaque) else result_type(value)
 
 
 class Variables:
@@ -282,18 +283,29 @@ class Variables:
                 newest = found[0], number, found[1]
         if newest is not None:
             return self._plain(newest[1], newest[2])
-        for array in recording.arrays:
-            if array.name == name:
-                return numbers(array.element, recording.array(array.number, now.block, now.step))
-        for number in numbered:
-            if number < parameters:
-                return self._plain(number, recording.launch.values[number])
-        if name == "tile_block":
-            return block_at(position.block, recording.grid)
-        return recording.grid if name == "grid" else None
+
+        def contents(array: RecordedArray) -> Array:
+            return recording.array(array.number, now.block, now.step)
+
+        return launch_value(self._history.prepared, self._names, position.block, name, contents)
 
     def _plain(self, number: int, content: Any) -> Any:
         return computable(self._recording.program.values[number].type, content, self._recording.arrays)
+
+
+def launch_value(
+    prepared: PreparedLaunch, names: ValueNames, block: int, name: str, contents: Callable[[RecordedArray], Array]
+) -> Any:
+    """An array, a parameter, the tile block or the grid, to compute with; None if a name is none of these."""
+    for array in prepared.arrays:
+        if array.name == name:
+            return numbers(array.element, contents(array))
+    values = prepared.launch.values
+    for number in names.numbers.get(name, []):
+        if number < len(values):
+            return computable(prepared.program.values[number].type, values[number], prepared.arrays)
+    grid = prepared.launch.grid
+    return block_at(block, grid) if name == "tile_block" else grid if name == "grid" else None
 
 
 def constant_value(content: Content) -> Any:

@@ -13,8 +13,7 @@ from typing import Any, Literal
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.serve.explorer.export import SIZE, ExportedPage, exported
-from tileir.serve.explorer.launches import launch_of
-from tileir.serve.explorer.opening import Opened, opened
+from tileir.serve.explorer.opening import Opened, launch_of, opened
 from tileir.serve.explorer.pictures import memory_picture
 from tileir.serve.explorer.server import ExplorerServer
 

@@ -71,7 +71,7 @@ class _Exporting:
             found = self._add("findings", {})
             self._findings = found["findings"] if found is not None else []
             self._add_accesses()
-            self._add_inputs()
+            self._add_arrays()
             carried = self._add_blocks()
             self._summary["forms"] = forms.result()
             self._summary["targets"] = costs.result()
@@ -86,7 +86,17 @@ class _Exporting:
     # --- what belongs to the whole launch ---
 
     def _carried_forms(self) -> list[Answer]:
-        return [self._carried_form(form) for form in self._summary["forms"]]
+        """The forms of the summary, each with the reason if it cannot be made."""
+        found: list[Answer] = []
+        for form in self._summary["forms"]:
+            asked: dict[str, str | int] = {"id": form["id"]}
+            try:
+                if form["reason"] is None:
+                    self._bundles[key_of("form", asked)] = packed(self._explorer.answer("form", asked))
+                found.append(form)
+            except QuestionError as error:
+                found.append({**form, "reason": error.message})
+        return found
 
     def _carried_costs(self) -> list[Answer]:
         """Costs on the targets that most ask for, or on those that were chosen, which are few."""
@@ -116,24 +126,14 @@ class _Exporting:
             self._bundles[f"accesses&first={answer['first']}"] = packed(answer)
         self._summary["recording"] = {**self._summary["recording"], "accesses": kept}
 
-    def _add_inputs(self) -> None:
-        """Arrays that stay as they were, at any moment of the launch."""
+    def _add_arrays(self) -> None:
+        """Conflicts, and arrays that stay as they were, at any moment of the launch."""
         order = _numbers(self._summary["recording"]["order"])
         for array in self._summary["arrays"]:
+            self._add("conflicts", {"array": array["id"]})
             if order and not array["written"]:
                 asked: dict[str, str | int] = {"array": array["id"], "block": order[0], "step": 0}
                 self._add("array", asked, key=f"array={array['id']}")
-
-    def _carried_form(self, form: Answer) -> Answer:
-        if form["reason"] is not None:
-            return form
-        try:
-            self._bundles[key_of("form", {"id": form["id"]})] = packed(
-                self._explorer.answer("form", {"id": form["id"]})
-            )
-        except QuestionError as error:
-            return {**form, "reason": error.message}
-        return form
 
     def _add(self, question: str, parameters: Mapping[str, str | int], key: str = "") -> Answer | None:
         """Carry an answer, if there is one."""
@@ -252,22 +252,16 @@ class _Exporting:
         newest: dict[int, Answer] = {}
         operations = self._summary["operations"]
         writing = [step for step, number in enumerate(executed, 1) if operations[number]["writes"]]
+        arrays = [array["id"] for array in self._summary["arrays"] if array["written"]]
         for step in [0, *writing[:_WRITES_AT_MOST]]:
-            self._add_written(found, newest, block, step)
+            for number in arrays:
+                try:
+                    answer = self._explorer.answer("array", {"array": number, "block": block, "step": step})
+                except QuestionError:
+                    continue
+                if newest.get(number) != answer:
+                    found[f"{number}@{step}"] = newest[number] = answer
         return found, len(executed) if len(writing) <= _WRITES_AT_MOST else writing[_WRITES_AT_MOST] - 1
-
-    def _add_written(self, arrays: dict[str, Answer], newest: dict[int, Answer], block: int, step: int) -> None:
-        """Arrays that the launch writes, where they have changed."""
-        for array in self._summary["arrays"]:
-            number = array["id"]
-            if not array["written"]:
-                continue
-            try:
-                found = self._explorer.answer("array", {"array": number, "block": block, "step": step})
-            except QuestionError:
-                continue
-            if newest.get(number) != found:
-                arrays[f"{number}@{step}"] = newest[number] = found
 
     def _comparisons(self, block: int) -> dict[str, Answer]:
         found: dict[str, Answer] = {}

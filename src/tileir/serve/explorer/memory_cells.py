@@ -1,7 +1,7 @@
 """What a recorded launch did to an array, as numbers for each cell of a picture.
 
-A cell is an element, or a bin of rows and columns of them where the array is larger than the picture.  The page
-computes the same in `assets/pictures.js`, for any moment; here it is the whole launch.
+A cell is an element, or a bin of rows and columns of them where the array is larger than the picture.  The page asks
+for conflicts; the other numbers it computes in `assets/pictures.js`, for any moment; here it is the whole launch.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log2, prod, sqrt
-from typing import Final
+from typing import Any, Final
 
 import numpy
 
@@ -17,6 +17,8 @@ from tileir.execute.dtypes import Array
 from tileir.execute.recording.accesses import ATOMIC, READ, WRITE, out_of_bounds
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.tiles import packed
+from tileir.serve.explorer.questions import check_number
 
 _NONE: Final = -1
 _SEVERAL: Final = -2
@@ -60,23 +62,7 @@ class MemoryCells:
             first[places] = row
         conflicts = _conflicts(recording, rows, reach)
         self.conflicts: int = int(numpy.count_nonzero(conflicts))
-        self._parts: list[Array] = [self._elements(one) for one in (last, first, count, conflicts)]
-
-    def _elements(self, memory: Array) -> Array:
-        """What is known of memory, in the order of the array's indices."""
-        array = self.array
-        if 0 in array.shape:
-            return numpy.zeros(array.shape, memory.dtype)
-        if array.strides == tuple([prod(array.shape[axis + 1 :]) for axis in range(len(array.shape))]):
-            return memory.reshape(array.shape)
-        start = (array.address - array.low) // array.size
-        places: Array = numpy.full(array.shape, start, numpy.int64)
-        for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
-            along = [1] * len(array.shape)
-            along[axis] = extent
-            places += stride * numpy.arange(extent).reshape(along)
-        found: Array = memory[places]
-        return found
+        self._parts: list[Array] = [_elements(array, one) for one in (last, first, count, conflicts)]
 
     @property
     def slices(self) -> tuple[int, ...]:
@@ -117,6 +103,37 @@ class MemoryCells:
         grid = numpy.full(self.rows * self.fold, fill, part.dtype)
         grid[: part.size] = part.reshape(-1)
         return grid.reshape(self.rows, self.fold)
+
+
+def conflicts_answer(recording: Recording, array: int) -> dict[str, Any]:
+    """The answer to `conflicts`."""
+    check_number("array", array, len(recording.arrays))
+    one = recording.arrays[array]
+    rows = numpy.flatnonzero(recording.accesses.array == array)
+    conflicts = _elements(one, _conflicts(recording, rows, (one.high - one.low) // one.size)).reshape(-1)
+    edges = numpy.flatnonzero(numpy.diff(conflicts, prepend=False, append=False)).astype(numpy.uint32)
+    starts, ends = edges[::2], edges[1::2]
+    return {
+        "elements": int(numpy.count_nonzero(conflicts)),
+        "starts": packed(starts),
+        "counts": packed(ends - starts),
+    }
+
+
+def _elements(array: RecordedArray, memory: Array) -> Array:
+    """What is known of memory, in the order of the array's indices."""
+    if 0 in array.shape:
+        return numpy.zeros(array.shape, memory.dtype)
+    if array.strides == tuple([prod(array.shape[axis + 1 :]) for axis in range(len(array.shape))]):
+        return memory.reshape(array.shape)
+    start = (array.address - array.low) // array.size
+    places: Array = numpy.full(array.shape, start, numpy.int64)
+    for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
+        along = [1] * len(array.shape)
+        along[axis] = extent
+        places += stride * numpy.arange(extent).reshape(along)
+    found: Array = memory[places]
+    return found
 
 
 def fold_width(recording: Recording, array: RecordedArray) -> int:

@@ -22,29 +22,14 @@ from tileir.serve.explorer.memory_cells import Cells, MemoryCells
 COLOURS: Final = ("block", "first block", "time", "first time", "count")
 """What pictures are coloured by: the last or first tile block to touch an element, when that was, how often."""
 
+
+def _palette(text: str) -> tuple[tuple[int, ...], ...]:
+    return tuple([tuple(bytes.fromhex(one)) for one in text.split()])
+
+
 # As `assets/palette.js` has them; a test compares.
-AMOUNTS: Final = (
-    (68, 1, 84),
-    (72, 40, 120),
-    (62, 74, 137),
-    (49, 104, 142),
-    (38, 130, 142),
-    (31, 158, 137),
-    (53, 183, 121),
-    (109, 205, 89),
-    (180, 222, 44),
-    (253, 231, 37),
-)
-THINGS: Final = (
-    (0, 114, 178),
-    (230, 159, 0),
-    (0, 158, 115),
-    (204, 121, 167),
-    (86, 180, 233),
-    (213, 94, 0),
-    (240, 228, 66),
-    (110, 110, 110),
-)
+AMOUNTS: Final = _palette("440154 482878 3e4a89 31688e 26828e 1f9e89 35b779 6dcd59 b4de2c fde725")
+THINGS: Final = _palette("0072b2 e69f00 009e73 cc79a7 56b4e9 d55e00 f0e442 6e6e6e")
 
 _WIDTH: Final = 640
 _HEIGHT: Final = 480

@@ -66,6 +66,7 @@ _PART: _Parameters = {"start": _numbers, "extents": _numbers}
 QUESTIONS: dict[str, _Parameters] = {
     "summary": {},
     "accesses": {"first": _number, "count": _number},
+    "conflicts": {"array": _number},
     "steps": _BLOCK,
     "values": _STEP,
     "variables": _STEP,
@@ -102,6 +103,12 @@ def read_parameters(question: str, given: Mapping[str, str | int]) -> dict[str, 
         except ValueError as error:
             raise QuestionError(f"'{name}' of '{question}' {error}") from None
     return read
+
+
+def check_number(what: str, number: int, count: int) -> None:
+    """Refuse the number of something that is not there."""
+    if number >= count:
+        raise QuestionError(f"there is no {what} {number}: they are counted from 0 to {count - 1}")
 
 
 def _shown(text: str) -> str:

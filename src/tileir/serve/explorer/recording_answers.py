@@ -16,7 +16,7 @@ from tileir.execute.recording.tiles import packed, statistics_of, summarized, te
 from tileir.execute.schedule import block_at
 from tileir.ir.traversal import memory_changes
 from tileir.serve.explorer.memory_cells import fold_width
-from tileir.serve.explorer.questions import QuestionError
+from tileir.serve.explorer.questions import check_number
 
 
 def summary_answer(recording: Recording) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def tile_of_value(
     extents: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """The answer to `tile`."""
-    _check("value", value, len(recording.program.values))
+    check_number("value", value, len(recording.program.values))
     tile = recording.tile(block, step, value)
     element = cast(TileType, recording.program.values[value].type).element
     return tile_answer(element, tile, start, extents)
@@ -263,12 +263,7 @@ def array_answer(
     extents: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """The answer to `array`."""
-    _check("array", array, len(recording.arrays))
+    check_number("array", array, len(recording.arrays))
     contents = recording.contents(array, block, step)
     element = recording.arrays[array].element
     return tile_answer(element, contents, start, extents, statistics_of(element, contents))
-
-
-def _check(what: str, number: int, count: int) -> None:
-    if number >= count:
-        raise QuestionError(f"there is no {what} {number}: they are counted from 0 to {count - 1}")

@@ -1,7 +1,7 @@
 // Kinds of failures: a list, and the chosen one with its smallest program and its reproducer.
 
 import { outcomeChip, showCommand, sourceText } from "report/parts.js";
-import { button, element, empty, fill, moveByKeys, notes } from "page/elements.js";
+import { button, element, empty, fill, moveByKeys, notes, share } from "page/elements.js";
 import { counted, grouped } from "page/numbers.js";
 
 /** @param {Context} context @returns {View} */
@@ -20,7 +20,7 @@ export function createKinds(context) {
         element("span.quiet.reduced", reduced === "" ? size : `${size}, reduced to ${reduced}`),
       ),
       element("div", title),
-      element("div.bar", { "aria-hidden": "true" }, element("div", { style: { width: `${Math.max(1, (100 * count) / most)}%` } })),
+      share(Math.max(0.01, count / most)),
     ),
   );
   const list = element("div.boxed.kind-list.choices", { role: "listbox", "aria-label": "Kinds of failures", tabindex: 0 }, ...rows);

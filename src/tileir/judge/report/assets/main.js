@@ -4,9 +4,9 @@ import { createKinds } from "report/kinds.js";
 import { outcomeChip } from "report/parts.js";
 import { createPrograms } from "report/programs.js";
 import { createChanges, createKernels, createPlan } from "report/tables.js";
-import { byId, fill, isTyping } from "page/elements.js";
+import { byId, fill, hasModifier, isTyping } from "page/elements.js";
 import { grouped } from "page/numbers.js";
-import { announce, createTabs, createTheme, embedded, readState, startPage, unpacked, writtenState } from "page/page.js";
+import { announce, createTheme, embedded, readState, showViews, startPage, unpacked } from "page/page.js";
 
 /** @type {ViewState} */
 const BEGINNING = { view: "", kind: "", outcome: "", step: "", search: "", sort: "", program: null };
@@ -14,21 +14,7 @@ const BEGINNING = { view: "", kind: "", outcome: "", step: "", search: "", sort:
 async function main() {
   const report = /** @type {SweepReport} */ (await unpacked(embedded().report));
   /** @type {Context} */
-  const context = {
-    report,
-    state: BEGINNING,
-    select(change) {
-      const next = { ...context.state, ...change };
-      const hash = writtenState(next, BEGINNING);
-      if (hash === writtenState(context.state, BEGINNING)) return;
-      // Typing a word is one step back, not one for each letter.
-      const isSmall = Object.keys(change).every((name) => ["search", "program", "sort"].includes(name));
-      history[isSmall ? "replaceState" : "pushState"](null, "", `#${hash}`);
-      context.state = next;
-      update();
-    },
-    announce,
-  };
+  const context = { report, state: BEGINNING, select() {}, announce };
   const views = [
     ...(report.changes === null ? [] : [createChanges(context, report.changes)]),
     createKinds(context),
@@ -41,30 +27,20 @@ async function main() {
   fill(byId("facts"), ...counts.map(({ id, title, count }) => outcomeChip(id, `${grouped(count)} ${title}`)));
   byId("tools").append(createTheme());
   byId("status").textContent = report.summary;
-  const showTab = createTabs(views, (view) => context.select({ view }));
-
-  function update() {
-    showTab(context.state.view);
-    views.find((view) => view.id === context.state.view)?.update(context.state);
-  }
-
-  function open() {
-    const read = readState(location.hash, BEGINNING);
-    const view = views.some(({ id }) => id === read.view) ? read.view : views[0].id;
-    const program = read.program !== null && read.program < report.programs.name.length ? read.program : null;
-    context.state = { ...read, view, program };
-    update();
-  }
-
-  addEventListener("popstate", open);
-  addEventListener("hashchange", open);
+  const limited = (/** @type {ViewState} */ state) => {
+    const view = views.some(({ id }) => id === state.view) ? state.view : views[0].id;
+    const program = state.program !== null && state.program < report.programs.name.length ? state.program : null;
+    return { ...state, view, program };
+  };
+  context.state = limited(readState(location.hash, BEGINNING));
+  // A word that is typed, or another program, is no step of the browser's way back.
+  showViews(context, views, BEGINNING, limited, ["view", "kind", "outcome", "step"]);
   addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    if (event.key !== "/" || hasModifier(event) || isTyping(event.target)) return;
     event.preventDefault();
     context.select({ view: "programs" });
-    byId("search").focus();
+    requestAnimationFrame(() => byId("search").focus());
   });
-  open();
 }
 
 startPage(main);

@@ -25,6 +25,7 @@ export function createPrograms(context) {
       id: title.toLowerCase(),
       title,
       width: "minmax(5rem, 7rem)",
+      class: "number",
       cell: (/** @type {number} */ row) => figureText(unit, values[row]),
       key: (/** @type {number} */ row) => values[row],
     })),
@@ -33,18 +34,18 @@ export function createPrograms(context) {
 
   // ---- The table ----
 
-  const headers = columns.map(({ id, title, width }) => {
+  const headers = columns.map(({ id, title, ...column }) => {
     const sort = () => {
       const now = context.state.sort;
       context.select({ sort: now === id ? `-${id}` : now === `-${id}` ? "" : id });
     };
-    return element(classOf("div", width), { role: "columnheader", "aria-sort": "none" }, button(title, sort));
+    return element("div", { role: "columnheader", "aria-sort": "none", class: column.class }, button(title, sort));
   });
   const body = element("div.rows-body", { role: "rowgroup" });
   const table = element(
     "div.boxed.rows",
     { role: "grid", "aria-label": "Programs", tabindex: 0, style: { "--columns": columns.map(({ width }) => width).join(" ") } },
-    element("div.rows-head", { role: "rowgroup" }, element("div.columns", { role: "row", "aria-rowindex": 1 }, ...headers)),
+    element("div.rows-head", { role: "rowgroup" }, element("div.columns.cut", { role: "row", "aria-rowindex": 1 }, ...headers)),
     body,
   );
   const rows = new VirtualRows(table, body, makeRow, ROW_HEIGHT);
@@ -56,11 +57,6 @@ export function createPrograms(context) {
     context.select({ program: order[place] });
   });
 
-  /** @param {string} name @param {string} width */
-  function classOf(name, width) {
-    return /** @type {"div"} */ (width.includes("7rem") ? `${name}.number` : name);
-  }
-
   /** @param {number} place @returns {HTMLElement} */
   function makeRow(place) {
     const program = order[place];
@@ -69,9 +65,9 @@ export function createPrograms(context) {
       onclick: () => context.select({ program }),
     };
     return element(
-      "div.row",
+      "div.row.cut",
       attributes,
-      ...columns.map(({ width, cell }) => element(classOf("div", width), { role: "gridcell" }, cell(program))),
+      ...columns.map(({ cell, ...column }) => element("div", { role: "gridcell", class: column.class }, cell(program))),
     );
   }
 
@@ -79,7 +75,7 @@ export function createPrograms(context) {
   function named(row) {
     const others = programs.others[row];
     const name = element("span.name", { title: programs.name[row] }, programs.name[row]);
-    return others === 0 ? name : element("span.named", name, element("span.chip", `+${others}`));
+    return others === 0 ? name : element("span.named.cut", name, element("span.chip", `+${others}`));
   }
 
   // ---- Searching and sorting ----
@@ -100,7 +96,7 @@ export function createPrograms(context) {
   const clear = button("Clear", () => context.select(nothing));
   const detail = element("div.boxed.detail.program", { role: "region", "aria-label": "The chosen program" });
   const controls = [field("Search", search), field("Outcome", outcome), field("Step", step), field("Kind", kind), clear, found];
-  const view = element("div.filling.programs", element("div.toolbar", { role: "search" }, ...controls), table, detail);
+  const view = element("div.filling.column", element("div.toolbar", { role: "search" }, ...controls), table, detail);
   let filtered = "";
   /** @type {number | null} */
   let shown = -1;

@@ -11,7 +11,7 @@ interface SweepReport {
   steps: { name: string; counts: Record<string, number> }[];
   programs: Columns;
   /** What is said of programs that failed, by their numbers. */
-  failures: Record<string, Failure[]>;
+  failures: Record<string, { step: string; outcome: string; message: string }[]>;
   /** How many programs failed of which nothing is said here. */
   untold: number;
   kernels: KernelRow[];
@@ -66,14 +66,9 @@ interface ProgramColumn {
   id: string;
   title: string;
   width: string;
+  class?: string;
   cell(row: number): Child;
   key(row: number): string | number;
-}
-
-interface Failure {
-  step: string;
-  outcome: string;
-  message: string;
 }
 
 interface KernelRow {
@@ -118,6 +113,4 @@ interface Context {
   announce(text: string): void;
 }
 
-interface View extends Tab {
-  update(state: ViewState): void;
-}
+type View = PageView<ViewState>;

@@ -17,10 +17,10 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.addresses import BadAddress, Client, Listener
-from tileir.serve.debugger.adapter.adapter import Adapter
-from tileir.serve.debugger.adapter.breakpoint_requests import event_named
 from tileir.serve.debugger.adapter.connections import CapturedOutput, greet
-from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Channel, Message
+from tileir.serve.debugger.adapter.execution import event_named
+from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Channel
+from tileir.serve.debugger.adapter.session import Session
 from tileir.serve.debugger.launches import ScriptDebugging, file_debugger
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import Names
@@ -33,16 +33,16 @@ RunScript = Callable[[list[str], ScriptDebugging], int]
 
 
 class Editor:
-    """Shows launches in the editor of an adapter."""
+    """Shows launches in the editor of a session."""
 
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter: Adapter = adapter
+    def __init__(self, session: Session) -> None:
+        self._session: Session = session
 
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
-        launch = self._adapter.state.launch
+        launch = self._session.launch
         if not launch.is_over:
-            self._adapter.prepare(debugger)
-            self._adapter.debug(debugger, stop_on_entry)
+            self._session.prepare(debugger)
+            self._session.debug(debugger, stop_on_entry)
         if launch.is_over:
             return "quit" if launch.ends_program else "detach"
         with launch.changed:
@@ -59,14 +59,14 @@ class ListeningEditor:
         except BadAddress as error:
             raise LaunchError(str(error)) from None
         self._clients: queue.SimpleQueue[Client] = queue.SimpleQueue()
-        self._adapter: Adapter | None = None
+        self._session: Session | None = None
 
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
-        if self._adapter is None:
-            self._adapter = self._attached(debugger)
-        return Editor(self._adapter).debug(debugger, stop_on_entry, caller)
+        if self._session is None:
+            self._session = self._attached(debugger)
+        return Editor(self._session).debug(debugger, stop_on_entry, caller)
 
-    def _attached(self, debugger: Debugger) -> Adapter:
+    def _attached(self, debugger: Debugger) -> Session:
         """Wait for an editor, up to where it has set its breakpoints."""
         threading.Thread(target=self._listener.serve, args=(greet, self._clients.put), daemon=True).start()
         where = self._listener.described("in its attach configuration")
@@ -74,19 +74,19 @@ class ListeningEditor:
             print(f"tileir: waiting for a debugger at {where}", file=sys.stderr, flush=True)
             client = self._clients.get()
             channel = Channel(client.read, client.connection.makefile("wb"), is_greeted=True)
-            adapter = Adapter(channel, can_launch=False)
-            found = adapter.wait_for_request()
+            session = Session(channel, can_launch=False)
+            found = session.wait_for_request()
             if found is not None:
-                adapter.prepare(debugger)
-                if adapter.accept(found[1]):
-                    atexit.register(_end, adapter)
-                    return adapter
+                session.prepare(debugger)
+                if session.accept(found):
+                    atexit.register(_end, session)
+                    return session
             client.close()
 
 
-def _end(adapter: Adapter) -> None:
-    if not adapter.state.launch.is_disconnected:
-        adapter.end(0)
+def _end(session: Session) -> None:
+    if not session.launch.is_disconnected:
+        session.exited(0)
 
 
 # --- launches ---
@@ -94,22 +94,21 @@ def _end(adapter: Adapter) -> None:
 
 def host(channel: Channel, run_script: RunScript | None = None) -> None:
     """Launch what a client requests, until it disconnects.  The program runs on this thread."""
-    adapter = Adapter(channel, can_launch=True)
-    while (found := adapter.wait_for_request()) is not None:
-        given, request = found
+    session = Session(channel, can_launch=True)
+    while (given := session.wait_for_request()) is not None:
         try:
             if run_script is not None and given.text("program").endswith(".py"):
-                _script(adapter, given, request, run_script)
+                _script(session, given, run_script)
                 return
-            debugger = _debugger(adapter, given)
+            debugger = _debugger(session, given)
         except (TileIRError, BadRequest, OSError) as error:
-            adapter.refuse(request, _text(error))
+            session.refuse(given, _text(error))
             continue
-        adapter.state.launch.can_restart = True
-        adapter.prepare(debugger)
-        if adapter.accept(request):
-            _debug(adapter, given, debugger)
-        adapter.wait_for_end()
+        session.launch.can_restart = True
+        session.prepare(debugger)
+        if session.accept(given):
+            _debug(session, given, debugger)
+        session.wait_for_end()
         return
 
 
@@ -117,41 +116,41 @@ def _text(error: TileIRError | BadRequest | OSError) -> str:
     return f"cannot read '{error.filename}': {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
-def _debug(adapter: Adapter, given: Arguments, debugger: Debugger) -> None:
+def _debug(session: Session, given: Arguments, debugger: Debugger) -> None:
     """Run the launch, again where the client restarts it; then show its results."""
-    launch = adapter.state.launch
+    launch = session.launch
     status = 0
     while True:
         if given.flag("noDebug"):
             debugger.breakpoints.clear()
             debugger.stop_on = set()
-        adapter.debug(debugger, given.flag("stopOnEntry") and not given.flag("noDebug"))
+        session.debug(debugger, given.flag("stopOnEntry") and not given.flag("noDebug"))
         if launch.restart is None:
             break
         with launch.changed:
             given, launch.restart = launch.restart, None
             launch.arguments = given
         try:
-            debugger = _debugger(adapter, given)
+            debugger = _debugger(session, given)
         except (TileIRError, BadRequest, OSError) as error:
-            adapter.show("stderr", f"{_text(error)}\n")
+            session.show("stderr", f"{_text(error)}\n")
             status = 1
             break
-        adapter.prepare(debugger)
+        session.prepare(debugger)
     if not launch.is_over and not status:
         stop = debugger.finish()
         status = 1 if stop.text else 0
         results = [f"{variable.name} = {variable.text}\n" for variable in debugger.arrays() if variable.value.size]
         text = f"{stop.text}\n" if stop.text else "The launch is done.\n" + "".join(results)
-        adapter.show("stderr" if stop.text else "console", text)
-    adapter.end(status)
+        session.show("stderr" if stop.text else "console", text)
+    session.exited(status)
 
 
-def _script(adapter: Adapter, given: Arguments, request: Message, run_script: RunScript) -> None:
+def _script(session: Session, given: Arguments, run_script: RunScript) -> None:
     """Run a script and debug its launches; the editor shows what it prints."""
     program = given.text("program")
     debugging = ScriptDebugging(
-        Editor(adapter),
+        Editor(session),
         kernel=given.text("kernel", ""),
         stop_on_entry=given.flag("stopOnEntry"),
         names=_names(given),
@@ -164,16 +163,16 @@ def _script(adapter: Adapter, given: Arguments, request: Message, run_script: Ru
         pass
     environment = given.inner("env")
     os.environ.update({name: environment.text(name) for name in environment.given})
-    adapter.channel.event("capabilities", capabilities={"supportsRestartRequest": False})
-    if adapter.accept(request):
-        captured = CapturedOutput(adapter.show)
-        adapter.state.launch.end_program = _interrupt
+    session.channel.event("capabilities", capabilities={"supportsRestartRequest": False})
+    if session.accept(given):
+        captured = CapturedOutput(session.show)
+        session.launch.end_program = _interrupt
         status = run_script([program, *arguments], debugging)
         captured.end()
         if not debugging.count and not status:
-            adapter.show("console", "The script has launched no kernel that is debugged.\n")
-        adapter.end(status)
-    adapter.wait_for_end()
+            session.show("console", "The script has launched no kernel that is debugged.\n")
+        session.exited(status)
+    session.wait_for_end()
 
 
 def _interrupt() -> None:
@@ -187,10 +186,10 @@ def _interrupt() -> None:
 # --- the arguments of a launch ---
 
 
-def _debugger(adapter: Adapter, given: Arguments) -> Debugger:
+def _debugger(session: Session, given: Arguments) -> Debugger:
     """The launch of a program; it stops at what `stopOn` says and what the client chooses among the filters."""
     for name in given.texts("stopOn"):
-        adapter.state.breakpoints.stop_on.add(event_named(name))
+        session.breakpoints.stop_on.add(event_named(name))
     _go_to_folder(given)
     grid = given.given.get("grid")
     if grid is not None:
@@ -202,7 +201,7 @@ def _debugger(adapter: Adapter, given: Arguments) -> Debugger:
         given.texts("args"),
         given.text("schedule", "forward"),
         limit=_limit(given),
-        output=lambda text: adapter.show("stdout", text),
+        output=lambda text: session.show("stdout", text),
         names=_names(given),
     )
 

@@ -1,18 +1,20 @@
-"""Requests that begin, run and end the launch: forwards and backwards, to the next stop or by a step."""
+"""Requests that begin, run and end the launch, forwards and backwards, and that set where it stops."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+from tileir.serve.debugger.adapter.inspection import Node, operation_number
 from tileir.serve.debugger.adapter.launch_thread import Job
 from tileir.serve.debugger.adapter.requests import DEFERRED, Arguments, BadRequest, Message, Reply, request
-from tileir.serve.debugger.adapter.state import ClientFormat, Stage, State
+from tileir.serve.debugger.adapter.session import BreakpointKind, ClientFormat, Session, Stage
+from tileir.serve.debugger.breakpoints import AccessKind, BreakpointSpec, Kind
 from tileir.serve.debugger.session import How
 from tileir.serve.debugger.stack import Frame
-from tileir.serve.debugger.stops import Position, Stop
+from tileir.serve.debugger.stops import Event, Position, Stop
 
-FILTERS: Final = (
+FILTERS: Final[tuple[tuple[Event, str, str], ...]] = (
     ("failure", "Failures", "Assertions that do not hold, accesses outside of arrays, and other errors of a launch."),
     ("sanitizer", "Sanitizer findings", "Races, reads of what was never written, and other errors; takes longer."),
     ("nan", "NaN and infinity", "The operation that makes a NaN or an infinity of numbers that are none."),
@@ -24,7 +26,7 @@ _SUPPORTED: Final = """
     supportsDataBreakpoints supportsDelayedStackTraceLoading supportsDisassembleRequest supportsEvaluateForHovers
     supportsExceptionFilterOptions supportsExceptionInfoRequest supportsFunctionBreakpoints
     supportsGotoTargetsRequest supportsHitConditionalBreakpoints supportsInstructionBreakpoints
-    supportsLoadedSourcesRequest supportsLogPoints supportsModulesRequest supportsReadMemoryRequest
+    supportsLoadedSourcesRequest supportsLogPoints supportsReadMemoryRequest
     supportsRestartFrame supportsRestartRequest supportsStepBack supportsSteppingGranularity
     supportsTerminateRequest supportsValueFormattingOptions
 """
@@ -39,17 +41,17 @@ CAPABILITIES: Final[Message] = {
 
 
 @request("initialize")
-def _initialize(state: State, given: Arguments, message: Message) -> Message:
-    state.format = ClientFormat(given)
+def _initialize(session: Session, given: Arguments) -> Message:
+    session.format = ClientFormat(given)
     return dict(CAPABILITIES)
 
 
 @request("launch")
 @request("attach")
-def _begin(state: State, given: Arguments, message: Message) -> Reply:
+def _begin(session: Session, given: Arguments) -> Reply:
     """The thread that has the program responds."""
-    launch = state.launch
-    is_launch = message.get("command") == "launch"
+    launch = session.launch
+    is_launch = given.request.get("command") == "launch"
     if is_launch and not launch.can_launch:
         raise BadRequest("this is a script that waits for a debugger: attach to it")
     if not is_launch and launch.can_launch:
@@ -60,81 +62,76 @@ def _begin(state: State, given: Arguments, message: Message) -> Reply:
         if launch.is_sent:
             raise BadRequest("there is a launch already: a session has one")
         launch.is_sent = True
-        launch.pending = (given, message)
+        launch.pending = given
         launch.changed.notify_all()
     return DEFERRED
 
 
 @request("configurationDone")
-def _configuration_done(state: State, given: Arguments, message: Message) -> Reply:
+def _configuration_done(session: Session, given: Arguments) -> Reply:
     def configured() -> None:
-        with state.launch.changed:
-            state.launch.is_configured = True
-            state.launch.changed.notify_all()
+        with session.launch.changed:
+            session.launch.is_configured = True
+            session.launch.changed.notify_all()
 
     return Reply(then=configured)
 
 
 @request("restart")
-def _restart(state: State, given: Arguments, message: Message) -> Reply:
+def _restart(session: Session, given: Arguments) -> Reply:
     """Launch once more, with the file read again."""
-    if not state.launch.can_restart:
+    if not session.launch.can_restart:
         raise BadRequest("a script cannot begin again in its process: end the session and start another")
     arguments = given.inner("arguments") if given.has("arguments") else None
-    return Reply(then=lambda: state.restart(arguments))
+    return Reply(then=lambda: session.restart(arguments))
 
 
 @request("terminate")
-def _terminate(state: State, given: Arguments, message: Message) -> Reply:
-    return Reply(then=lambda: state.end(ends_program=True))
+def _terminate(session: Session, given: Arguments) -> Reply:
+    return Reply(then=lambda: session.end(ends_program=True))
 
 
 @request("disconnect")
-def _disconnect(state: State, given: Arguments, message: Message) -> Reply:
-    ends_program = given.flag("terminateDebuggee", state.launch.can_launch)
+def _disconnect(session: Session, given: Arguments) -> Reply:
+    ends_program = given.flag("terminateDebuggee", session.launch.can_launch)
 
-    def done() -> None:
-        with state.launch.changed:
-            state.launch.is_disconnected = True
-        state.end(ends_program)
-
-    return Reply(then=done)
+    return Reply(then=lambda: session.disconnect(ends_program))
 
 
 @request("pause")
-def _pause(state: State, given: Arguments, message: Message) -> Reply:
-    return Reply(then=state.thread.pause)
+def _pause(session: Session, given: Arguments) -> Reply:
+    return Reply(then=session.thread.pause)
 
 
 @request("cancel")
-def _cancel(state: State, given: Arguments, message: Message) -> None:
+def _cancel(session: Session, given: Arguments) -> None:
     if given.has("requestId"):
-        state.cancel(given.number("requestId"))
+        session.requests.cancel(given.number("requestId"))
     if given.has("progressId"):
-        state.thread.pause()
+        session.thread.pause()
 
 
-def _running(state: State, stage: Stage, job: Job, body: Message | None = None) -> Reply:
+def _running(session: Session, stage: Stage, job: Job, body: Message | None = None) -> Reply:
     """The reply behind which a launch runs."""
-    state.thread.announce()
-    return Reply(body, then=lambda: state.run(stage, job))
+    session.thread.announce()
+    return Reply(body, then=lambda: session.run(stage, job))
 
 
 @request("continue")
-def _continue(state: State, given: Arguments, message: Message) -> Reply:
-    stage = state.stopped()
-    return _running(state, stage, Job(stage.debugger.resume, stage.debugger.resume), {"allThreadsContinued": True})
+def _continue(session: Session, given: Arguments) -> Reply:
+    stage = session.stopped()
+    return _running(session, stage, Job(stage.debugger.resume, stage.debugger.resume), {"allThreadsContinued": True})
 
 
 @request("reverseContinue")
-def _reverse_continue(state: State, given: Arguments, message: Message) -> Reply:
-    stage = state.stopped()
+def _reverse_continue(session: Session, given: Arguments) -> Reply:
+    stage = session.stopped()
     resume = partial(stage.debugger.resume, reverse=True)
-    return _running(state, stage, Job(resume, resume))
+    return _running(session, stage, Job(resume, resume))
 
 
-def _step(how: How, reverse: bool, state: State, given: Arguments, message: Message) -> Reply:
-    stage = state.stopped()
+def _step(how: How, reverse: bool, session: Session, given: Arguments) -> Reply:
+    stage = session.stopped()
     debugger = stage.debugger
     granularity = given.text("granularity", "statement")
     if granularity not in ("statement", "line", "instruction"):
@@ -148,7 +145,7 @@ def _step(how: How, reverse: bool, state: State, given: Arguments, message: Mess
         return debugger.step(how, reverse, "operation" if granularity == "instruction" else "line")
 
     # A step to the end stops there; one more ends the launch.
-    return _running(state, stage, Job(step, stops_at_end=not debugger.finished))
+    return _running(session, stage, Job(step, stops_at_end=not debugger.finished))
 
 
 request("next")(partial(_step, "over", False))
@@ -158,30 +155,141 @@ request("stepBack")(partial(_step, "over", True))
 
 
 @request("restartFrame")
-def _restart_frame(state: State, given: Arguments, message: Message) -> Reply:
+def _restart_frame(session: Session, given: Arguments) -> Reply:
     """Go back to where a frame began: the round of a loop, the branch, the tile block."""
-    stage = state.stopped()
+    stage = session.stopped()
     frame = stage.find(given.number("frameId"), Frame, "this frame is")
-    return _running(state, stage, Job(lambda: stage.debugger.go_to(frame.position.block, frame.since)))
+    return _running(session, stage, Job(lambda: stage.debugger.go_to(frame.position.block, frame.since)))
 
 
 @request("gotoTargets")
-def _goto_targets(state: State, given: Arguments, message: Message) -> Message:
+def _goto_targets(session: Session, given: Arguments) -> Message:
     """Where the tile block comes to a line: the next time, and the last time before."""
-    stage = state.stopped()
-    file, line = state.file(given.inner("source")), state.format.own_line(given.number("line"))
+    stage = session.stopped()
+    file, line = session.file(given.inner("source")), session.format.own_line(given)
     line, before, behind = stage.debugger.visits(file, line)
     targets: list[Message] = []
     for text, step in (("the next time", behind), ("the last time before", before)):
         if step is not None:
             number = stage.add(Position(stage.debugger.position.block, step))
             label = f"line {line}, {text} (step {step})"
-            targets.append({"id": number, "label": label, "line": state.format.line(line)})
+            targets.append({"id": number, "label": label, "line": session.format.line(line)})
     return {"targets": targets}
 
 
 @request("goto")
-def _goto(state: State, given: Arguments, message: Message) -> Reply:
-    stage = state.stopped()
+def _goto(session: Session, given: Arguments) -> Reply:
+    stage = session.stopped()
     there = stage.find(given.number("targetId"), Position, "this position is")
-    return _running(state, stage, Job(lambda: stage.debugger.go_to(*there)))
+    return _running(session, stage, Job(lambda: stage.debugger.go_to(*there)))
+
+
+_ACCESSES: Final[dict[str, AccessKind]] = {"write": "write", "read": "read", "readWrite": "readWrite"}
+
+
+def _set(session: Session, kind: BreakpointKind, specs: list[BreakpointSpec], file: str = "") -> Message:
+    with session.thread.hold(), session.lock:
+        debugger = session.stage.debugger if session.stage is not None else None
+        found = session.breakpoints.replace(kind, file, specs, debugger)
+        return {"breakpoints": [session.breakpoint_message(one) for one in found]}
+
+
+def _spec(given: Arguments, kind: Kind, what: str, **more: Any) -> BreakpointSpec:
+    condition, hits = given.text("condition", ""), given.text("hitCondition", "")
+    return BreakpointSpec(kind, what, condition=condition, hit_condition=hits, log=given.text("logMessage", ""), **more)
+
+
+@request("setBreakpoints")
+def _set_breakpoints(session: Session, given: Arguments) -> Message:
+    file = session.file(given.inner("source"))
+    breakpoints = given.objects("breakpoints")
+    if not breakpoints and isinstance(given.given.get("lines"), list):
+        breakpoints = [Arguments({"line": line}, "'lines'") for line in given.given["lines"]]
+    specs = [_spec(one, "line", file, line=session.format.own_line(one)) for one in breakpoints]
+    for spec, one in zip(specs, breakpoints, strict=True):
+        spec.column = session.format.own_column(one)
+    return _set(session, "line", specs, file)
+
+
+@request("setFunctionBreakpoints")
+def _set_function_breakpoints(session: Session, given: Arguments) -> Message:
+    """Kernels, operations by mnemonic, values by name, tile blocks as `block 3`."""
+    specs: list[BreakpointSpec] = []
+    for one in given.objects("breakpoints"):
+        name = one.text("name")
+        kind: Kind = "block" if name.startswith("block ") else "operation"
+        specs.append(_spec(one, kind, name.removeprefix("block ")))
+    return _set(session, "function", specs)
+
+
+@request("setInstructionBreakpoints")
+def _set_instruction_breakpoints(session: Session, given: Arguments) -> Message:
+    specs: list[BreakpointSpec] = []
+    for one in given.objects("breakpoints"):
+        number = operation_number(one.text("instructionReference")) + one.number("offset", 0)
+        specs.append(_spec(one, "operation", str(number)))
+    return _set(session, "instruction", specs)
+
+
+@request("setDataBreakpoints")
+def _set_data_breakpoints(session: Session, given: Arguments) -> Message:
+    specs: list[BreakpointSpec] = []
+    for one in given.objects("breakpoints"):
+        access = one.choice("accessType", "write", tuple(_ACCESSES))
+        specs.append(_spec(one, "data", one.text("dataId"), access=_ACCESSES[access]))
+    return _set(session, "data", specs)
+
+
+@request("dataBreakpointInfo")
+def _data_breakpoint_info(session: Session, given: Arguments) -> Message:
+    """Whether something can be watched: elements of arrays, and values."""
+    stage = session.stopped()
+    name = given.text("name")
+    watched = name.removeprefix("%")
+    reference = given.number("variablesReference", 0)
+    whole = stage.find(reference, Node, "these variables are").name if reference else ""
+    if whole and name.startswith("["):
+        watched = f"{whole[:-1]}, {name[1:]}" if whole.endswith("]") else f"{whole}{name}"
+    breakpoints = stage.debugger.breakpoints
+    with session.lock:
+        tried = breakpoints.add("data", watched)
+        breakpoints.remove(tried.number)
+    if not tried.is_verified:
+        return {"dataId": None, "description": tried.message or f"{name} cannot be watched"}
+    return {"dataId": watched, "description": watched, "accessTypes": [*_ACCESSES], "canPersist": True}
+
+
+@request("setExceptionBreakpoints")
+def _set_exception_breakpoints(session: Session, given: Arguments) -> Message:
+    names = [*given.texts("filters"), *[one.text("filterId") for one in given.objects("filterOptions")]]
+    events = {event_named(name) for name in names}
+    with session.thread.hold(), session.lock:
+        session.breakpoints.stop_on = events
+        if session.stage is not None:
+            session.stage.debugger.stop_on = set(events)
+    return {"breakpoints": [{"verified": True} for _ in names]}
+
+
+def event_named(name: str) -> Event:
+    for known, _, _ in FILTERS:
+        if name == known:
+            return known
+    raise BadRequest(f"there is no filter '{name}': use {', '.join([known for known, _, _ in FILTERS])}")
+
+
+@request("breakpointLocations")
+def _breakpoint_locations(session: Session, given: Arguments) -> Message:
+    if session.stage is None:
+        return {"breakpoints": []}
+    file = session.file(given.inner("source"))
+    form, first = session.format, session.format.own_line(given)
+    last = form.own_line(given, "endLine") if given.has("endLine") else first
+    low, high = (first, form.own_column(given)), (last, form.own_column(given, "endColumn", 1 << 53))
+    lines = session.stage.debugger.lines
+    found = [
+        {"line": session.format.line(line), "column": session.format.column(column)}
+        for line in lines.numbers_at(file, first, last)
+        for column in lines.columns_at(file, line)
+        if low <= (line, column) <= high
+    ]
+    return {"breakpoints": found}

@@ -1,24 +1,28 @@
-"""Requests about a launch that is stopped: threads, frames, scopes, variables, sources, memory, operations."""
+"""Requests about a launch that is stopped: threads, frames, variables, expressions, sources, memory, operations."""
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import numpy
 
-from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import parenthesized
 from tileir.execute.recording.tiles import statistics_of
 from tileir.execute.schedule import block_at
 from tileir.ir.types import IntegerType, Type
-from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Message, request
-from tileir.serve.debugger.adapter.state import Stage, State
+from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Message, Reply, request
+from tileir.serve.debugger.adapter.session import Session, Stage
+from tileir.serve.debugger.expressions import BadExpression, Lookup
 from tileir.serve.debugger.source_lines import PRINTED
 from tileir.serve.debugger.stack import Frame
+from tileir.serve.debugger.terminal.commands import COMMANDS, BadCommand, split
+from tileir.serve.debugger.terminal.terminal import completions
 from tileir.serve.debugger.values import FIRST_ELEMENTS, array_type, formatted, numbers_text
 from tileir.serve.debugger.variables import Variable
 
@@ -53,15 +57,15 @@ class Node:
         return found | {"indexedVariables": self.indexed} if self.indexed else found
 
 
+@dataclass(eq=False)
 class Scope(Node):
     """Variables, or rows of text, that are looked up when the scope is opened."""
 
-    def __init__(self, find: Callable[[], list[Variable] | list[tuple[str, str]]]) -> None:
-        self._find: Callable[[], list[Variable] | list[tuple[str, str]]] = find
+    find: Callable[[], list[Variable] | list[tuple[str, str]]]
 
     def named(self, stage: Stage, hex: bool) -> list[Message]:
         return [
-            variable_message(stage, one, hex) if isinstance(one, Variable) else message_of(*one) for one in self._find()
+            variable_message(stage, one, hex) if isinstance(one, Variable) else message_of(*one) for one in self.find()
         ]
 
 
@@ -133,13 +137,14 @@ def message_of(name: str, text: str, type: str = "", evaluate_name: str = "") ->
 
 def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Message:
     """A value or an array of the launch."""
-    name = expression_name(variable.name)
-    node = elements_of(variable)
+    name, numbers = expression_name(variable.name), variable.numbers
+    is_one = numbers is None or (variable.array is None and not numbers[1].ndim)
+    node = None if is_one or numbers is None else Elements(name, *numbers)
     text = variable.text
     if hex and node is not None:
         text = node.text(hex)
-    elif hex and isinstance(variable.type, TileType) and isinstance(variable.value, (numpy.ndarray, numpy.generic)):
-        text = formatted(variable.type.element, numpy.asarray(variable.value), "x")[0]
+    elif hex and numbers is not None:
+        text = formatted(*numbers, "x")[0]
     elif hex and isinstance(variable.value, int):
         text = f"{variable.value:#x}"
     found = message_of(variable.name, text, variable.type_text, name)
@@ -156,15 +161,6 @@ def expression_name(name: str) -> str:
     return plain if plain.isidentifier() else name
 
 
-def elements_of(variable: Variable) -> Elements | None:
-    """The elements of a value that has several."""
-    value, type = variable.value, variable.type
-    is_tile = isinstance(value, numpy.ndarray) and value.ndim
-    if not isinstance(type, TileType) or (variable.array is None and not is_tile):
-        return None
-    return Elements(expression_name(variable.name), type.element, value)
-
-
 _MOST_BYTES: Final = 1 << 24
 """Of memory that is read at once."""
 _MOST_ACCESSES: Final = 100
@@ -172,9 +168,9 @@ _MOST_ACCESSES: Final = 100
 
 
 @request("threads")
-def _threads(state: State, given: Arguments, message: Message) -> Message:
+def _threads(session: Session, given: Arguments) -> Message:
     """Tile blocks."""
-    stage = state.stage
+    stage = session.stage
     if stage is None or not stage.blocks:
         return {"threads": [{"id": 1, "name": "the launch"}]}
     indices = {block: parenthesized(block_at(block, stage.debugger.grid)) for block in stage.blocks}
@@ -182,8 +178,8 @@ def _threads(state: State, given: Arguments, message: Message) -> Message:
 
 
 @request("stackTrace")
-def _stack_trace(state: State, given: Arguments, message: Message) -> Message:
-    stage = state.stopped()
+def _stack_trace(session: Session, given: Arguments) -> Message:
+    stage = session.stopped()
     # An unknown thread is an old one: the client is about to request the new ones.
     frames = stage.debugger.stack(stage.blocks.get(given.number("threadId", 0) - 1))
     start, levels = given.number("startFrame", 0, 0), given.number("levels", 0, 0)
@@ -191,11 +187,11 @@ def _stack_trace(state: State, given: Arguments, message: Message) -> Message:
     found: list[Message] = []
     for number, frame in list(enumerate(frames))[start:end]:
         one: Message = {"id": stage.add(frame), "name": frame.name, "line": 0, "column": 0, "canRestart": True}
-        one |= state.location(frame.location)
+        one |= session.location(frame.location)
         if number == 0:
             one["instructionPointerReference"] = f"{frame.operation:#x}"
             if frame.location is not None and frame.location.end_line > frame.location.line:
-                one["endLine"] = state.format.line(frame.location.end_line)
+                one["endLine"] = session.format.line(frame.location.end_line)
         found.append(one)
     return {"stackFrames": found, "totalFrames": len(frames)}
 
@@ -206,8 +202,8 @@ def frame_of(stage: Stage, given: Arguments) -> Frame | None:
 
 
 @request("scopes")
-def _scopes(state: State, given: Arguments, message: Message) -> Message:
-    stage = state.stopped()
+def _scopes(session: Session, given: Arguments) -> Message:
+    stage = session.stopped()
     frame = frame_of(stage, given)
     debugger = stage.debugger
     frames = debugger.stack(frame.position if frame is not None else None)
@@ -249,12 +245,12 @@ def _scopes(state: State, given: Arguments, message: Message) -> Message:
 
 
 @request("variables")
-def _variables(state: State, given: Arguments, message: Message) -> Message:
-    stage = state.stopped()
+def _variables(session: Session, given: Arguments) -> Message:
+    stage = session.stopped()
     node = stage.find(given.number("variablesReference"), Node, "these variables are")
     which = given.choice("filter", "", ("", "indexed", "named"))
     start, count = given.number("start", 0, 0), given.number("count", 0, 0)
-    with state.lock:
+    with session.lock:
         return {"variables": node.children(stage, which, start, count, given.inner("format").flag("hex"))}
 
 
@@ -262,35 +258,22 @@ def _variables(state: State, given: Arguments, message: Message) -> Message:
 
 
 @request("source")
-def _source(state: State, given: Arguments, message: Message) -> Message:
+def _source(session: Session, given: Arguments) -> Message:
     number = given.number("sourceReference", 0, 0) or given.inner("source").number("sourceReference", 0, 0)
-    return {"content": state.text_of(number), "mimeType": "text/x-tileir"}
+    return {"content": session.text_of(number), "mimeType": "text/x-tileir"}
 
 
 @request("loadedSources")
-def _loaded_sources(state: State, given: Arguments, message: Message) -> Message:
-    names = [PRINTED] if state.printed is not None else []
-    names += state.stage.debugger.lines.files if state.stage is not None else []
-    return {"sources": [state.source(name) for name in dict.fromkeys(names)]}
-
-
-@request("modules")
-def _modules(state: State, given: Arguments, message: Message) -> Message:
-    """The kernel that is launched."""
-    stage = state.stage
-    if stage is None:
-        return {"modules": [], "totalModules": 0}
-    module: Message = {"id": 1, "name": stage.debugger.name or "kernel", "isUserCode": True}
-    files = [name for name in stage.debugger.lines.files if "path" in state.source(name)]
-    if files:
-        module["path"] = state.format.path(files[0])
-    return {"modules": [module], "totalModules": 1}
+def _loaded_sources(session: Session, given: Arguments) -> Message:
+    names = [PRINTED] if session.printed is not None else []
+    names += session.stage.debugger.lines.files if session.stage is not None else []
+    return {"sources": [session.source(name) for name in dict.fromkeys(names)]}
 
 
 @request("readMemory")
-def _read_memory(state: State, given: Arguments, message: Message) -> Message:
+def _read_memory(session: Session, given: Arguments) -> Message:
     """Bytes of an array as it is now."""
-    debugger = state.stopped().debugger
+    debugger = session.stopped().debugger
     reference = given.text("memoryReference")
     kind, _, number = reference.partition(" ")
     if kind != "array" or not number.isdecimal() or int(number) >= len(debugger.recording.arrays):
@@ -302,13 +285,13 @@ def _read_memory(state: State, given: Arguments, message: Message) -> Message:
 
 
 @request("disassemble")
-def _disassemble(state: State, given: Arguments, message: Message) -> Message:
+def _disassemble(session: Session, given: Arguments) -> Message:
     """The operations of the kernel around one, as the instructions of the protocol."""
-    stage = state.stopped()
+    stage = session.stopped()
     base = operation_number(given.text("memoryReference"))
     count = min(given.number("instructionCount", least=0), 10_000)
     first = base + given.number("offset", 0) + given.number("instructionOffset", 0)
-    return {"instructions": [_instruction(state, stage, first + number) for number in range(count)]}
+    return {"instructions": [_instruction(session, stage, first + number) for number in range(count)]}
 
 
 def operation_number(reference: str) -> int:
@@ -318,7 +301,7 @@ def operation_number(reference: str) -> int:
         raise BadRequest(f"there is no operation '{reference}'") from None
 
 
-def _instruction(state: State, stage: Stage, number: int) -> Message:
+def _instruction(session: Session, stage: Stage, number: int) -> Message:
     program = stage.debugger.recording.program
     if not 0 <= number < len(program.operations):
         # The client requests a fixed number of them, also before the first.
@@ -326,13 +309,82 @@ def _instruction(state: State, stage: Stage, number: int) -> Message:
         return {"address": address, "instruction": "", "presentationHint": "invalid"}
     text = "  " * program.depths[number] + program.text(number)
     found: Message = {"address": f"{number:#x}", "instruction": text}
-    return found | state.location(stage.debugger.lines.location(number), "location")
+    return found | session.location(stage.debugger.lines.location(number), "location")
 
 
 @request("exceptionInfo")
-def _exception_info(state: State, given: Arguments, message: Message) -> Message:
-    stop = state.stopped().stop
+def _exception_info(session: Session, given: Arguments) -> Message:
+    stop = session.stopped().stop
     if stop is None or stop.reason not in ("failure", "sanitizer", "nan"):
         raise BadRequest("the launch has not stopped at anything that is wrong")
     details = {"message": stop.text.partition("\n")[0], "typeName": stop.reason, "stackTrace": stop.text}
     return {"exceptionId": stop.reason, "description": stop.text, "breakMode": "always", "details": details}
+
+
+_COMMAND_MARK: Final = "`"
+"""Before a command whose name is also that of a value."""
+_LAST_WORD: Final = re.compile(r"[\w%$-]*$")
+
+
+@request("evaluate")
+def _evaluate(session: Session, given: Arguments) -> Message | Reply:
+    text = given.text("expression")
+    context = given.text("context", "")
+    hex = given.inner("format").flag("hex")
+    stage = session.stopped()
+    if context != "repl":
+        return _value(stage, given, text, hex, whole=context == "clipboard")
+    # What is typed in the console is an expression, or else a command of the terminal.
+    if not text.startswith(_COMMAND_MARK):
+        try:
+            return _value(stage, given, text, hex, more=session.console.shell.printed_value)
+        except BadExpression as error:
+            refused = error
+        try:
+            COMMANDS.find(split(text)[0])
+        except BadCommand as unknown:
+            if " " in text.strip() or not text.strip().isidentifier():
+                raise refused from None
+            raise BadRequest(f"{refused.message}; and as a command: {unknown}") from None
+    return session.console.execute(text.removeprefix(_COMMAND_MARK))
+
+
+def _value(
+    stage: Stage, given: Arguments, text: str, hex: bool, whole: bool = False, more: Lookup | None = None
+) -> Message:
+    """The value of an expression; the name of a value shows it as the scopes do, unless all elements are `whole`."""
+    frame = frame_of(stage, given)
+    debugger = stage.debugger
+    text = text.strip()
+    own = debugger.variables(position=frame.position if frame is not None else None)
+    known = [*own, *debugger.parameters(), *debugger.arrays()] if not whole else []
+    variable = next((one for one in known if text in (one.name, expression_name(one.name))), None)
+    if variable is None:
+        variable = debugger.evaluate(text, frame, more)
+        variable.name = f"({text})"
+    shown = variable_message(stage, variable, hex)
+    keys = ("variablesReference", "indexedVariables", "presentationHint", "memoryReference")
+    found: Message = {"result": shown["value"], "type": variable.type_text}
+    if whole and variable.numbers is not None:
+        array = variable.numbers[1]
+        found["result"] = numpy.array2string(array, threshold=array.size + 1, separator=", ")
+    return found | {key: shown[key] for key in keys if key in shown}
+
+
+@request("completions")
+def _completions(session: Session, given: Arguments) -> Message:
+    end = max(session.format.own_column(given) - 1, 0)
+    line = given.text("text").split("\n")[0][:end]
+    if session.stage is None or session.thread.running:
+        return {"targets": []}
+    found = _LAST_WORD.search(line)
+    word = found[0] if found is not None else ""
+    kinds = dict.fromkeys(session.stage.debugger.value_names(), "variable")
+    if line == word or " " in line.strip():
+        commands = completions(session.console.shell, line.removeprefix(_COMMAND_MARK))
+        kinds = dict.fromkeys(commands, "keyword") | kinds
+    start = session.format.column(len(line) - len(word) + 1)
+    names = sorted([name for name in kinds if name.startswith(word)], key=lambda name: kinds[name] == "keyword")
+    return {
+        "targets": [{"label": name, "type": kinds[name], "start": start, "length": len(word)} for name in names[:200]]
+    }

@@ -1,4 +1,7 @@
-"""`LaunchThread`: the thread that has the launch runs it; other threads submit runs, pause it, or hold it."""
+"""`LaunchThread`: the thread that has the launch runs it; other threads submit runs, pause it, or hold it.
+
+`LaunchRequest` is what the client requested, and what became of it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from tileir.serve.debugger.adapter.requests import Arguments
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stops import Stop
 
@@ -26,6 +30,32 @@ class Job:
     further: Run | None = None
     stops_at_end: bool = False
     """Whether the end of the launch is a stop like others, from where one may go back."""
+
+
+@dataclass
+class LaunchRequest:
+    """A `launch` or `attach` request, and what became of it; who changes it holds `changed`."""
+
+    can_launch: bool
+    """Whether this process belongs to the client: otherwise it is a script that the client attaches to."""
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    is_sent: bool = False
+    pending: Arguments | None = None
+    """The arguments of a request that no thread has taken yet."""
+    arguments: Arguments = field(default_factory=lambda: Arguments({}, "'launch'"))
+    is_configured: bool = False
+    can_restart: bool = False
+    restart: Arguments | None = None
+    """The launch begins again, with these arguments."""
+    leave_how: str = ""
+    """How a launch of a script is left: "skip", "next-launch", "detach"; "" at its end."""
+    is_over: bool = False
+    """The client has gone, or ended the session."""
+    is_disconnected: bool = False
+    ends_program: bool = False
+    """Whether the program ends with the session."""
+    end_program: Callable[[], None] | None = None
+    """Ends a script that is not launching a kernel."""
 
 
 class LaunchThread:

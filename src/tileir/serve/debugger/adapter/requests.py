@@ -120,21 +120,26 @@ class BadRequest(Exception):
 class Arguments:
     """The arguments of a request, or an object among them; each is checked when it is read."""
 
-    def __init__(self, given: object, of: str) -> None:
+    def __init__(self, given: object, of: str, request: Message | None = None) -> None:
         if not isinstance(given, dict):
             raise BadRequest(f"'{of}' is an object, not {_text(given)}")
         self.given: dict[str, Any] = given
         self._of: str = of
+        self.request: Message = request if request is not None else {}
 
     def has(self, name: str) -> bool:
         return self.given.get(name) is not None
 
-    def text(self, name: str, default: str | None = None) -> str:
+    def _read(self, name: str, default: object, kind: type, expected: str) -> Any:
         value = self.given.get(name)
         value = default if value is None else value
-        if not isinstance(value, str):
-            raise self._error(name, "a text", value)
+        if not isinstance(value, kind):
+            raise self._error(name, expected, value)
         return value
+
+    def text(self, name: str, default: str | None = None) -> str:
+        found: str = self._read(name, default, str, "a text")
+        return found
 
     def number(self, name: str, default: int | None = None, least: int | None = None) -> int:
         value = self.given.get(name)
@@ -148,10 +153,8 @@ class Arguments:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        value = self.given.get(name, default)
-        if not isinstance(value, bool):
-            raise self._error(name, "true or false", value)
-        return value
+        found: bool = self._read(name, default, bool, "true or false")
+        return found
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         value = self.text(name, default)
@@ -160,8 +163,8 @@ class Arguments:
         return value
 
     def texts(self, name: str) -> list[str]:
-        value = self.given.get(name) if self.has(name) else []
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        value: list[str] = self._read(name, [], list, "a list of texts")
+        if not all(isinstance(each, str) for each in value):
             raise self._error(name, "a list of texts", value)
         return value
 
@@ -169,10 +172,7 @@ class Arguments:
         return Arguments(self.given.get(name) or {}, name)
 
     def objects(self, name: str) -> list[Arguments]:
-        value = self.given.get(name) if self.has(name) else []
-        if not isinstance(value, list):
-            raise self._error(name, "a list", value)
-        return [Arguments(each, name) for each in value]
+        return [Arguments(each, name) for each in self._read(name, [], list, "a list")]
 
     def _error(self, name: str, expected: str, value: object) -> BadRequest:
         return BadRequest(f"'{name}' of {self._of} is {expected}, not {_text(value)}")
@@ -193,8 +193,8 @@ class Reply:
 
 DEFERRED: Final = Reply()
 """The response comes later, from another thread."""
-Handler = Callable[[Any, Arguments, Message], "Message | Reply | None"]
-"""Answers a request, given the state, the arguments and the request itself."""
+Handler = Callable[[Any, Arguments], "Message | Reply | None"]
+"""Answers a request, given the session and the arguments."""
 REQUESTS: Final[dict[str, Handler]] = {}
 """By name; filled by the modules with requests."""
 AT_ONCE: Final = ("pause", "terminate", "disconnect", "cancel")
@@ -214,10 +214,10 @@ def request(name: str) -> Callable[[Handler], Handler]:
 class Dispatcher:
     """Reads the requests of a client on one thread, and answers them in order on another; some at once."""
 
-    def __init__(self, channel: Channel, state: object, gone: Callable[[], None]) -> None:
+    def __init__(self, channel: Channel, session: object, gone: Callable[[], None]) -> None:
         """`gone` is called when the client has closed the connection."""
         self._channel: Channel = channel
-        self._state: object = state
+        self._session: object = session
         self._gone: Callable[[], None] = gone
         self._waiting: deque[Message] = deque()
         self._arrived: threading.Condition = threading.Condition()
@@ -274,7 +274,8 @@ class Dispatcher:
             self._channel.refuse(message, f"the debugger of tileir knows no request '{command}'")
             return
         try:
-            reply = handler(self._state, Arguments({} if arguments is None else arguments, f"'{command}'"), message)
+            given = Arguments({} if arguments is None else arguments, f"'{command}'", message)
+            reply = handler(self._session, given)
         except BadRequest as error:
             self._channel.refuse(message, error.message, error.short)
         except TileIRError as error:

@@ -248,18 +248,13 @@ def _clear(shell: Shell, rest: str) -> None:
     shell.say(f"Deleted breakpoint{'s' if len(numbers) > 1 else ''} {' '.join(numbers)}")
 
 
-@_command("enable", "en", usage="[NUMBER ..]")
-def _enable(shell: Shell, rest: str) -> None:
-    """Have breakpoints stop again."""
+def _set_enabled(is_enabled: bool, shell: Shell, rest: str) -> None:
     for one in _numbered(shell, rest):
-        one.is_enabled = True
+        one.is_enabled = is_enabled
 
 
-@_command("disable", "dis", usage="[NUMBER ..]")
-def _disable(shell: Shell, rest: str) -> None:
-    """Have breakpoints no longer stop."""
-    for one in _numbered(shell, rest):
-        one.is_enabled = False
+_command("enable", "en", usage="[NUMBER ..]", help="Have breakpoints stop again.")(partial(_set_enabled, True))
+_command("disable", "dis", usage="[NUMBER ..]", help="Have breakpoints no longer stop.")(partial(_set_enabled, False))
 
 
 @_command("commands", usage="[NUMBER ..]")

@@ -1,7 +1,7 @@
 """Commands by name, as gdb finds them: a command has a name and abbreviations, and any prefix that no other has.
 
-`COMMANDS`, and `INFO` for what follows `info`, are filled by the modules `run_commands`, `breakpoint_commands`,
-`data_commands`, `stack_commands` and `support_commands`.
+`COMMANDS`, and `INFO` for what follows `info`, are filled by the modules `session_commands`, `breakpoint_commands` and
+`inspection_commands`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class BadCommand(Exception):
 @dataclass
 class Command:
     name: str
-    function: Function
-    group: str
     short: tuple[str, ...]
+    function: Function
     summary: str
     details: str
-    usage: str
+    group: str = ""
+    usage: str = ""
     """What follows the name."""
-    repeats: bool
+    repeats: bool = False
     """Whether an empty line carries it out again."""
-    again: str | None
+    again: str | None = None
     """What an empty line does instead."""
-    completes: str
+    completes: str = ""
     """What its argument is completed with: "value", "command", "location", "info"."""
 
     @property
@@ -55,22 +55,12 @@ class CommandTable:
         self.commands: dict[str, Command] = {}
         self._names: dict[str, Command] = {}
 
-    def command(
-        self,
-        name: str,
-        *short: str,
-        group: str = "",
-        usage: str = "",
-        repeats: bool = False,
-        again: str | None = None,
-        completes: str = "",
-        help: str = "",
-    ) -> Callable[[Function], Function]:
-        """Add the function that follows."""
+    def command(self, name: str, *short: str, help: str = "", **options: Any) -> Callable[[Function], Function]:
+        """Add the function that follows; `options` are fields of `Command`."""
 
         def add(function: Function) -> Function:
             summary, _, details = inspect.cleandoc(help or function.__doc__ or "").partition("\n")
-            added = Command(name, function, group, short, summary, details.strip(), usage, repeats, again, completes)
+            added = Command(name, short, function, summary, details.strip(), **options)
             self.commands[name] = added
             for one in (name, *short):
                 assert one not in self._names, f"two commands are called {one}"

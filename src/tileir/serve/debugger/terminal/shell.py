@@ -20,7 +20,7 @@ from tileir.serve.debugger.source_lines import SourceLocation, same_file
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Stop
 from tileir.serve.debugger.terminal.commands import COMMANDS, BadCommand, split
-from tileir.serve.debugger.variables import Result, Variable
+from tileir.serve.debugger.variables import Variable
 
 _MOST_NESTED: Final = 20
 """Files of commands that read files of commands."""
@@ -199,7 +199,7 @@ class Shell:
         frames = self.running.stack()
         return frames[min(self.frame_number, len(frames) - 1)]
 
-    def evaluate(self, expression: str) -> Result:
+    def evaluate(self, expression: str) -> Variable:
         """Compute an expression where the launch stands."""
         return self.running.evaluate(expression, self.frame, self.printed_value)
 

@@ -18,13 +18,13 @@ from tileir.execute.locations.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stops import Position, Stop
-from tileir.serve.debugger.terminal import data_commands, run_commands, stack_commands, support_commands
+from tileir.serve.debugger.terminal import inspection_commands, session_commands
 from tileir.serve.debugger.terminal.breakpoint_commands import WATCHPOINTS
 from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
-from tileir.serve.debugger.terminal.data_commands import show_displays
+from tileir.serve.debugger.terminal.inspection_commands import show_displays
 from tileir.serve.debugger.terminal.shell import Shell, short
 
-COMMAND_MODULES: Final = (data_commands, run_commands, stack_commands, support_commands)
+COMMAND_MODULES: Final = (inspection_commands, session_commands)
 """Imported for the commands that they define."""
 PROMPT: Final = "(tileir) "
 _PATIENCE: Final = 3

@@ -1,7 +1,7 @@
 // The accesses of the launch: one row for each, in the order in which they happened, as columns of numbers.
 
 import { unpack } from "explorer/data.js";
-import { indexText } from "explorer/text.js";
+import { fileName, indexText } from "explorer/text.js";
 import { element } from "page/elements.js";
 import { counted, grouped } from "page/numbers.js";
 
@@ -143,6 +143,17 @@ export class AccessTable {
 /** A kind of access in its color. @param {string} kind */
 export function kindChip(kind) {
   return element("span.chip.kind", { style: { "--kind": `var(--${kind})` } }, kind);
+}
+
+/** An operation with its line in the script, and whether it reads or writes. @param {OperationInfo} operation @returns {Child[]} */
+export function operationParts({ name, text, script, reads, writes }) {
+  const kind = reads && writes ? KINDS[2] : reads ? KINDS[0] : writes ? KINDS[1] : null;
+  const chip = kind === null ? null : kindChip(kind);
+  if (script === null) return [chip, element("code", text)];
+  const line = `${fileName(script.file)}:${script.line}`;
+  // A program that was read from text is its own script: its line, with the author's names, stands there once.
+  if (!script.text.includes(name)) return [chip, element("span", `${line}: `, element("code", script.text.trim())), element("code.quiet", text)];
+  return [chip, element("code", script.file.endsWith(".py") ? text : script.text.trim()), element("span.quiet", line)];
 }
 
 /** The first number for which a test fails that holds for all before it. @param {number} count @param {(at: number) => boolean} test */

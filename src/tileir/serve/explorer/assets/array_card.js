@@ -1,10 +1,11 @@
 // One array of the view of memory: its picture, what lies above it, and what is written about it.
 
 import { outsideText } from "explorer/accesses.js";
-import { indexAt, makeGrid, piecesOf } from "explorer/grid.js";
+import { unpack } from "explorer/data.js";
+import { Pieces, contiguous, indexAt, makeGrid, piecesOf } from "explorer/grid.js";
 import { outlinesOf, paddingsOf, reachBeyond } from "explorer/overlay.js";
 import { amountColor, blockColor, pixel, ramp } from "explorer/palette.js";
-import { Picture, cellSizes, findConflicts } from "explorer/pictures.js";
+import { Picture, cellSizes } from "explorer/pictures.js";
 import { Plot } from "explorer/plot.js";
 import { extents, indexText } from "explorer/text.js";
 import { button, element, fill } from "page/elements.js";
@@ -26,7 +27,7 @@ export class ArrayCard {
     this.beyond = reachBeyond(context.summary, this.grid, table, array.id);
     /** @type {Race[]} */
     this.races = [];
-    /** @type {Conflicts | null} */
+    /** Elements that several tile blocks touch, one of them writing. @type {{ pieces: Pieces, elements: number } | null} */
     this.conflicts = null;
     /** @type {Picture | null} */
     this.picture = null;
@@ -48,8 +49,8 @@ export class ArrayCard {
       pointed: (area, point) => listener.pointed(this, area, point),
       picked: (area) => listener.picked(this, area),
     });
-    this.plot.show(this.grid, this.beyond);
-    this.caption = element("p.array-caption");
+    this.plot.show(this.grid, this.beyond, this.grid.sizes.slice(0, -2).map(() => 0));
+    this.caption = element("p.array-caption.quiet");
     this.only = this._button("Only", "Only this array", () => {
       context.select({ array: context.state.array === array.id ? null : array.id });
     });
@@ -58,9 +59,12 @@ export class ArrayCard {
     this.element = this._layout();
   }
 
-  /** Looks for elements that tile blocks share, in pauses of the page. */
-  async search() {
-    this.conflicts = await findConflicts(this.grid, this.pieces, this.table);
+  /** Asks which elements several tile blocks touch, one of them writing. */
+  async findConflicts() {
+    const found = /** @type {Conflicts} */ (await this.context.ask("conflicts", { array: this.array.id }));
+    const [pieces, counts] = [new Pieces(contiguous(this.grid)), unpack(found.counts)];
+    unpack(found.starts).forEach((start, run) => pieces.addBox(0, start, [[counts[run], 1]]));
+    this.conflicts = { pieces, elements: found.elements };
     this.listener.redraw();
   }
 

@@ -3,28 +3,9 @@
 import { svg } from "page/elements.js";
 import { amount, counted, grouped, short } from "page/numbers.js";
 
-/** Colors of the page, dark or light. @type {RooflineColors} */
-export const PAGE_COLORS = {
-  ink: "var(--text)",
-  faint: "var(--text-quiet)",
-  line: "var(--border)",
-  roof: "var(--read)",
-  kernel: "var(--write)",
-  measured: "var(--good)",
-  ground: "var(--surface)",
-};
-
-/** Black on white, told apart in print too. @type {RooflineColors} */
-export const PAPER_COLORS = {
-  ink: "#1a1a1a",
-  faint: "#666666",
-  line: "#d9d9d9",
-  roof: "#0072b2",
-  kernel: "#d55e00",
-  measured: "#007a5a",
-  ground: "#ffffff",
-};
-
+const [INK, FAINT, LINE, ROOF, KERNEL, MEASURED, GROUND] = [
+  "--text", "--text-quiet", "--border", "--read", "--write", "--good", "--surface",
+].map((name) => `var(${name})`);
 const WIDTH = 800;
 const HEIGHT = 400;
 const PLOT = { left: 74, right: 560, top: 18, bottom: 348 };
@@ -35,8 +16,8 @@ const MOST_TICKS = 8;
 const LETTER_WIDTH = 6.6;
 const LONGEST_NAME = 32;
 
-/** @param {Cost} cost @param {string} kernel @param {RooflineColors} colors @returns {SVGSVGElement} */
-export function drawRoofline(cost, kernel, colors) {
+/** @param {Cost} cost @param {string} kernel @returns {SVGSVGElement} */
+export function drawRoofline(cost, kernel) {
   const { memory, point } = cost.roofline;
   const ceilings = cost.roofline.ceilings
     .filter((ceiling) => ceiling.value > 0)
@@ -64,17 +45,17 @@ export function drawRoofline(cost, kernel, colors) {
     const middle = (PLOT.top + PLOT.bottom) / 2;
     return [
       ...decades(low, high).flatMap((value) => [
-        line(x(value), PLOT.top, x(value), PLOT.bottom, colors.line),
-        label(x(value), PLOT.bottom + 18, value >= 1000 ? amount(value) : String(Number(value.toPrecision(1))), colors.faint, "middle"),
+        line(x(value), PLOT.top, x(value), PLOT.bottom, LINE),
+        label(x(value), PLOT.bottom + 18, value >= 1000 ? amount(value) : String(Number(value.toPrecision(1))), FAINT, "middle"),
       ]),
       ...decades(bottom, top).flatMap((value) => [
-        line(PLOT.left, y(value), PLOT.right, y(value), colors.line),
-        label(PLOT.left - 8, y(value) + 4, amount(value), colors.faint, "end"),
+        line(PLOT.left, y(value), PLOT.right, y(value), LINE),
+        label(PLOT.left - 8, y(value) + 4, amount(value), FAINT, "end"),
       ]),
-      line(PLOT.left, PLOT.bottom, PLOT.right, PLOT.bottom, colors.faint),
-      line(PLOT.left, PLOT.top, PLOT.left, PLOT.bottom, colors.faint),
-      label((PLOT.left + PLOT.right) / 2, PLOT.bottom + 40, "operations a byte of memory", colors.ink, "middle"),
-      label(16, middle, "operations a second", colors.ink, "middle", { transform: `rotate(-90 16 ${middle})` }),
+      line(PLOT.left, PLOT.bottom, PLOT.right, PLOT.bottom, FAINT),
+      line(PLOT.left, PLOT.top, PLOT.left, PLOT.bottom, FAINT),
+      label((PLOT.left + PLOT.right) / 2, PLOT.bottom + 40, "operations a byte of memory", INK, "middle"),
+      label(16, middle, "operations a second", INK, "middle", { transform: `rotate(-90 16 ${middle})` }),
     ];
   }
 
@@ -88,8 +69,8 @@ export function drawRoofline(cost, kernel, colors) {
     const [atX, atY] = [fromX + (toX - fromX) * along, fromY + (toY - fromY) * along];
     const transform = `rotate(${angle} ${atX} ${atY})`;
     return [
-      line(fromX, fromY, toX, toY, colors.roof, 2),
-      label(atX, atY - 8, `memory, ${amount(memory, "B/s")}`, colors.roof, "middle", { transform }),
+      line(fromX, fromY, toX, toY, ROOF, 2),
+      label(atX, atY - 8, `memory, ${amount(memory, "B/s")}`, ROOF, "middle", { transform }),
     ];
   }
 
@@ -98,13 +79,13 @@ export function drawRoofline(cost, kernel, colors) {
     const heights = apart(ceilings.map((ceiling) => y(ceiling.value)));
     return ceilings.flatMap(({ name, value, used }, place) => {
       const start = Math.max(x(value / memory), x(low));
-      const color = used ? colors.roof : colors.faint;
+      const color = used ? ROOF : FAINT;
       const weight = { "font-weight": used ? "600" : null };
       const text = `${name}, ${amount(value, "op/s")}`;
       return [
         line(start, y(value), PLOT.right, y(value), color, used ? 2 : 1, used ? undefined : "4 3"),
         line(PLOT.right, y(value), PLOT.right + 22, heights[place], color),
-        label(PLOT.right + 26, heights[place] + 4, text, used ? colors.ink : colors.faint, "start", weight),
+        label(PLOT.right + 26, heights[place] + 4, text, used ? INK : FAINT, "start", weight),
       ];
     });
   }
@@ -120,19 +101,19 @@ export function drawRoofline(cost, kernel, colors) {
     const speed = measured === null ? 0 : y(measured);
     const below = Math.min(Math.max(speed + 4, first + 2 * LABEL_HEIGHT), PLOT.bottom - 4);
     // Lines that cross these words do not cross them out.
-    const clear = { "paint-order": "stroke", stroke: colors.ground, "stroke-width": "5px", "stroke-linejoin": "round" };
+    const clear = { "paint-order": "stroke", stroke: GROUND, "stroke-width": "5px", "stroke-linejoin": "round" };
     /** @type {(y: number, text: string, fill: string, weight?: string) => SVGElement} */
     const beside = (y, text, fill, weight) =>
       label(atX + (isRight ? 12 : -12), y, text, fill, isRight ? "start" : "end", { style: { fill, ...clear }, "font-weight": weight });
-    const diamond = { d: `M ${atX} ${speed - 6} l 6 6 l -6 6 l -6 -6 z`, style: { fill: colors.measured, stroke: colors.ground } };
+    const diamond = { d: `M ${atX} ${speed - 6} l 6 6 l -6 6 l -6 -6 z`, style: { fill: MEASURED, stroke: GROUND } };
     return [
-      line(atX, atY, atX, PLOT.bottom, colors.kernel, 1, "2 3"),
-      svg("circle", { cx: atX, cy: atY, r: 6, style: { fill: colors.kernel, stroke: colors.ground, "stroke-width": "2" } }),
-      beside(first, name, colors.kernel, "600"),
-      beside(first + LABEL_HEIGHT, numbers, colors.kernel),
+      line(atX, atY, atX, PLOT.bottom, KERNEL, 1, "2 3"),
+      svg("circle", { cx: atX, cy: atY, r: 6, style: { fill: KERNEL, stroke: GROUND, "stroke-width": "2" } }),
+      beside(first, name, KERNEL, "600"),
+      beside(first + LABEL_HEIGHT, numbers, KERNEL),
       ...(measured === null
         ? []
-        : [svg("path", diamond), beside(below, `measured: ${amount(measured, "op/s")}`, colors.measured)]),
+        : [svg("path", diamond), beside(below, `measured: ${amount(measured, "op/s")}`, MEASURED)]),
     ];
   }
 
@@ -141,7 +122,7 @@ export function drawRoofline(cost, kernel, colors) {
   return svg(
     "svg.roofline",
     { ...frame(WIDTH, HEIGHT, text), width: WIDTH, height: HEIGHT, "font-size": 12 },
-    svg("rect", { width: WIDTH, height: HEIGHT, style: { fill: colors.ground } }),
+    svg("rect", { width: WIDTH, height: HEIGHT, style: { fill: GROUND } }),
     svg("g", ...axes()),
     ...memoryRoof(),
     ...ceilingRoofs(),

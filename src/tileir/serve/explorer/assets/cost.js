@@ -1,7 +1,9 @@
 // What a launch costs on a target: time and its reasons, the roofline, memory by array, operations by kind, waves.
 
-import { PAGE_COLORS, PAPER_COLORS, drawRoofline, drawWaves, standing } from "explorer/charts.js";
-import { button, choice, element, empty, field, fill, messageOf, notes, pairs, panel, scrolled, table } from "page/elements.js";
+import { drawRoofline, drawWaves, standing } from "explorer/charts.js";
+import {
+  button, choice, element, empty, field, fill, fillLater, messageOf, notes, pairs, panel, scrolled, share, table,
+} from "page/elements.js";
 import { amount, bytes, counted, grouped, seconds, short } from "page/numbers.js";
 
 /** @param {Context} context @returns {View} */
@@ -11,35 +13,31 @@ export function createView(context) {
   let shown = null;
   /** @type {Cost | null} */
   let cost = null;
-  const body = element("div.cost-body");
-  const others = element("div.cost-body", { "aria-live": "polite" });
+  const body = element("div");
+  const others = element("div", { "aria-live": "polite" });
   const options = targets.map(({ id, title }) => ({ value: id, title }));
   const target = choice(options, targets[0]?.id ?? "", () => void update());
   const all = button("Compare all targets", () => void compare(), { disabled: targets.length < 2 });
-  const view = element("div.cost", element("div.toolbar", field("Target", target), all), others, body);
+  const view = element("div.stack", element("div.toolbar", field("Target", target), all), others, body);
 
   async function update() {
     const id = target.value;
     if (id === shown) return;
-    shown = id;
-    cost = null;
-    if (id === "") {
-      fill(body, empty("There is no target to estimate costs for."));
-      return;
-    }
-    fill(body, empty("Counting .."));
-    try {
-      const answer = /** @type {Cost} */ (await context.ask("cost", { target: id }));
-      if (id !== target.value) return;
+    [shown, cost] = [id, null];
+    // The answer for a target that was left meanwhile comes into an element that is no longer shown.
+    const part = element("div.stack");
+    fill(body, part);
+    if (id === "") fill(part, empty("There is no target to estimate costs for."));
+    else if (!(await fillLater(part, "Counting ..", context.ask("cost", { target: id }), made)) && id === shown) shown = null;
+  }
+
+  /** @param {Cost} answer */
+  function made(answer) {
+    if (answer.target === shown) {
       cost = answer;
-      fill(body, ...parts(answer, kernel));
       context.announce(`${answer.title}: about ${seconds(answer.time.seconds)}`);
-    } catch (error) {
-      if (id !== target.value) return;
-      // It may be asked for again.
-      shown = null;
-      fill(body, empty(messageOf(error)));
     }
+    return parts(answer, kernel);
   }
 
   async function compare() {
@@ -59,13 +57,20 @@ export function createView(context) {
     all.disabled = false;
   }
 
-  const picture = () => (cost === null ? null : drawRoofline(cost, kernel, PAPER_COLORS));
+  function picture() {
+    if (cost === null) return null;
+    const chart = drawRoofline(cost, kernel);
+    // In colors for print.
+    chart.style.colorScheme = "light";
+    return chart;
+  }
+
   return { id: "cost", title: "Cost", element: view, update, picture };
 }
 
 /** @param {Cost} cost @param {string} kernel @returns {Child[]} */
 function parts(cost, kernel) {
-  const chart = scrolled("Roofline chart", drawRoofline(cost, kernel, PAGE_COLORS));
+  const chart = scrolled("Roofline chart", drawRoofline(cost, kernel));
   const sources = element("ul.quiet", ...cost.sources.map((source) => element("li", source)));
   return [
     element(
@@ -136,10 +141,4 @@ function operations({ operations: kinds, flops }) {
   const rows = kinds.map(({ kind, count }) => [kind, element("span.number", grouped(count)), share(count / most)]);
   const facts = pairs([["floating point", `${amount(flops, "op")} in ${counted(kinds.length, "kind")}`]]);
   return [facts, scrolled("Operations by kind", table("Operations by kind", ["Kind", "Count", "Share"], rows))];
-}
-
-/** A bar for eyes; the numbers stand beside it. @param {number} part */
-function share(part) {
-  const width = `${Math.max(0, Math.min(1, part)) * 100}%`;
-  return element("span.share", { "aria-hidden": "true" }, element("span", { style: { width } }));
 }

@@ -21,10 +21,7 @@ export function cached(source) {
     // The newest is the last.
     known.delete(key);
     known.set(key, answer);
-    for (const oldest of known.keys()) {
-      if (known.size <= KEPT) break;
-      known.delete(oldest);
-    }
+    if (known.size > KEPT) known.delete([...known.keys()][0]);
     // An answer that failed may succeed when it is asked for again.
     answer.catch(() => known.delete(key));
     return answer;

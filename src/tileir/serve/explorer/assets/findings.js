@@ -2,7 +2,7 @@
 
 import { accessesOf, stateOf } from "explorer/state.js";
 import { NOTHING_RAN, blockName, indexText, mainValue } from "explorer/text.js";
-import { button, element, empty, fill, messageOf, notes, pairs } from "page/elements.js";
+import { button, element, empty, fill, fillLater, notes, pairs } from "page/elements.js";
 import { counted } from "page/numbers.js";
 
 /** More findings than these are shown on request. */
@@ -19,13 +19,8 @@ export function createView(context) {
       fill(body, empty(NOTHING_RAN));
       return;
     }
-    fill(body, empty("Looking at what the sanitizer found .."));
-    try {
-      fill(body, ...parts(context, /** @type {Findings} */ (await context.ask("findings"))));
-      isShown = true;
-    } catch (error) {
-      fill(body, empty(messageOf(error)));
-    }
+    const asked = context.ask("findings");
+    isShown = await fillLater(body, "Looking at what the sanitizer found ..", asked, (answer) => parts(context, answer));
   }
   return { id: "findings", title: findings === 0 ? "Findings" : `Findings (${findings})`, element: body, update };
 }
@@ -33,8 +28,7 @@ export function createView(context) {
 /** @param {Context} context @param {Findings} answer */
 function parts(context, answer) {
   const { failure } = context.summary;
-  const wrong = answer.findings.filter((finding) => !finding.note);
-  const noted = answer.findings.filter((finding) => finding.note);
+  const [wrong, noted] = sorted(answer);
   const none = noted.length > 0 ? "Nothing is wrong; there is something to note" : "Nothing found";
   const title = failure === null ? none : "Nothing else was found up to there";
   const failed = [element("h2", "The launch ended early"), element("pre", failure)];
@@ -48,27 +42,26 @@ function parts(context, answer) {
   ];
 }
 
+/** What is wrong, and what is only noted. @param {Findings} answer */
+function sorted({ findings }) {
+  return [findings.filter(({ note }) => !note), findings.filter(({ note }) => note)];
+}
+
 /** Where NaNs and infinities come from: tile blocks run again for it, so only on request. @param {Context} context */
 function numbers(context) {
   const found = element("div", { "aria-live": "polite" });
+  const made = (/** @type {Findings} */ answer) => {
+    const [operations, given] = sorted(answer);
+    return [
+      element("h2", operations.length > 0 ? "Where NaNs and infinities begin" : "No operation makes a NaN or an infinity"),
+      ...groups(context, operations),
+      ...(given.length === 0 ? [] : [element("h3", "What the kernel was given"), list(context, given)]),
+      ...notes(answer.notes),
+    ];
+  };
   const look = button("Look for NaNs and infinities", async () => {
     look.disabled = true;
-    fill(found, empty("Running tile blocks again .."));
-    try {
-      const answer = /** @type {Findings} */ (await context.ask("numbers"));
-      const made = answer.findings.filter((finding) => !finding.note);
-      const given = answer.findings.filter((finding) => finding.note);
-      fill(
-        found,
-        element("h2", made.length > 0 ? "Where NaNs and infinities begin" : "No operation makes a NaN or an infinity"),
-        ...groups(context, made),
-        ...(given.length === 0 ? [] : [element("h3", "What the kernel was given"), list(context, given)]),
-        ...notes(answer.notes),
-      );
-    } catch (error) {
-      look.disabled = false;
-      fill(found, empty(messageOf(error)));
-    }
+    look.disabled = await fillLater(found, "Running tile blocks again ..", context.ask("numbers"), made);
   });
   return element("section.findings-part", { "aria-label": "NaNs and infinities" }, look, found);
 }

@@ -1,8 +1,9 @@
 // The program in its forms, side by side.  Every line of a form knows the operations of the tile program it comes from:
 // pointing at a line lights what belongs to the same operations in all panes, following it chooses the operation.
 
+import { operationParts } from "explorer/accesses.js";
 import { Pane } from "explorer/pane.js";
-import { blockName, fileName, mainValue } from "explorer/text.js";
+import { blockName, mainValue } from "explorer/text.js";
 import { button, element, empty, fill } from "page/elements.js";
 import { counted } from "page/numbers.js";
 
@@ -124,22 +125,19 @@ export function createView(context) {
     panes.forEach(light);
     const info = operation === null ? undefined : summary.operations[operation];
     if (info === undefined) fill(about, empty("No operation is chosen."));
-    else fill(about, ...operationParts(info, executed));
+    else fill(about, ...aboutOperation(info, executed));
   }
 
   /** The operation, its line in the script, and how often it runs. @param {OperationInfo} info @param {NumberArray | null} executed */
-  function operationParts({ id, text, script, reads, writes, ...info }, executed) {
-    const parts = [element("code.forms-text", text)];
-    if (script !== null) {
-      const line = `${fileName(script.file)}:${script.line}: `;
-      parts.push(element("span.quiet", line, element("code", script.text.trim())));
-    }
+  function aboutOperation(info, executed) {
+    const parts = [element("span.toolbar.forms-text", ...operationParts(info))];
     if (executed === null) return parts;
+    const { id, reads, writes } = info;
     const { place, step } = context.state;
     const steps = Array.from(executed, (one, at) => (one === id ? at + 1 : 0)).filter((at) => at > 0);
     const go = (/** @type {string} */ name, /** @type {number | undefined} */ to) =>
       button(name, () => context.select({ step: to }), { disabled: to === undefined });
-    const value = mainValue(/** @type {OperationInfo} */ (info), summary.values);
+    const value = mainValue(info, summary.values);
     const runs = element(
       "span.toolbar",
       `runs ${counted(steps.length, "time")} in tile block ${blockName(context.order[place], summary.grid)}`,

@@ -2,8 +2,9 @@
 // where in the whole text the marks are.
 
 import { coloredLine } from "explorer/highlighting.js";
-import { element, moveByKeys } from "page/elements.js";
+import { element, hasModifier, moveByKeys } from "page/elements.js";
 import { counted } from "page/numbers.js";
+import { oncePerFrame } from "page/page.js";
 import { VirtualRows } from "page/rows.js";
 import { draw, styleColor } from "page/shapes.js";
 
@@ -39,8 +40,8 @@ export class Listing {
     this.gone = [];
     /** @type {number | null} */
     this.pointed = null;
-    this.frame = 0;
-    this.sheet = element("div.listing-sheet", { role: "presentation" });
+    this.drawRuler = oncePerFrame(() => this.drawRulerNow());
+    this.sheet = element("div.listing-sheet.code-lines", { role: "presentation" });
     this.scroller = element("div.listing-scroller", { role: "listbox", tabindex: 0, "aria-multiselectable": "true" }, this.sheet);
     this.ruler = element("canvas.listing-ruler", { "aria-hidden": "true" });
     this.element = element("div.listing", this.scroller, this.ruler);
@@ -60,7 +61,7 @@ export class Listing {
     this.ruler.addEventListener("click", ({ offsetY }) => {
       this.moveTo(Math.floor((offsetY / this.ruler.clientHeight) * this.content.length), true);
     });
-    new ResizeObserver(() => this.drawRuler()).observe(scroller);
+    new ResizeObserver(this.drawRuler).observe(scroller);
   }
 
   /** Shows a form, from its beginning. @param {Form} form */
@@ -142,7 +143,7 @@ export class Listing {
 
   /** @param {KeyboardEvent} event */
   press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (hasModifier(event)) return;
     if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       // Lines are longer than panes are wide.
       const distance = this.scroller.clientWidth / (event.shiftKey ? 1 : 5);
@@ -250,30 +251,27 @@ export class Listing {
   }
 
   /** Where marks are in the whole text. */
-  drawRuler() {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => {
-      const { clientHeight } = this.element;
-      if (clientHeight === 0) return;
-      const count = Math.max(this.content.length, Math.ceil(clientHeight / this.rows.height));
-      const height = Math.max(LEAST_HEIGHT, clientHeight / count);
-      /** @param {Iterable<number>} rows @param {string} color @param {number} [from] @param {number} [to] */
-      const layer = (rows, color, from = 0, to = 1) => {
-        // Many rows of a long text share a pixel.
-        const tops = new Set(Array.from(rows, (row) => Math.round(Math.min((row / count) * clientHeight, clientHeight - height))));
-        const [left, width] = [from * RULER, (to - from) * RULER];
-        const bars = Array.from(tops, (top) => `M${left} ${top}h${width}v${height}h${-width}z`);
-        return { d: bars.join(""), fill: styleColor(color) };
-      };
-      const rowsOf = (/** @type {Set<number>} */ lines) => Array.from(lines, (line) => this.rowOf[line]);
-      draw(this.ruler, RULER, clientHeight, [
-        layer(this.fresh, "--code-new", 0, 0.4),
-        layer(this.gone, "--code-removed", 0, 0.4),
-        layer(this.found, "--code-found", 0.6, 1),
-        layer(rowsOf(this.marks.chosen), "--code-chosen"),
-        layer(rowsOf(this.marks.lit), "--code-lit"),
-        layer(rowsOf(this.marks.moment), "--code-moment"),
-      ]);
-    });
+  drawRulerNow() {
+    const { clientHeight } = this.element;
+    if (clientHeight === 0) return;
+    const count = Math.max(this.content.length, Math.ceil(clientHeight / this.rows.height));
+    const height = Math.max(LEAST_HEIGHT, clientHeight / count);
+    /** @param {Iterable<number>} rows @param {string} color @param {number} [from] @param {number} [to] */
+    const layer = (rows, color, from = 0, to = 1) => {
+      // Many rows of a long text share a pixel.
+      const tops = new Set(Array.from(rows, (row) => Math.round(Math.min((row / count) * clientHeight, clientHeight - height))));
+      const [left, width] = [from * RULER, (to - from) * RULER];
+      const bars = Array.from(tops, (top) => `M${left} ${top}h${width}v${height}h${-width}z`);
+      return { d: bars.join(""), fill: styleColor(color) };
+    };
+    const rowsOf = (/** @type {Set<number>} */ lines) => Array.from(lines, (line) => this.rowOf[line]);
+    draw(this.ruler, RULER, clientHeight, [
+      layer(this.fresh, "--code-new", 0, 0.4),
+      layer(this.gone, "--code-removed", 0, 0.4),
+      layer(this.found, "--code-found", 0.6, 1),
+      layer(rowsOf(this.marks.chosen), "--code-chosen"),
+      layer(rowsOf(this.marks.lit), "--code-lit"),
+      layer(rowsOf(this.marks.moment), "--code-moment"),
+    ]);
   }
 }

@@ -1,4 +1,4 @@
-// Puts the page together: asks for the summary, makes the views, and updates them when the state changes.
+// Puts the page together: asks for the summary and makes the views.
 
 import { createView as createCost } from "explorer/cost.js";
 import { answersInside, answersOfServer, cached, unpack } from "explorer/data.js";
@@ -9,9 +9,9 @@ import { createView as createOverview } from "explorer/overview.js";
 import { BEGINNING, firstState, limitedState } from "explorer/state.js";
 import { createTimeline } from "explorer/timeline.js";
 import { createView as createValues } from "explorer/values.js";
-import { button, byId, element, fill, isTyping, table } from "page/elements.js";
+import { button, byId, element, fill, hasModifier, isTyping, table } from "page/elements.js";
 import { bytes, counted } from "page/numbers.js";
-import { announce, createTabs, createTheme, embedded, readState, reportError, startPage, writtenState } from "page/page.js";
+import { announce, createTheme, embedded, readState, showViews, startPage } from "page/page.js";
 import { savePicture } from "page/shapes.js";
 
 /** The views, in the order of their tabs: a line for each. */
@@ -30,31 +30,10 @@ const KEYS = [
   ["?", "this list; Escape closes it"],
 ];
 
-/** Updates a view, one call at a time, always to the newest state. @param {View} view @param {Context} context */
-function updating(view, context) {
-  let running = false;
-  let again = false;
-  return async () => {
-    again = true;
-    if (running) return;
-    running = true;
-    while (again) {
-      again = false;
-      try {
-        await view.update(context.state);
-      } catch (error) {
-        reportError(error);
-      }
-    }
-    running = false;
-  };
-}
-
 async function main() {
   const carried = embedded();
   const ask = cached(carried === null ? answersOfServer : answersInside(carried.bundles));
   const summary = /** @type {Summary} */ (await ask("summary"));
-  let planned = false;
   /** @type {Context} */
   const context = {
     summary,
@@ -63,12 +42,7 @@ async function main() {
     steps: unpack(summary.recording.steps),
     state: BEGINNING,
     opening: BEGINNING,
-    select(change) {
-      const next = limitedState(context, views, { ...context.state, ...change });
-      if (writtenState(next, BEGINNING) === writtenState(context.state, BEGINNING)) return;
-      context.state = next;
-      changed();
-    },
+    select() {},
     async executed(place) {
       const { operation } = /** @type {Steps} */ (await ask("steps", { block: context.order[place] }));
       return unpack(operation);
@@ -76,26 +50,12 @@ async function main() {
     announce,
   };
   const views = VIEWS.map((create) => create(context));
-  if (location.hash === "") context.state = context.opening = limitedState(context, views, await firstState(context));
-  else context.state = limitedState(context, views, readState(location.hash, BEGINNING));
-  const showTab = createTabs(views, (view) => context.select({ view }));
+  const limited = (/** @type {ViewState} */ state) => limitedState(context, views, state);
+  if (location.hash === "") context.state = context.opening = limited(await firstState(context));
+  else context.state = limited(readState(location.hash, BEGINNING));
   const timeline = createTimeline(context);
   byId("moment").append(timeline.element);
-  const updates = new Map([timeline, ...views].map((view) => [view, updating(view, context)]));
-  const shown = () => views.find((view) => view.id === context.state.view) ?? views[0];
-
-  function changed() {
-    if (planned) return;
-    planned = true;
-    // A slider moves more often than the screen is drawn.
-    requestAnimationFrame(() => {
-      planned = false;
-      writeAddress(context.state);
-      showTab(context.state.view);
-      for (const view of [timeline, shown()]) void updates.get(view)?.();
-    });
-  }
-  addEventListener("hashchange", () => context.select(readState(location.hash, BEGINNING)));
+  const { shown, redraw } = showViews(context, views, BEGINNING, limited, ["view"], [timeline]);
 
   document.title = `${summary.kernel}: tileir explorer`;
   fill(byId("title"), summary.kernel);
@@ -103,8 +63,7 @@ async function main() {
   if (summary.title !== summary.kernel) facts.push(summary.title);
   fill(byId("facts"), ...facts.map((text) => element("span", text)));
   fill(byId("status"), sizes(summary));
-  byId("tools").append(pictureButtons(summary, shown), createTheme(changed), createHelp());
-  changed();
+  byId("tools").append(pictureButtons(summary, shown), createTheme(redraw), createHelp());
 }
 
 /** @param {Summary} summary */
@@ -112,19 +71,6 @@ function sizes({ grid, recording, version }) {
   if (recording.limit === 0) return `not run; tileir ${version}`;
   const counts = `${counted(grid[0] * grid[1] * grid[2], "tile block")}, ${counted(recording.accesses, "access", "accesses")}`;
   return `${counts}, recording of ${bytes(recording.bytes)} (at most ${bytes(recording.limit)}); tileir ${version}`;
-}
-
-/** @param {ViewState} state */
-function writeAddress(state) {
-  const hash = `#${writtenState(state, BEGINNING)}`;
-  if (location.hash === hash) return;
-  try {
-    // The browser goes back to another view, not to each step of a slider.
-    const isOther = location.hash !== "" && readState(location.hash, BEGINNING).view !== state.view;
-    history[isOther ? "pushState" : "replaceState"](null, "", hash);
-  } catch {
-    // A page inside of another one, as in a notebook, has no address of its own.
-  }
 }
 
 /** @param {Summary} summary @param {() => View} shown */
@@ -148,7 +94,7 @@ function createHelp() {
   const dialog = element("dialog", { "aria-label": "Keys" }, list, element("p", close));
   document.body.appendChild(dialog);
   addEventListener("keydown", (event) => {
-    if (event.key !== "?" || event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    if (event.key !== "?" || hasModifier(event) || isTyping(event.target)) return;
     event.preventDefault();
     if (!dialog.open) dialog.showModal();
   });

@@ -7,6 +7,7 @@ import { amountColor, amountLegend, blockLegend, thingLegend } from "explorer/pa
 import { NOTHING_RAN, blockName, extents } from "explorer/text.js";
 import { button, checkbox, choice, element, empty, field, fill, messageOf, notes } from "page/elements.js";
 import { counted, grouped, short } from "page/numbers.js";
+import { oncePerFrame } from "page/page.js";
 import { styleColor, svgOf } from "page/shapes.js";
 
 const COLORS = [
@@ -37,7 +38,6 @@ export function createView(context) {
   /** @type {{ card: ArrayCard, area: Area } | null} */
   let picked = null;
   let [layout, marked, moment, legend] = ["", "", "", ""];
-  let isPlanned = false;
   let hovered = 0;
   let listed = LISTED;
 
@@ -53,10 +53,13 @@ export function createView(context) {
   const legends = element("div.toolbar.legends");
   const grid = element("div.array-cards", empty("Loading the accesses .."));
   const remarks = element("div");
-  const holder = element("div.array-area", grid, remarks);
-  const panel = element("aside.panel.element-panel", { "aria-label": "The element that is chosen" });
+  const holder = element("div.scrolled", grid, remarks);
+  const panel = element("aside.panel.scrolled.element-panel", { "aria-label": "The element that is chosen" });
   const tooltip = element("div.tooltip", { role: "tooltip", id: "memory-tooltip", hidden: true });
   const root = element("div.memory.filling", controls(), legends, holder, panel);
+  const redraw = oncePerFrame(() => {
+    if (table !== null && root.offsetParent !== null) draw(context.state);
+  });
   new ResizeObserver(redraw).observe(holder);
 
   function controls() {
@@ -91,7 +94,7 @@ export function createView(context) {
       const listener = { redraw, picked: pick, pointed: point };
       cards = summary.arrays.map((array) => new ArrayCard(context, array, /** @type {AccessTable} */ (table), listener));
       void findRaces(table);
-      void searchConflicts();
+      for (const card of cards) void card.findConflicts();
       state = context.state;
     }
     const { opening } = context;
@@ -110,21 +113,6 @@ export function createView(context) {
     }
     draw(state);
     await describe(state);
-  }
-
-  /** One array after the other: the search takes memory of its own. */
-  async function searchConflicts() {
-    for (const card of cards) await card.search();
-  }
-
-  /** Draws soon, once for all that ask until then. */
-  function redraw() {
-    if (isPlanned || table === null) return;
-    isPlanned = true;
-    requestAnimationFrame(() => {
-      isPlanned = false;
-      if (root.offsetParent !== null) draw(context.state);
-    });
   }
 
   /** @param {ViewState} state */

@@ -1,7 +1,6 @@
 // The first view: the first finding, its line, the script's variables and the arrays at the step, and where to look
 // next.  What the launch is made of stands below, folded.
 
-import { unpack } from "explorer/data.js";
 import { coloredLine } from "explorer/highlighting.js";
 import { accessesOf, firstFinding, stateOf } from "explorer/state.js";
 import { blockName, extents, fileName, product } from "explorer/text.js";
@@ -32,12 +31,11 @@ export function createView(context) {
     element(
       "details.about",
       { open: !ran },
-      element("summary", "About the launch: parameters of the tile program, recording, forms"),
+      element("summary", "About the launch: parameters of the tile program, forms"),
       element(
         "div.panels",
         panel("Launch", launch(summary)),
         panel("Parameters", parameters(summary)),
-        panel("Recording", recording(summary)),
         panel("Forms", forms(context)),
       ),
     ),
@@ -131,12 +129,12 @@ async function sourceParts({ summary, ask, executed }, state) {
   const lines = isWhole ? form.lines.slice(first - 1, script.line + AROUND) : [script.text];
   const rows = lines.map((line, index) => {
     const isHere = first + index === script.line;
-    const number = element("span.source-number", { "aria-hidden": "true" }, String(first + index));
-    const code = element("code", ...coloredLine(line, form?.language ?? "", ""));
-    return element(isHere ? "div.source-line.here" : "div.source-line", { "aria-current": isHere ? "true" : null }, number, code);
+    const number = element("span.row-number", { "aria-hidden": "true" }, String(first + index));
+    const code = element("code.row-code", ...coloredLine(line, form?.language ?? "", ""));
+    return element(isHere ? "div.row.is-chosen" : "div.row", { "aria-current": isHere ? "true" : null }, number, code);
   });
   const region = { tabindex: 0, role: "region", "aria-label": `Lines around ${title}` };
-  return [element("h2", title), element("div.boxed.source-lines", region, ...rows)];
+  return [element("h2", title), element("div.boxed.code-lines", region, ...rows)];
 }
 
 /** @param {Context} context @param {ViewState} state @returns {Promise<Child[]>} */
@@ -151,7 +149,7 @@ async function variableParts(context, { place, step }) {
       const array = one.array === null ? undefined : summary.arrays[one.array];
       const text = array === undefined ? one.text : `array ${extents(array.shape)} ${array.element}`;
       const link = valueLink(context, one.name, one.value, one.step, one.array);
-      return [link, element("span.contents", text), stepLink(context, one.step, one.parameter)];
+      return [link, element("span.mono", text), stepLink(context, one.step, one.parameter)];
     });
     const title = number === 0 ? `${name}: ${where}` : `${name}, which called it`;
     const missing = `Not assigned yet: ${unassigned.join(", ")}.`;
@@ -172,7 +170,7 @@ async function valueParts(context, block, step, where) {
     .sort((one, two) => two.step - one.step || two.value - one.value);
   const rows = listed.slice(0, NEWEST).map((entry) => [
     valueLink(context, values[entry.value].script ?? values[entry.value].name, entry.value, entry.step, null),
-    element("span.contents", entry.text),
+    element("span.mono", entry.text),
     stepLink(context, entry.step, entry.step === 0),
   ]);
   const all = button(`All ${counted(listed.length, "value")}`, () => context.select({ view: "values", array: null }));
@@ -217,7 +215,7 @@ async function arrayParts(context, { place, step }) {
       element("span.whole", extents(array.shape)),
       element("span.whole", bytes(array.bytes)),
       element("span.whole", [array.read ? "read" : "", array.written ? "written" : ""].filter((word) => word !== "").join(", ") || "not touched"),
-      element("span.contents", await firstElements(context, array, step, order[place])),
+      element("span.mono", await firstElements(context, array, step, order[place])),
     ]),
   );
   const headers = ["Name", "Element", "Shape", "Size", "Use", "Contents now"];
@@ -240,13 +238,15 @@ async function firstElements(context, array, step, block) {
 }
 
 /** @param {Summary} summary */
-function launch({ kernel, title, grid, schedule, operations }) {
+function launch({ kernel, title, grid, schedule, operations, recording }) {
+  const { accesses, bytes: size, limit } = recording;
   return pairs([
     ["kernel", element("code", kernel)],
     ["program", title],
     ["grid", `${grid.join(" x ")}: ${counted(product(grid), "tile block")}`],
     ["order", schedule],
     ["operations", grouped(operations.length)],
+    ["recording", limit === 0 ? "nothing was run" : `${counted(accesses, "access", "accesses")}, ${bytes(size)} of at most ${bytes(limit)}`],
   ]);
 }
 
@@ -259,16 +259,6 @@ function parameters(summary) {
     return [element("code", name), element("code", type), text];
   });
   return scrolled("Table", table(counted(rows.length, "parameter"), ["Name", "Type", "Value"], rows));
-}
-
-/** @param {Summary} summary */
-function recording({ recording: kept }) {
-  if (kept.limit === 0) return element("p.quiet", "nothing was run");
-  return pairs([
-    ["tile blocks", grouped(unpack(kept.order).length)],
-    ["accesses", grouped(kept.accesses)],
-    ["size", `${bytes(kept.bytes)} of at most ${bytes(kept.limit)}`],
-  ]);
 }
 
 /** @param {Context} context */

@@ -35,7 +35,7 @@ export class Pane {
     this.count = element("output.quiet", { "aria-live": "polite" });
     this.changes = element("span.toolbar.pane-changes");
     this.body = element("div.pane-body");
-    this.notes = element("div.pane-notes");
+    this.notes = element("div.pane-notes.quiet");
     this.element = element(
       "section.boxed.pane",
       { "aria-label": `Forms, ${name}`, onkeydown: (/** @type {KeyboardEvent} */ event) => this.shortcut(event) },

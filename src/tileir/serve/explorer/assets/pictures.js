@@ -4,8 +4,6 @@
 // A picture at a later step is the one before with some accesses more; one at an earlier step begins again.
 
 import { lowerBound } from "explorer/accesses.js";
-import { contiguous, Pieces } from "explorer/grid.js";
-import { product } from "explorer/text.js";
 
 export class Picture {
   /**
@@ -32,13 +30,10 @@ export class Picture {
   /** The pieces that touch the frame. @param {ArrayLike<number>} kind @param {ArrayLike<boolean>} kinds */
   _choose(kind, kinds) {
     const { pieces, frame } = this;
-    return Int32Array.from({ length: pieces.count }, (_, piece) => piece).filter((piece) => {
-      if (!kinds[kind[pieces.row[piece]]] || !pieces.inSlice(piece, frame.slice)) return false;
-      const at = 3 * pieces.rank * piece + 3 * (pieces.rank - 2);
-      const rows = cellsAlong(pieces.spans, at, frame.row, frame.binRows, frame.rows);
-      const columns = cellsAlong(pieces.spans, at + 3, frame.column, frame.binColumns, frame.columns);
-      return rows * columns > 0;
-    });
+    const start = [...frame.slice, frame.row, frame.column];
+    const extents = [...frame.slice.map(() => 1), frame.rows * frame.binRows, frame.columns * frame.binColumns];
+    const isSeen = (/** @type {number} */ piece) => kinds[kind[pieces.row[piece]]] && pieces.touches(piece, start, extents);
+    return Int32Array.from({ length: pieces.count }, (_, piece) => piece).filter(isSeen);
   }
 
   /** The picture after the first accesses of the launch. @param {number} rows @returns {Int32Array | Float64Array} */
@@ -83,19 +78,6 @@ export class Picture {
 }
 
 /**
- * How many cells a piece touches along a dimension, at most.
- * @param {Int32Array} spans @param {number} at @param {number} origin @param {number} bin @param {number} cells
- */
-function cellsAlong(spans, at, origin, bin, cells) {
-  const [start, step] = [spans[at] - origin, spans[at + 2]];
-  const from = Math.max(0, Math.ceil(-start / step));
-  const to = Math.min(spans[at + 1], Math.ceil((bin * cells - start) / step));
-  if (to <= from) return 0;
-  if (step > bin) return to - from;
-  return Math.floor((start + (to - 1) * step) / bin) - Math.floor((start + from * step) / bin) + 1;
-}
-
-/**
  * The cells that a piece touches along a dimension, and how many of its elements are in each.
  * @param {Int32Array} spans @param {number} at @param {number} origin @param {number} bin @param {number} cells
  * @param {{ cell: Int32Array, weight: Float64Array, length: number }} found
@@ -122,101 +104,4 @@ export function cellSizes(frame, grid) {
     const [row, column] = [Math.floor(cell / frame.columns) * frame.binRows, (cell % frame.columns) * frame.binColumns];
     return size(frame.binRows, grid.rows - frame.row - row) * size(frame.binColumns, grid.columns - frame.column - column);
   });
-}
-
-// ---- Conflicts: elements that several tile blocks touch, one of them writing, unless both are atomic. ----
-// Whether that is a race depends on what orders the accesses, which the sanitizer knows.
-
-/** Elements that are looked at together, to bound memory. */
-const WINDOW = 1 << 20;
-const NONE = -1;
-const SEVERAL = -2;
-/** Milliseconds that the page may stand still. */
-const PATIENCE = 12;
-
-/**
- * The conflicts of an array, as pieces of its grid.
- * @param {Grid} grid @param {Pieces} pieces @param {AccessTable} table @returns {Promise<Conflicts>}
- */
-export async function findConflicts(grid, pieces, table) {
-  const flat = contiguous(grid);
-  const found = new Pieces(flat);
-  const rows = pieces.row.subarray(0, pieces.count);
-  const isShared = rows.some((row) => table.block[row] !== table.block[rows[0]]);
-  if (!isShared || rows.every((row) => table.kind[row] === 0)) return { pieces: found, elements: 0 };
-  const total = product(grid.sizes);
-  const bounds = boundsOf(pieces, flat.strides);
-  const size = Math.min(WINDOW, total);
-  const users = [0, 1, 2].map(() => new Int32Array(size));
-  const [reader, writer, atomic] = users;
-  let elements = 0;
-  let rested = performance.now();
-  for (let begin = 0; begin < total; begin += size) {
-    const end = Math.min(total, begin + size);
-    for (const user of users) user.fill(NONE);
-    for (let piece = 0; piece < pieces.count; piece++) {
-      if (bounds.low[piece] >= end || bounds.high[piece] < begin) continue;
-      const row = pieces.row[piece];
-      mark(pieces, piece, flat.strides, begin, end, users[table.kind[row]], table.block[row]);
-      if ((piece & 63) === 0 && performance.now() - rested > PATIENCE) {
-        await new Promise((resolve) => setTimeout(resolve));
-        rested = performance.now();
-      }
-    }
-    const conflicts = (/** @type {number} */ at) => at < end - begin && isConflict(reader[at], writer[at], atomic[at]);
-    for (let at = 0; at < end - begin; at++) {
-      const from = at;
-      while (conflicts(at)) at++;
-      if (at === from) continue;
-      elements += at - from;
-      found.addBox(0, begin + from, [[at - from, 1]]);
-    }
-  }
-  return { pieces: found, elements };
-}
-
-/** @param {number} reader @param {number} writer @param {number} atomic */
-function isConflict(reader, writer, atomic) {
-  if (writer === SEVERAL) return true;
-  if (writer !== NONE) return (reader !== NONE && reader !== writer) || (atomic !== NONE && atomic !== writer);
-  return atomic !== NONE && reader !== NONE && (atomic === SEVERAL || reader === SEVERAL || atomic !== reader);
-}
-
-/** The first and the last element of each piece. @param {Pieces} pieces @param {number[]} strides */
-function boundsOf(pieces, strides) {
-  const low = new Float64Array(pieces.count);
-  const high = new Float64Array(pieces.count);
-  for (let piece = 0, at = 0; piece < pieces.count; piece++) {
-    for (let dimension = 0; dimension < pieces.rank; dimension++, at += 3) {
-      const start = pieces.spans[at] * strides[dimension];
-      low[piece] += start;
-      high[piece] += start + (pieces.spans[at + 1] - 1) * pieces.spans[at + 2] * strides[dimension];
-    }
-  }
-  return { low, high };
-}
-
-/**
- * Marks the elements of a piece, within a window, as used by a tile block.
- * @param {Pieces} pieces @param {number} piece @param {number[]} strides
- * @param {number} begin @param {number} end @param {Int32Array} user @param {number} block
- */
-function mark(pieces, piece, strides, begin, end, user, block) {
-  /** @param {number} dimension @param {number} offset */
-  const walk = (dimension, offset) => {
-    const [start, count, by] = pieces.span(piece, dimension);
-    const step = by * strides[dimension];
-    const first = offset + start * strides[dimension];
-    if (dimension < pieces.rank - 1) {
-      for (let index = 0; index < count; index++) walk(dimension + 1, first + index * step);
-      return;
-    }
-    const from = Math.max(0, Math.ceil((begin - first) / step));
-    const to = Math.min(count, Math.ceil((end - first) / step));
-    for (let index = from, element = first + from * step - begin; index < to; index++, element += step) {
-      if (user[element] === NONE) user[element] = block;
-      else if (user[element] !== block) user[element] = SEVERAL;
-    }
-  };
-  walk(0, 0);
 }

@@ -1,6 +1,6 @@
 // A canvas that shows a grid of elements: axes with indices, zoom and pan, a cursor that keys move.
 
-import { element } from "page/elements.js";
+import { element, hasModifier } from "page/elements.js";
 import { draw, hatching, joined, styleColor, ticks } from "page/shapes.js";
 
 /** Cells of a picture along each side, at most. */
@@ -45,14 +45,17 @@ export class Plot {
     this._listen();
   }
 
-  /** @param {Grid} grid @param {{ rows: number, columns: number }} beyond */
-  show(grid, beyond) {
+  /**
+   * @param {Pick<Grid, "rows" | "columns" | "fold" | "length">} grid @param {{ rows: number, columns: number }} beyond
+   * @param {number[]} slice
+   */
+  show(grid, beyond, slice) {
     this.rows = grid.rows;
     this.columns = grid.columns;
     this.rowLabel = grid.fold || 1;
     this.lastColumns = grid.fold ? grid.length - (grid.rows - 1) * grid.fold : grid.columns;
     this.beyond = beyond;
-    this.slice = grid.sizes.slice(0, -2).map(() => 0);
+    this.slice = slice;
   }
 
   /** Gives the picture its room; who has zoomed in keeps the place. @param {number} width @param {number} highest */
@@ -133,12 +136,12 @@ export class Plot {
     const cells = { row: frame.row, column: frame.column, rows: frame.rows * frame.binRows, columns: frame.columns * frame.binColumns };
     const [inner, high] = [this.width - LEFT - RIGHT + 2, this.height - TOP - BOTTOM + 2];
     const parts = [
-      { ...this._array(0), fill: styleColor("--surface-sunken") },
+      { d: this._edge(0), fill: styleColor("--surface-sunken") },
       // A bin at the edge is as large as others, but the array ends within it.
       { clip: this._edge(0), parts: [{ cells: { ...frame, pixels: scene.pixels }, rect: this.rect(cells) }] },
       { clip: this._edge(1), parts: [{ d: this._lines(frame), stroke: styleColor("--border"), opacity: 0.6 }] },
       ...scene.paddings.map((area) => ({ d: hatching(this.rect(area)), stroke: area.color })),
-      { ...this._array(0.5), stroke: quiet },
+      { d: this._edge(0.5), stroke: quiet },
       ...(scene.conflicts === null ? [] : this._conflicts(frame, scene.conflicts, bad)),
       ...scene.outlines.flatMap((outline) => this._outline(outline)),
       ...scene.races.flatMap(({ row, column }) => this._race(row, column, bad)),
@@ -154,13 +157,6 @@ export class Plot {
     const [low, bottom] = [this.y(this.rows - 1) + around, this.y(this.rows) + around];
     const step = this.lastColumns < this.columns ? `V${low}H${short}` : "";
     return `M${left} ${top}H${right}${step}V${bottom}H${left}z`;
-  }
-
-  /** @param {number} around @returns {Shape} */
-  _array(around) {
-    if (this.lastColumns < this.columns) return { d: this._edge(around) };
-    const { x, y, width, height } = this.rect({ row: 0, column: 0, rows: this.rows, columns: this.columns });
-    return { rect: { x: x - around, y: y - around, width: width + 2 * around, height: height + 2 * around } };
   }
 
   /** Lines between cells that are large. @param {Frame} frame */
@@ -324,7 +320,7 @@ export class Plot {
 
   /** @param {KeyboardEvent} event */
   _key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (hasModifier(event)) return;
     /** @type {Record<string, [number, number]>} */
     const directions = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const direction = directions[event.key];
@@ -332,8 +328,8 @@ export class Plot {
       const [down, right] = direction;
       this._move(this.view.row + (down * this.seenRows) / 4, this.view.column + (right * this.seenColumns) / 4);
     } else if (direction !== undefined) this._step(direction);
-    else if (event.key === "+" || event.key === "=") this._zoomAtCursor(ZOOM);
-    else if (event.key === "-") this._zoomAtCursor(1 / ZOOM);
+    else if (event.key === "+" || event.key === "=") this.zoomAtCursor(ZOOM);
+    else if (event.key === "-") this.zoomAtCursor(1 / ZOOM);
     else if (event.key === "0") {
       this.reset();
       this.listener.framed();
@@ -347,8 +343,8 @@ export class Plot {
     event.stopPropagation();
   }
 
-  /** @param {number} factor */
-  _zoomAtCursor(factor) {
+  /** Larger or smaller around the cursor. @param {number} factor */
+  zoomAtCursor(factor) {
     if (this.cursor === null) return this.zoom(factor);
     const { x, y, width, height } = this.rect(this.cursor);
     this.zoom(factor, x + width / 2, y + height / 2);

@@ -1,5 +1,4 @@
-// The state of the page: what is selected.  It stands in the address, so that the browser's way back, a bookmark or a
-// link brings the same step.
+// The state of the page: what is selected.
 
 import { mainValue } from "explorer/text.js";
 

@@ -5,6 +5,7 @@
 
 import { Plane, placeIn } from "explorer/tiles.js";
 import { element, fill } from "page/elements.js";
+import { oncePerFrame } from "page/page.js";
 
 const ROW_HEIGHT = 24;
 const CHUNK = 64;
@@ -32,10 +33,10 @@ export function createTileTable(moved) {
   let chunks = new Map();
   let cellWidth = 80;
   let headWidth = 48;
-  let isPlanned = false;
   /** Whether another tile is about to come: until then the one before is drawn. */
   let isChanging = false;
 
+  const draw = oncePerFrame(drawNow);
   root.addEventListener("scroll", draw);
   new ResizeObserver(draw).observe(root);
   root.addEventListener("keydown", (event) => {
@@ -119,7 +120,7 @@ export function createTileTable(moved) {
     if (source === null || whole?.text || chunks.has(key)) return;
     const into = chunks;
     into.set(key, null);
-    const { start, extents } = plane.part(top, left, CHUNK);
+    const { start, extents } = plane.part(top, left, CHUNK, CHUNK);
     try {
       into.set(key, await source.part(start, extents));
       draw();
@@ -128,21 +129,13 @@ export function createTileTable(moved) {
     }
   }
 
-  function draw() {
-    if (isPlanned) return;
-    isPlanned = true;
-    requestAnimationFrame(() => {
-      isPlanned = false;
-      if (source !== null && root.clientHeight > 0) drawNow();
-    });
-  }
-
   function drawNow() {
+    if (source === null || root.clientHeight === 0) return;
     const { rows, columns, top, left } = seen();
     const bottom = Math.min(plane.rows, top + rows + 1);
     const right = Math.min(plane.columns, left + columns + 1);
     const [atRow, atColumn] = plane.place(cursor);
-    const header = element("tr", { role: "row" }, element("td.corner", { role: "presentation" }));
+    const header = element("tr.cut", { role: "row" }, element("td.corner", { role: "presentation" }));
     for (let column = left; column < right; column += 1) {
       const place = { scope: "col", role: "columnheader", "aria-colindex": column + 2 };
       header.append(element("th", place, plane.columnName(column)));
@@ -150,7 +143,7 @@ export function createTileTable(moved) {
     fill(head, header);
     fill(body);
     for (let row = top; row < bottom; row += 1) {
-      const line = element("tr", { role: "row", "aria-rowindex": row + 2 });
+      const line = element("tr.cut", { role: "row", "aria-rowindex": row + 2 });
       line.append(element("th", { scope: "row", role: "rowheader" }, plane.rowName(row)));
       for (let column = left; column < right; column += 1) {
         const index = plane.index(row, column);
@@ -220,8 +213,8 @@ export function createTileTable(moved) {
 
 /** @param {string | null} text */
 function classOf(text) {
-  if (text === null) return "waiting";
+  if (text === null) return "waiting quiet";
   if (/nan/i.test(text)) return "nan";
   if (/inf/i.test(text)) return "infinite";
-  return /^-?0(\.0*)?(e.*)?$|^false$/i.test(text) ? "zero" : "";
+  return /^-?0(\.0*)?(e.*)?$|^false$/i.test(text) ? "quiet" : "";
 }

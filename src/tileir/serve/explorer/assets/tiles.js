@@ -5,54 +5,55 @@ import { partOf, unpack } from "explorer/data.js";
 /** Elements of a row of the table, where a tile has one dimension. */
 const WRAP = 16;
 
-/** A tile as rows and columns: the last two dimensions, at an index of those before; one dimension is wrapped. */
+/** A tile as rows and columns: the last two dimensions, at an index of those before; one dimension is folded into rows. */
 export class Plane {
-  /** @param {readonly number[]} shape @param {readonly number[]} leading  The index in all dimensions but the last two. */
-  constructor(shape, leading) {
+  /**
+   * @param {readonly number[]} shape @param {readonly number[]} leading  The index in all dimensions but the last two.
+   * @param {number} [wrap]  The elements of a row where one dimension is folded.
+   */
+  constructor(shape, leading, wrap = WRAP) {
     const rank = shape.length;
     this.shape = shape;
     this.leading = leading.slice(0, Math.max(0, rank - 2));
-    this.wrapped = rank === 1;
-    const count = rank === 0 ? 1 : shape[rank - 1];
-    this.columns = this.wrapped ? Math.min(WRAP, count) : count;
-    this.rows = rank === 0 ? 1 : this.wrapped ? Math.ceil(count / WRAP) : shape[rank - 2];
+    this.length = rank === 0 ? 1 : shape[rank - 1];
+    /** Elements of a folded row, or 0. */
+    this.fold = rank < 2 ? Math.max(1, Math.min(wrap, this.length)) : 0;
+    this.columns = this.fold || this.length;
+    this.rows = this.fold ? Math.ceil(this.length / this.fold) : shape[rank - 2];
   }
 
   /** The index of what stands in a row and a column; null behind the end. @param {number} row @param {number} column */
   index(row, column) {
     if (row < 0 || column < 0 || row >= this.rows || column >= this.columns) return null;
     if (this.shape.length === 0) return [];
-    if (!this.wrapped) return [...this.leading, row, column];
-    const place = row * WRAP + column;
-    return place < this.shape[0] ? [place] : null;
+    if (!this.fold) return [...this.leading, row, column];
+    const place = row * this.fold + column;
+    return place < this.length ? [place] : null;
   }
 
   /** @param {readonly number[]} index @returns {[number, number]} */
   place(index) {
-    if (this.shape.length === 0) return [0, 0];
-    if (this.wrapped) return [Math.floor(index[0] / WRAP), index[0] % WRAP];
-    return [index[index.length - 2], index[index.length - 1]];
+    const at = index[0] ?? 0;
+    return this.fold ? [Math.floor(at / this.fold), at % this.fold] : [index[index.length - 2], index[index.length - 1]];
   }
 
-  /** What to ask for to have a square of rows and columns. @param {number} row @param {number} column @param {number} size */
-  part(row, column, size) {
+  /** What to ask for to have some rows and columns. @param {number} row @param {number} column @param {number} rows @param {number} columns */
+  part(row, column, rows, columns) {
     if (this.shape.length === 0) return { start: [], extents: [] };
-    if (this.wrapped) {
-      const start = row * WRAP;
-      return { start: [start], extents: [Math.min(size * WRAP, this.shape[0] - start)] };
-    }
-    const [rows, columns] = [Math.min(size, this.rows - row), Math.min(size, this.columns - column)];
-    return { start: [...this.leading, row, column], extents: [...this.leading.map(() => 1), rows, columns] };
+    const first = row * this.fold;
+    if (this.fold) return { start: [first], extents: [Math.min(rows * this.fold, this.length - first)] };
+    const extents = [Math.min(rows, this.rows - row), Math.min(columns, this.columns - column)];
+    return { start: [...this.leading, row, column], extents: [...this.leading.map(() => 1), ...extents] };
   }
 
   /** @param {number} row */
   rowName(row) {
-    return this.shape.length === 0 ? "" : String(this.wrapped ? row * WRAP : row);
+    return this.shape.length === 0 ? "" : String(row * (this.fold || 1));
   }
 
   /** @param {number} column */
   columnName(column) {
-    return this.shape.length === 0 ? "value" : this.wrapped ? `+${column}` : String(column);
+    return this.shape.length === 0 ? "value" : `${this.fold ? "+" : ""}${column}`;
   }
 }
 

@@ -1,9 +1,9 @@
 // A slider through the tile blocks in the order in which they ran and one through the steps of the block, with the
 // operation of the step.  It stands above all views.
 
-import { KINDS, kindChip, loadAccesses } from "explorer/accesses.js";
-import { blockId, blockName, fileName } from "explorer/text.js";
-import { button, choice, element, fill, isTyping, messageOf } from "page/elements.js";
+import { loadAccesses, operationParts } from "explorer/accesses.js";
+import { blockId, blockName } from "explorer/text.js";
+import { button, choice, element, fill, hasModifier, isTyping, messageOf } from "page/elements.js";
 import { counted, grouped } from "page/numbers.js";
 
 /** Milliseconds between two steps while it plays. */
@@ -41,7 +41,7 @@ export function createTimeline(context) {
     { role: "group", "aria-label": "Moment", onkeydown: pressed },
     element(
       "div.toolbar.timeline-row",
-      element("span.timeline-name", "Block"),
+      element("span.timeline-name.quiet", "Block"),
       arrow("\u25c2", "Previous tile block", () => moveBlock(-1)),
       blockSlider,
       arrow("\u25b8", "Next tile block", () => moveBlock(1)),
@@ -50,7 +50,7 @@ export function createTimeline(context) {
     ),
     element(
       "div.toolbar.timeline-row",
-      element("span.timeline-name", "Step"),
+      element("span.timeline-name.quiet", "Step"),
       arrow("\u25c2\u25c2", "Previous access to memory", () => moveAccess(-1)),
       arrow("\u25c2", "Step back", () => moveStep(-1)),
       stepSlider,
@@ -150,7 +150,7 @@ export function createTimeline(context) {
 
   /** Keys where the timeline has the focus. @param {KeyboardEvent} event */
   function pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target === jump || event.target === unit) return;
+    if (hasModifier(event) || event.target === jump || event.target === unit) return;
     const { place } = context.state;
     const isBlock = event.shiftKey || event.target === blockSlider;
     const direction = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
@@ -166,7 +166,7 @@ export function createTimeline(context) {
 
   /** Keys that work wherever nothing is typed. @param {KeyboardEvent} event */
   function pressedAnywhere(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+    if (hasModifier(event) || event.defaultPrevented || isTyping(event.target)) return;
     if (event.key === ",") moveStep(-1);
     else if (event.key === ".") moveStep(1);
     else if (event.key === "<") moveBlock(-1);
@@ -217,17 +217,9 @@ export function createTimeline(context) {
       fill(operationText, element("span.quiet", words));
       return;
     }
-    const { name, text, script, reads, writes } = summary.operations[operation];
-    const kind = reads && writes ? KINDS[2] : reads ? KINDS[0] : writes ? KINDS[1] : null;
-    const chip = kind === null ? null : kindChip(kind);
-    const line = script === null ? "" : `${fileName(script.file)}:${script.line}`;
-    // A program that was read from text is its own script: its line, with the author's names, stands there once.
-    const isOwn = script !== null && script.text.includes(name);
-    const words = isOwn && !script.file.endsWith(".py") ? script.text.trim() : text;
-    stepSlider.setAttribute("aria-valuetext", `step ${context.state.step} of ${count}: ${words}`);
-    if (script === null) fill(operationText, chip, element("code", words));
-    else if (isOwn) fill(operationText, chip, element("code", words), element("span.quiet", line));
-    else fill(operationText, chip, element("span", `${line}: `, element("code", script.text.trim())), element("code.quiet", words));
+    const info = summary.operations[operation];
+    stepSlider.setAttribute("aria-valuetext", `step ${context.state.step} of ${count}: ${info.text}`);
+    fill(operationText, ...operationParts(info));
   }
 
   return { id: "timeline", title: "Moment", element: root, update };

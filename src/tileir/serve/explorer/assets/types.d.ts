@@ -117,6 +117,14 @@ interface Accesses {
   approximate: Packed;
 }
 
+/** The elements of an array that several tile blocks touch, one of them writing and not both atomically. */
+interface Conflicts {
+  elements: number;
+  /** Runs of them, in the order of indices: the first of each, and how many. */
+  starts: Packed;
+  counts: Packed;
+}
+
 /** The operations that a tile block executed, one for each step from 1. */
 interface Steps {
   block: number;
@@ -366,9 +374,7 @@ interface Context {
   announce(text: string): void;
 }
 
-interface View extends Tab {
-  /** Called when the view is shown, and then whenever the state has changed while it is. */
-  update(state: ViewState): void | Promise<void>;
+interface View extends PageView<ViewState> {
   /** A picture of what is shown, for papers; null if there is none. */
   picture?(): SVGSVGElement | null;
 }
@@ -422,11 +428,6 @@ interface Frame {
   /** Cells. */
   rows: number;
   columns: number;
-}
-
-interface Conflicts {
-  pieces: Pieces;
-  elements: number;
 }
 
 interface Outline extends Area {
@@ -513,19 +514,5 @@ interface TileSource {
   part(start?: number[], extents?: number[]): Promise<Tile>;
 }
 
-interface TilePart {
-  start: number[];
-  extents: number[];
-}
-
-interface ShownTile {
-  title: string;
-  about: string;
-  value: number | null;
-  step: number;
-  source: TileSource;
-}
-
 type Side = "left" | "right" | "difference";
 type Compared = Record<Side, Tile>;
-type RooflineColors = Record<"ink" | "faint" | "line" | "roof" | "kernel" | "measured" | "ground", string>;

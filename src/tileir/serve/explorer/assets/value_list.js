@@ -113,18 +113,18 @@ export function createValueList(context) {
     if (isHere) active = number;
     const computed = step === 0 ? "given" : `step ${step}`;
     return element(
-      "li",
+      "li.cut",
       { role: "option", id: `listed-${number}`, "data-row": number, "aria-selected": String(isHere) },
       element("span.name", name),
       alias === null ? null : element("code.quiet.alias", alias),
       element("code.type", type),
-      step === null ? null : element(step === state.step ? "span.step.now" : "span.step", computed),
+      step === null ? null : element(step === state.step ? "span.step.now" : "span.step.quiet", computed),
       text === "" ? null : element("span.text.quiet.mono", text),
     );
   }
 
   return {
-    element: element("nav.values-list", { "aria-label": "Values" }, filter, box, more, parameters === 0 ? null : fold),
+    element: element("nav.column.values-list", { "aria-label": "Values" }, filter, box, more, parameters === 0 ? null : fold),
     chosen,
     /** @param {ViewState} at @param {Values["values"]} values @param {Variables | null} script */
     set(at, values, script) {

@@ -58,14 +58,14 @@ export function createView(context) {
   const zoom = element(
     "span.toolbar",
     { role: "group", "aria-label": "Part of the picture" },
-    button("+", zoomed(0.5), { "aria-label": "Closer", title: "Closer, around the active element" }),
-    button("-", zoomed(2), { "aria-label": "Farther", title: "Farther" }),
-    button("Whole", () => maps.forEach(({ map }) => void map.whole()), { title: "The whole tile" }),
+    button("+", zoomed(2), { "aria-label": "Closer", title: "Closer, around the active element" }),
+    button("-", zoomed(0.5), { "aria-label": "Farther", title: "Farther" }),
+    button("Whole", () => maps.forEach(({ map }) => map.whole()), { title: "The whole tile" }),
   );
   const pictures = element("div.heat-maps", ...maps.map(({ map }) => map.element));
-  const spread = element("div.spread");
+  const spread = element("div.column.spread");
   const tile = element(
-    "section.tile-shown",
+    "section.column.tile-shown",
     { "aria-label": "Tile" },
     title,
     about,
@@ -78,10 +78,9 @@ export function createView(context) {
   const root = element(
     "div.values-view.filling",
     list.element,
-    element("div.values-main", nothing, tile),
-    element("div.values-side", differences.element),
+    element("div.scrolled", nothing, tile),
+    element("div.scrolled.values-side", { hidden: summary.comparisons.length === 0 }, differences.element),
   );
-  if (summary.comparisons.length === 0) root.classList.add("alone");
 
   /** @param {number[]} index @param {string} text */
   function point(index, text) {
@@ -104,7 +103,7 @@ export function createView(context) {
 
   /**
    * What is to be shown: an array, or a value of the tile program.
-   * @param {ViewState} state @param {Values} known @param {Variables | null} script @returns {ShownTile | null}
+   * @param {ViewState} state @param {Values} known @param {Variables | null} script
    */
   function chosen(state, known, script) {
     const block = order[state.place];
@@ -189,7 +188,7 @@ export function createView(context) {
     }
   }
 
-  /** @param {ShownTile} found @param {number} block @param {string | null} other @param {Side} wanted */
+  /** @param {NonNullable<ReturnType<typeof chosen>>} found @param {number} block @param {string | null} other @param {Side} wanted */
   async function show(found, block, other, wanted) {
     const left = found.source;
     const leading = cursor.slice(0, Math.max(0, left.shape.length - 2));
