@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
-from tileir.bridge.hooks import Hook, hook
+from tileir.bridge.hooks import hook
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -266,13 +266,11 @@ class _Asked(Exception):
     """Says for which architecture cuTile compiles."""
 
 
-class _Compiler(Hook):
+def _compile_tile(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """cuTile's compiler, which is asked by `_architecture` and does nothing else then."""
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        if _ASKING.get():
-            raise _Asked(arguments[2])
-        return self.original(*arguments, **keywords)
+    if _ASKING.get():
+        raise _Asked(arguments[2])
+    return original(*arguments, **keywords)
 
 
 _ASKING: Final = ContextVar("tileir_asking", default=False)
@@ -297,7 +295,7 @@ def _architecture(kernel: Any, signature: Any) -> str | None:
     compiler: Any = sys.modules.get("cuda.tile._compile")
     if not hasattr(kernel, "_compile") or not hasattr(compiler, "compile_tile"):
         return found
-    hook(compiler, "compile_tile", _Compiler)
+    hook(compiler, "compile_tile", _compile_tile)
     before = _ASKING.set(True)
     try:
         kernel._compile(signature, None, (int(digits[:-1]), int(digits[-1])))

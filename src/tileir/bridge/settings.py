@@ -40,23 +40,25 @@ class Settings:
     and a tile block.
     """
 
-    __slots__ = ("backend", "debug", "exact", "fast", "gpu", "names", "sanitize", "trace_block", "watch_nan")
-
-    def __init__(self) -> None:
-        self.backend: str = "auto"
-        self.gpu: str = ""
-        self.sanitize: bool | str = False
-        self.watch_nan: bool = False
-        self.trace_block: tuple[str, BlockId] | None = None
-        self.names: Names = "script"
-        self.debug: bool = False
-        self.exact: bool = False
-        self.fast: bool = False
+    backend: str = "auto"
+    gpu: str = ""
+    sanitize: bool | str = False
+    watch_nan: bool = False
+    trace_block: tuple[str, BlockId] | None = None
+    names: Names = "script"
+    debug: bool = False
+    exact: bool = False
+    fast: bool = False
 
     @property
     def watches(self) -> bool:
         """Whether something is looked for in launches, so that there is something to tell at the end."""
         return bool(self.sanitize) or self.watch_nan
+
+    @property
+    def observes(self) -> bool:
+        """Whether launches are looked at."""
+        return self.watches or self.trace_block is not None or self.debug or self.names == "tile"
 
     def words(self) -> str:
         """As TILEIR_EMULATE says it: for the processes that a script starts."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy
 
 from tileir.bridge.contexts import active
+from tileir.execute.arguments.binding import host_array
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
 from tileir.ir.quoting import harmless
 
@@ -77,9 +78,8 @@ def note_allocation(extent: Extent | None) -> None:
 
 
 def _extent(array: Any) -> Extent | None:
-    host = getattr(type(array), "__tileir_host_array__", None)
-    if host is not None:
-        array = host(array)
+    host = host_array(array)
+    array = array if host is None else host
     if type(array) is not numpy.ndarray or array.base is not None or array.dtype.hasobject:
         return None
     elements = Elements(array.dtype.itemsize, array.dtype.name.startswith(_FLOATS))
