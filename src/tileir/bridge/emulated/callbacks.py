@@ -1,17 +1,19 @@
-"""Autograd on the device: the engine makes gradients in C++, without the mark, and calls Python where the mode is off.
+"""Python code of the user that torch calls: backward functions, hooks, transforms, kernels of operators.
 
-So what it gives to Python is marked here, and what it calls runs within the mode: a user's `autograd.Function`, hooks
-of tensors and modules, and hooks for saved tensors (`torch.utils.checkpoint`).  `torch.func` wraps tensors in others.
+torch calls it while the mode is off, and autograd makes gradients in C++, without the mark.  So what is given to this
+code is marked here, and the code runs within the mode.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import torch
 
+from tileir.bridge.contexts import active
 from tileir.bridge.emulated.device import (
     ANYWHERE,
     Tensor,
@@ -25,15 +27,13 @@ from tileir.bridge.emulated.device import (
 from tileir.bridge.emulated.threads import THREAD
 from tileir.execute.errors import EmulationError
 
-_IS_ON_DEVICE: Final = "_tileir_is_on_device"
 
-
-def _in_mode(function: Any, is_marked: bool = False) -> Any:
-    """A function that torch calls, run within the mode; with `is_marked` its arguments are of the device."""
+def _in_mode(function: Any, on_device: Callable[..., Any] | None = None) -> Any:
+    """A function that torch calls, run within the mode; its arguments are of the device where `on_device` says so."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        if is_marked:
+        if on_device is not None and on_device(*arguments):
             mark_all(arguments)
         with mode_on():
             return function(*arguments)
@@ -41,7 +41,20 @@ def _in_mode(function: Any, is_marked: bool = False) -> Any:
     return call
 
 
+def _marking(original: Any) -> Any:
+    """A function whose results are on the device if an argument is."""
+
+    @functools.wraps(original)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        result = original(*arguments, **keywords)
+        return mark_all(result) if any_on_device((*arguments, *keywords.values())) else result
+
+    return call
+
+
 # --- a user's own functions ---
+
+_IS_ON_DEVICE: Final = "_tileir_is_on_device"
 
 
 def hook_functions() -> None:
@@ -63,28 +76,18 @@ def hook_functions() -> None:
 
     for name in ("apply", "apply_boxed"):
         if name in node_class.__dict__:
-            setattr(node_class, name, _differentiated(getattr(node_class, name)))
+            # The step of the engine that calls a user's `backward`.
+            step = _in_mode(getattr(node_class, name), lambda node, *_: getattr(node, _IS_ON_DEVICE, False))
+            setattr(node_class, name, step)
     function.apply = classmethod(apply)
-
-
-def _differentiated(original: Any) -> Any:
-    """The step of the engine that calls a user's `backward`."""
-
-    @functools.wraps(original)
-    def apply(self: Any, *gradients: Any) -> Any:
-        if getattr(self, _IS_ON_DEVICE, False):
-            mark_all(gradients)
-        with mode_on():
-            return original(self, *gradients)
-
-    return apply
 
 
 # --- hooks ---
 
 
 def _register_hook(tensor: Any, hook: Any) -> Any:
-    return Tensor.register_hook(tensor, _in_mode(hook, is_on_device(tensor)))
+    here = is_on_device(tensor)
+    return Tensor.register_hook(tensor, _in_mode(hook, lambda *_: here))
 
 
 def _register_post_accumulate_grad_hook(tensor: Any, hook: Any) -> Any:
@@ -113,15 +116,7 @@ def _hooking_module(original: Any) -> Any:
         if not _hooked:
             torch.nn.modules.module.register_module_forward_hook(_note_forward)
         _hooked.setdefault(self, False)
-
-        @functools.wraps(hook)
-        def call(module: Any, *gradients: Any) -> Any:
-            if _hooked.get(module):
-                mark_all(gradients)
-            with mode_on():
-                return hook(module, *gradients)
-
-        return original(self, call, prepend)
+        return original(self, _in_mode(hook, lambda module, *_: _hooked.get(module)), prepend)
 
     return register
 
@@ -157,17 +152,6 @@ _WRAPPING: Final = ("_add_batch_dim", "_remove_batch_dim", "_wrap_for_grad", "_u
 """Functions of torch by which one tensor stands for another within a transform."""
 
 
-def _marking(original: Any) -> Any:
-    """A function whose results are on the device if an argument is."""
-
-    @functools.wraps(original)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        result = original(*arguments, **keywords)
-        return mark_all(result) if any_on_device((*arguments, *keywords.values())) else result
-
-    return call
-
-
 def hook_transforms() -> None:
     from torch._functorch import autograd_function, eager_transforms, vmap
 
@@ -193,7 +177,88 @@ def hook_scripting() -> None:
     @functools.wraps(original)
     def call(*arguments: Any, **keywords: Any) -> Any:
         with functions_off():
-            result = original(*arguments, **keywords)
-        return mark_all(result) if any_on_device((*arguments, *keywords.values())) else result
+            return original(*arguments, **keywords)
 
-    torch.jit.ScriptFunction.__call__ = call
+    torch.jit.ScriptFunction.__call__ = _marking(call)
+
+
+# --- operators: the dispatcher sees tensors of the CPU, so a kernel for CUDA is registered for the CPU as well ---
+
+
+class _Kernels:
+    """The functions that implement an operator, by device."""
+
+    def __init__(self) -> None:
+        self.of_host: Any = None
+        self.of_device: Any = None
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        is_device = self.of_device is not None and any_on_device((*arguments, *keywords.values()))
+        kernel = self.of_device if is_device else self.of_host
+        if kernel is None:
+            raise NotImplementedError("there is a kernel for CUDA, and none for the CPU, whose tensors were given")
+        with mode_on():
+            return kernel(*arguments, **keywords)
+
+
+_kernels: Final[dict[Any, _Kernels]] = {}
+"""By the definition, or by namespace and name, of an operator."""
+
+
+def _registering(original: Any) -> Any:
+    """`CustomOpDef.register_kernel`, which `custom_op` calls too."""
+
+    @functools.wraps(original)
+    def register_kernel(self: Any, device_types: Any, fn: Any = None, /) -> Any:
+        def register(function: Any) -> Any:
+            types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
+            if active() is None or not {None, "cpu", "cuda"} & {*types}:
+                return original(self, device_types, function)
+            is_new = self not in _kernels
+            kernels = _kernels.setdefault(self, _Kernels())
+            if "cuda" in types or None in types:
+                kernels.of_device = function
+            if "cpu" in types or None in types:
+                kernels.of_host = function
+            rest = [each for each in types if each not in (None, "cpu", "cuda")]
+            if rest:
+                original(self, rest, function)
+            if is_new:
+                run = functools.wraps(function)(lambda *arguments, **keywords: kernels(*arguments, **keywords))
+                original(self, None if None in types else ["cpu", "cuda"], run)
+            return function
+
+        return register if fn is None else register(fn)
+
+    return register_kernel
+
+
+def _implementing(original: Any) -> Any:
+    """`Library.impl`."""
+
+    @functools.wraps(original)
+    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **keywords: Any) -> Any:
+        key = dispatch_key or self.dispatch_key
+        is_torchs = str(getattr(fn, "__module__", "")).startswith("torch.") or (self.ns == "aten" and key == "CPU")
+        if active() is None or key not in ("CUDA", "CPU") or is_torchs or not callable(fn):
+            return original(self, op_name, fn, dispatch_key, **keywords)
+        if self.ns == "aten":
+            raise EmulationError(
+                "torch.library.Library('aten', 'IMPL').impl(.., 'CUDA')", "it would change the operator for the CPU too"
+            )
+        name = op_name if isinstance(op_name, str) else op_name._name
+        operator = (str(self.ns), name.rpartition("::")[2])
+        if operator not in _kernels:
+            _kernels[operator] = _Kernels()
+            original(self, op_name, _kernels[operator], "CPU", **keywords)
+        setattr(_kernels[operator], "of_host" if key == "CPU" else "of_device", fn)
+        return None
+
+    return impl
+
+
+def hook_operators() -> None:
+    library: Any = torch.library.Library
+    library.impl = _implementing(library.impl)
+    definition: Any = torch._library.custom_ops.CustomOpDef
+    definition.register_kernel = _registering(definition.register_kernel)

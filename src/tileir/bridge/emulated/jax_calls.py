@@ -129,26 +129,16 @@ _EXECUTE: Final = 3
 _ARRAY, _SCALAR, _STRING = 1, 3, 4
 _INTERNAL_ERROR: Final = 13
 
-# The numbers are those of XLA's `PrimitiveType`.
 _DTYPES: Final[dict[int, Any]] = {
-    1: numpy.bool_,
-    2: numpy.int8,
-    3: numpy.int16,
-    4: numpy.int32,
-    5: numpy.int64,
-    6: numpy.uint8,
-    7: numpy.uint16,
-    8: numpy.uint32,
-    9: numpy.uint64,
-    10: numpy.float16,
-    11: numpy.float32,
-    12: numpy.float64,
+    **dict(enumerate(("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), 1)),
+    **dict(enumerate(("float16", "float32", "float64"), 10)),
     16: ml_dtypes.bfloat16,
     19: ml_dtypes.float8_e5m2,
     20: ml_dtypes.float8_e4m3fn,
     32: ml_dtypes.float4_e2m1fn,
     33: ml_dtypes.float8_e8m0fnu,
 }
+"""By the numbers of XLA's `PrimitiveType`."""
 _HEAD: Final[list[Any]] = [("struct_size", c_size_t), ("extension", c_void_p)]
 
 

@@ -16,11 +16,11 @@ from tileir.bridge.emulated.device import (
     ON_DEVICE,
     Arguments,
     Keywords,
+    Tensor,
     as_method,
     default_device,
     extent_of,
     functions_off,
-    host_array,
     is_emulated,
     is_on_device,
     mark_all,
@@ -29,20 +29,19 @@ from tileir.bridge.emulated.device import (
     pinned,
 )
 from tileir.bridge.uninitialized import WATCHED, note_allocation
-from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE
+from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, host_array
 from tileir.execute.errors import EmulationError
 
-Tensor: Final[Any] = torch.Tensor
 _TO: Final[Any] = Tensor.to
 _TYPE: Final[Any] = Tensor.type
 
 # --- moving ---
 
 
-def _moved(tensor: Any, to_device: bool, arguments: Arguments, keywords: Keywords) -> Any:
+def _moved(tensor: Any, to_device: bool, *arguments: Any, **keywords: Any) -> Any:
     """`tensor.to(..)`, with the CPU for the device among the arguments."""
     if to_device != is_on_device(tensor):
-        keywords = {**keywords, "copy": True}
+        keywords["copy"] = True
     result = _TO(tensor, *arguments, **keywords)
     return marked(result) if to_device and result is not tensor else result
 
@@ -53,29 +52,29 @@ def _to(self: Any, *arguments: Any, **keywords: Any) -> Any:
     if isinstance(given, Tensor):
         there = is_on_device(given)
         if here or there:
-            keywords = {name: value for name, value in keywords.items() if name != "other"}
-            return _moved(self, there, ("cpu", given.dtype, *arguments[1:]), keywords)
+            keywords.pop("other", None)
+            return _moved(self, there, "cpu", given.dtype, *arguments[1:], **keywords)
     elif given is None or type(given) is torch.dtype:
-        return _moved(self, here, arguments, keywords)
+        return _moved(self, here, *arguments, **keywords)
     elif is_emulated(given):
         if arguments:
-            return _moved(self, True, ("cpu", *arguments[1:]), keywords)
-        return _moved(self, True, (), {**keywords, "device": "cpu"})
-    return _moved(self, False, arguments, keywords)
+            return _moved(self, True, "cpu", *arguments[1:], **keywords)
+        return _moved(self, True, **{**keywords, "device": "cpu"})
+    return _moved(self, False, *arguments, **keywords)
 
 
 def _cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format) -> Any:
     if device is not None and not is_emulated(device):
         raise RuntimeError(f"Invalid device, must be cuda device, but got {device}")
-    return _moved(self, True, ("cpu",), {"memory_format": memory_format})
+    return _moved(self, True, "cpu", memory_format=memory_format)
 
 
 def _cpu(self: Any, memory_format: Any = torch.preserve_format) -> Any:
-    return _moved(self, False, ("cpu",), {"memory_format": memory_format})
+    return _moved(self, False, "cpu", memory_format=memory_format)
 
 
 def _type_as(self: Any, other: Any) -> Any:
-    return _moved(self, is_on_device(other), ("cpu", other.dtype), {})
+    return _moved(self, is_on_device(other), "cpu", other.dtype)
 
 
 def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
@@ -109,18 +108,24 @@ def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
 
 # --- text, NumPy, DLPack ---
 
-_INTERFACE_TYPES: Final = {
-    torch.bool: "|b1", torch.uint8: "|u1", torch.int8: "|i1", torch.int16: "<i2", torch.int32: "<i4",
-    torch.int64: "<i8", torch.uint16: "<u2", torch.uint32: "<u4", torch.uint64: "<u8", torch.float16: "<f2",
-    torch.float32: "<f4", torch.float64: "<f8", torch.complex64: "<c8", torch.complex128: "<c16",
-}  # fmt: skip
-
 
 def _format(self: Any, specification: str) -> Any:
     if self.dim() == 0:
         return NotImplemented
     with mode_on():
         return object.__format__(self, specification)
+
+
+def hook_text() -> None:
+    """torch's own text, with the device in it."""
+    text: Any = torch._tensor_str._str
+
+    def represent(self: Any, *, tensor_contents: Any = None) -> str:
+        with mode_on():
+            return str(text(self, tensor_contents=tensor_contents))
+
+    ON_DEVICE[Tensor.__repr__] = as_method(represent)
+    ON_DEVICE[Tensor.__format__] = as_method(_format)
 
 
 def _numpy(self: Any, *arguments: Any, force: bool = False, **keywords: Any) -> Any:
@@ -138,15 +143,12 @@ def _interface(self: Any, *owner: Any) -> dict[str, Any]:
             "Can't get __cuda_array_interface__ on Variable that requires grad. "
             "If gradients aren't required, use var.detach() to get Variable that doesn't require grad."
         )
-    if self.dtype not in _INTERFACE_TYPES:
-        raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}")
-    return {
-        "typestr": _INTERFACE_TYPES[self.dtype],
-        "shape": tuple(self.shape),
-        "strides": tuple([stride * self.element_size() for stride in self.stride()]),
-        "data": (self.data_ptr() if self.numel() else 0, False),
-        "version": 2,
-    }
+    try:
+        array = self.numpy()
+    except TypeError:
+        raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}") from None
+    data = (self.data_ptr() if self.numel() else 0, False)
+    return {"typestr": array.dtype.str, "shape": array.shape, "strides": array.strides, "data": data, "version": 2}
 
 
 # DLPack's numbers of devices.
@@ -181,18 +183,6 @@ def hook_dlpack() -> None:
 
     for module in (torch, torch.utils.dlpack):
         module.to_dlpack, module.from_dlpack = to_dlpack, from_dlpack
-
-
-def hook_text() -> None:
-    """torch's own text, with the device in it."""
-    text: Any = torch._tensor_str._str
-
-    def represent(self: Any, *, tensor_contents: Any = None) -> str:
-        with mode_on():
-            return str(text(self, tensor_contents=tensor_contents))
-
-    ON_DEVICE[Tensor.__repr__] = as_method(represent)
-    ON_DEVICE[Tensor.__format__] = as_method(_format)
 
 
 # --- files and other processes ---
@@ -254,31 +244,25 @@ def _is_pinned(self: Any, *device: Any) -> bool:
 
 # --- old classes of tensors, by which scripts make, convert and tell them ---
 
-_CLASS_NAMES: Final = {
-    torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16",
-    torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
-    torch.bool: "Bool",
-}  # fmt: skip
-
 
 def _dtype_of(name: str) -> Any:
     """The dtype of the class of a name, as "torch.cuda.FloatTensor"."""
-    for dtype, spelled in _CLASS_NAMES.items():
-        if name.rpartition(".")[2] == f"{spelled}Tensor":
-            return dtype
-    raise ValueError(f"invalid type: '{name}'")
+    found = getattr(torch, name.rpartition(".")[2], None)
+    if not hasattr(found, "dtype"):
+        raise ValueError(f"invalid type: '{name}'")
+    return found.dtype
 
 
 def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
     """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
     here = is_on_device(self)
     if dtype is None:
-        return f"torch.cuda.{_CLASS_NAMES.get(self.dtype, '')}Tensor" if here else _TYPE(self)
+        return _TYPE(self).replace("torch.", "torch.cuda.") if here else _TYPE(self)
     if type(dtype) is torch.dtype:
-        return _moved(self, here, (dtype,), {})
+        return _moved(self, here, dtype)
     name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
     there = name.startswith("torch.cuda.")
-    return _moved(self, there, ("cpu", _dtype_of(name)), {}) if here or there else _TYPE(self, dtype)
+    return _moved(self, there, "cpu", _dtype_of(name)) if here or there else _TYPE(self, dtype)
 
 
 class _TensorType(type):
@@ -296,15 +280,14 @@ class _TensorType(type):
             note_allocation(extent_of(made))
         return marked(made)
 
-    def __instancecheck__(cls, instance: object) -> bool:
-        return (is_on_device(instance) and instance.dtype is cls.dtype) or isinstance(instance, cls.original)  # type: ignore[attr-defined]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (is_on_device(instance) and instance.dtype is cls.dtype) or isinstance(instance, cls.original)
 
 
 def hook_tensor_types() -> None:
-    for dtype, word in _CLASS_NAMES.items():
-        name = f"{word}Tensor"
-        original = getattr(torch.cuda, name, None)
-        if original is not None:
+    for name, original in list(vars(torch.cuda).items()):
+        dtype = getattr(getattr(torch, name, None), "dtype", None) if name.endswith("Tensor") else None
+        if isinstance(dtype, torch.dtype):
             names = {"dtype": dtype, "original": original, "__module__": "torch.cuda"}
             setattr(torch.cuda, name, _TensorType(name, (), names))
     set_default = torch.set_default_tensor_type
