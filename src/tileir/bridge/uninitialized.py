@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy
@@ -35,19 +34,18 @@ def watch_allocations(*, everywhere: bool = False) -> None:
     if not WATCHED:
         WATCHED.append("contexts")
         for name in ("empty", "empty_like"):
-            setattr(numpy, name, allocating(getattr(numpy, name), _extent))
+            setattr(numpy, name, _allocating(getattr(numpy, name)))
     if everywhere:
         WATCHED.append("everywhere")
 
 
-def allocating(make: Callable[..., Any], extent: Callable[[Any], Extent | None]) -> Callable[..., Any]:
-    """A function that allocates; `extent` tells what memory its result has, None if that is not its own."""
+def _allocating(make: Any) -> Any:
+    """A function that allocates an array."""
 
     @functools.wraps(make)
     def allocate(*arguments: Any, **keywords: Any) -> Any:
         made = make(*arguments, **keywords)
-        if WATCHED:
-            note_allocation(extent(made))
+        note_allocation(_extent(made))
         return made
 
     return allocate

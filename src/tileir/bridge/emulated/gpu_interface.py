@@ -100,15 +100,10 @@ class BaseStream:
     """A stream, which orders nothing."""
 
     entered: CurrentStreams
+    synchronize = wait_event = wait_stream = staticmethod(nothing)
 
     def __init__(self, handle: int | None) -> None:
         self.handle: int = next(_handles) if handle is None else handle
-
-    def synchronize(self) -> None:
-        pass
-
-    def wait_event(self, event: Any) -> None:
-        pass
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """The protocol by which libraries of NVIDIA's take streams of others."""
@@ -131,12 +126,11 @@ class BaseStream:
 class BaseEvent:
     """An event: a point in time on this machine."""
 
+    synchronize = wait = staticmethod(nothing)
+
     def __init__(self) -> None:
         self.handle: int = next(_handles)
         self.time: float | None = None
 
     def record(self, stream: Any = None) -> None:
         self.time = time.perf_counter()
-
-    def synchronize(self) -> None:
-        pass

@@ -139,75 +139,42 @@ _DTYPES: Final[dict[int, Any]] = {
     33: ml_dtypes.float8_e8m0fnu,
 }
 """By the numbers of XLA's `PrimitiveType`."""
-_HEAD: Final[list[Any]] = [("struct_size", c_size_t), ("extension", c_void_p)]
 
 
-class _Version(Structure):
-    _fields_ = [*_HEAD, ("major", c_int), ("minor", c_int)]
+def _structure(*fields: Any) -> Any:
+    return type("_Structure", (Structure,), {"_fields_": fields})
 
 
-class _Extension(Structure):
-    _fields_ = [("struct_size", c_size_t), ("type", c_int), ("next", c_void_p)]
-
-
-class _Metadata(Structure):
-    _fields_ = [("struct_size", c_size_t), ("version", _Version), ("traits", c_uint32)]
-
-
-class _MetadataExtension(Structure):
-    _fields_ = [("base", _Extension), ("metadata", POINTER(_Metadata))]
-
-
-class _Api(Structure):
-    _fields_ = [*_HEAD, ("version", _Version), ("internal", c_void_p), ("create_error", c_void_p)]
-
-
-class _ErrorArguments(Structure):
-    _fields_ = [*_HEAD, ("message", c_char_p), ("code", c_int)]
-
-
-class _Buffer(Structure):
-    _fields_ = [*_HEAD, ("dtype", c_int), ("data", c_void_p), ("rank", c_int64), ("extents", POINTER(c_int64))]
-
-
-class _Span(Structure):
-    _fields_ = [("data", c_void_p), ("size", c_size_t)]
-
-
-class _Scalar(Structure):
-    _fields_ = [("dtype", c_int), ("value", c_void_p)]
-
-
-class _Array(Structure):
-    _fields_ = [("dtype", c_int), ("size", c_size_t), ("data", c_void_p)]
-
-
-class _Buffers(Structure):
-    _fields_ = [*_HEAD, ("size", c_int64), ("types", c_void_p), ("items", POINTER(POINTER(_Buffer)))]
-
-
-class _Attributes(Structure):
-    _fields_ = [
-        *_HEAD,
-        ("size", c_int64),
-        ("types", POINTER(c_int)),
-        ("names", POINTER(POINTER(_Span))),
-        ("items", POINTER(c_void_p)),
-    ]
-
-
-class _CallFrame(Structure):
-    _fields_ = [
-        *_HEAD,
-        ("api", POINTER(_Api)),
-        ("context", c_void_p),
-        ("stage", c_int),
-        ("arguments", _Buffers),
-        ("results", _Buffers),
-        ("attributes", _Attributes),
-    ]
-
-
+_HEAD: Final = (("struct_size", c_size_t), ("extension", c_void_p))
+_Version: Final = _structure(*_HEAD, ("major", c_int), ("minor", c_int))
+_Extension: Final = _structure(("struct_size", c_size_t), ("type", c_int), ("next", c_void_p))
+_Metadata: Final = _structure(("struct_size", c_size_t), ("version", _Version), ("traits", c_uint32))
+_MetadataExtension: Final = _structure(("base", _Extension), ("metadata", POINTER(_Metadata)))
+_Api: Final = _structure(*_HEAD, ("version", _Version), ("internal", c_void_p), ("create_error", c_void_p))
+_ErrorArguments: Final = _structure(*_HEAD, ("message", c_char_p), ("code", c_int))
+_Buffer: Final = _structure(
+    *_HEAD, ("dtype", c_int), ("data", c_void_p), ("rank", c_int64), ("extents", POINTER(c_int64))
+)
+_Span: Final = _structure(("data", c_void_p), ("size", c_size_t))
+_Scalar: Final = _structure(("dtype", c_int), ("value", c_void_p))
+_Array: Final = _structure(("dtype", c_int), ("size", c_size_t), ("data", c_void_p))
+_Buffers: Final = _structure(*_HEAD, ("size", c_int64), ("types", c_void_p), ("items", POINTER(POINTER(_Buffer))))
+_Attributes: Final = _structure(
+    *_HEAD,
+    ("size", c_int64),
+    ("types", POINTER(c_int)),
+    ("names", POINTER(POINTER(_Span))),
+    ("items", POINTER(c_void_p)),
+)
+_CallFrame: Final = _structure(
+    *_HEAD,
+    ("api", POINTER(_Api)),
+    ("context", c_void_p),
+    ("stage", c_int),
+    ("arguments", _Buffers),
+    ("results", _Buffers),
+    ("attributes", _Attributes),
+)
 _CREATE_ERROR: Final = ctypes.CFUNCTYPE(c_void_p, POINTER(_ErrorArguments))
 _HANDLER: Final = ctypes.CFUNCTYPE(c_void_p, POINTER(_CallFrame))
 

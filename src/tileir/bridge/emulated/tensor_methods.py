@@ -290,18 +290,6 @@ def hook_tensor_types() -> None:
         if isinstance(dtype, torch.dtype):
             names = {"dtype": dtype, "original": original, "__module__": "torch.cuda"}
             setattr(torch.cuda, name, _TensorType(name, (), names))
-    set_default = torch.set_default_tensor_type
-
-    @functools.wraps(set_default)
-    def set_default_tensor_type(t: Any, /) -> None:
-        name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
-        if active() is None or not name.startswith("torch.cuda."):
-            set_default(t)
-        else:
-            torch.set_default_dtype(_dtype_of(name))
-            torch.set_default_device("cuda")
-
-    torch.set_default_tensor_type = set_default_tensor_type
 
 
 # --- single methods ---

@@ -150,6 +150,8 @@ class Stream(BaseStream, metaclass=Replacing):
     device: Any = DEVICE
     device_index: int = 0
     device_type: int = 1
+    query = staticmethod(lambda: True)
+    priority_range = staticmethod(lambda: (0, -5))
 
     def __init__(self, device: Any = None, priority: int = 0, *, cuda_stream: int | None = None, **more: Any) -> None:
         is_emulated(device)
@@ -158,18 +160,8 @@ class Stream(BaseStream, metaclass=Replacing):
         self.cuda_stream: int = self.handle
         self.stream_id = self.native_handle = self._as_parameter_ = self.handle
 
-    @staticmethod
-    def priority_range() -> tuple[int, int]:
-        return 0, -5
-
-    def query(self) -> bool:
-        return True
-
     def is_capturing(self) -> bool:
         return bool(torch.cuda.is_current_stream_capturing())
-
-    def wait_stream(self, stream: Any) -> None:
-        pass
 
     def record_event(self, event: Any = None) -> Any:
         event = Event() if event is None else event
@@ -189,6 +181,7 @@ class ExternalStream(Stream):
 
 class Event(BaseEvent, metaclass=Replacing):
     original: Any = torch.cuda.Event
+    query = staticmethod(lambda: True)
 
     def __init__(self, enable_timing: bool = False, *others: Any, **more: Any) -> None:
         super().__init__()
@@ -205,12 +198,6 @@ class Event(BaseEvent, metaclass=Replacing):
         if self.time is None or end_event.time is None:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
         return float((end_event.time - self.time) * 1e3)
-
-    def query(self) -> bool:
-        return True
-
-    def wait(self, stream: Any = None) -> None:
-        pass
 
     def __repr__(self) -> str:
         return "<torch.cuda.Event uninitialized>" if self.time is None else f"<torch.cuda.Event {self.cuda_event:#x}>"
