@@ -181,7 +181,7 @@ def _benchmark(
     The tuner repeats a measurement until it trusts it, on a GPU a matter of milliseconds.  A repetition is answered
     with what was measured before, so each configuration runs twice.
     """
-    if not _is_asked_by_tuner():
+    if not _is_called_by_tuner():
         return _timed(context, (grid, kernel, arguments))
     kinds = _measured.setdefault(kernel, {}) if hasattr(kernel, "_pyfunc") else {}
     found = kinds.setdefault(_kind(grid, arguments), [])
@@ -190,7 +190,7 @@ def _benchmark(
     return found[-1]
 
 
-def _is_asked_by_tuner() -> bool:
+def _is_called_by_tuner() -> bool:
     frame = sys._getframe(1)
     while frame.f_globals is globals() and frame.f_back is not None:
         frame = frame.f_back
@@ -218,9 +218,9 @@ def _benchmark_with_ipc_payload(context: Emulation, payload: bytes, /) -> float:
     return _timed(context, _payloads.pop(payload))
 
 
-def _timed(context: Emulation, launch_asked: tuple[Any, ...]) -> float:
+def _timed(context: Emulation, requested: tuple[Any, ...]) -> float:
     begin = time.perf_counter()
-    perform(context, *launch_asked)
+    perform(context, *requested)
     return (time.perf_counter() - begin) * 1e6
 
 
@@ -230,12 +230,12 @@ def _run_timed(runner: object, original: Any, payload: bytes, timeout_sec: float
     if context is None or payload not in _payloads:
         return original(runner, payload, timeout_sec)
     begin = time.perf_counter()
-    launch_asked = _payloads.pop(payload)
+    requested = _payloads.pop(payload)
     # The first attempt may have spent its time on compiling the kernel, which a GPU does before the time begins.
     for _ in range(2):
         try:
             with _limit(timeout_sec):
-                return _timed(context, launch_asked), time.perf_counter() - begin
+                return _timed(context, requested), time.perf_counter() - begin
         except _TooLong:
             pass
     utilities: Any = sys.modules["cuda.tile.tune._tune_utils"]

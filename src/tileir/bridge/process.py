@@ -180,7 +180,7 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
         frames.append(place)
         place = place.tb_next
     is_own = [frame.tb_frame.f_code.co_filename.startswith(_PACKAGE) for frame in frames]
-    if all(is_own) or (is_own[-1] and not _is_told_to_users(error)):
+    if all(is_own) or (is_own[-1] and not _is_reported_to_users(error)):
         kept = frames
     else:
         kept = [frame for frame, own in zip(frames, is_own, strict=True) if not own]
@@ -190,7 +190,7 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
     return following
 
 
-def _is_told_to_users(error: BaseException) -> bool:
+def _is_reported_to_users(error: BaseException) -> bool:
     from tileir.ir.diagnostics import TileIRError
 
     return isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"

@@ -6,7 +6,7 @@ written to and begins at a multiple of 16 bytes; of a constant, from its type an
 So there is a table from each of those to what was found (`ArrayKinds`), and for each kernel one from the kinds of all
 arguments to the compiled kernel (`KnownLaunches`).
 
-A function written for the types of the arguments looks at each of them once, and makes both the key of that table and
+A function written for the types of the arguments inspects each of them once, and makes both the key of that table and
 the numbers that go into the record of a launch.  It takes no argument on trust: arrays may have been resized, tensors
 may have lost their memory.  Whatever it does not know is left to `describe`, which has the words for all mistakes.
 """
@@ -46,18 +46,18 @@ from tileir.execute.launching.kernel import Kernel
 MOST_KEPT: Final = 4096
 """How many kinds of arrays, or launches, are remembered at a time; then all are forgotten."""
 
-How = tuple[Any, ...]
+Variant = tuple[Any, ...]
 """What else a launch asks for that has kernels of its own: backend, exact, fast, and options where they were given."""
 
-Seen = tuple[Any, tuple[Any, ...], tuple[int, ...], object]
+Inspected = tuple[Any, tuple[Any, ...], tuple[int, ...], object]
 """Of arguments: the key of their kinds; the numbers for the record of a launch; three words for each array that is
 reached through a list (`DirectLaunches.launch`); and what keeps the tables of lists alive."""
 
-Look = Callable[[Sequence[object]], "Seen | None"]
+Inspect = Callable[[Sequence[object]], "Inspected | None"]
 """Of arguments; None if there is one of another type."""
 
 _UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
-"""What a look at arguments raises that are not known, or out of the ordinary."""
+"""What the inspection of arguments raises that are not known, or out of the ordinary."""
 
 # --- arrays ---
 
@@ -149,8 +149,8 @@ class _Unknown(Exception):
     """There is no short way for arguments of these types."""
 
 
-class _LookCode(ArgumentCode):
-    """The code that looks at arguments: its values are the numbers for the record of a launch."""
+class InspectionCode(ArgumentCode):
+    """The code that inspects arguments: its values are the numbers for the record of a launch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class _LookCode(ArgumentCode):
         self.on_gpu: bool = False
         """Whether there are tensors on a GPU, all of them on the same."""
 
-    def look(self, annotations: Sequence[Any], structure: Structure) -> Look:
+    def inspect(self, annotations: Sequence[Any], structure: Structure) -> Inspect:
         self.inputs += [f"a{number}" for number in range(len(structure))]
         for name, kind in zip(self.inputs, structure, strict=True):
             self._check_type(name, kind)
@@ -331,30 +331,30 @@ class KnownLaunches:
         """That of the last launch, which is likely to be that of the next."""
 
     def find(
-        self, arguments: Sequence[object], how: How
+        self, arguments: Sequence[object], variant: Variant
     ) -> tuple[DirectLaunches, tuple[Any, ...], tuple[int, ...], object] | None:
         """How to launch with such arguments, what `DirectLaunches.launch` takes, and what to keep alive meanwhile."""
         with torch_functions_off() if ENTERED else _NOTHING:
             try:
-                look, known = self._last
-                seen = look(arguments)
-                if seen is None:
+                inspect, known = self._last
+                inspected = inspect(arguments)
+                if inspected is None:
                     recognizer = self._recognizers.get(structure_of(arguments))
                     if recognizer is None:
                         return None
-                    self._last = look, known = recognizer
-                    seen = look(arguments)
-                return None if seen is None else (known[seen[0], how], *seen[1:])
+                    self._last = inspect, known = recognizer
+                    inspected = inspect(arguments)
+                return None if inspected is None else (known[inspected[0], variant], *inspected[1:])
             except _UNKNOWN_ARGUMENTS:
                 return None
 
-    def learn(self, arguments: Sequence[object], description: Description, compiled: Kernel, how: How) -> None:
+    def learn(self, arguments: Sequence[object], description: Description, compiled: Kernel, variant: Variant) -> None:
         """Recognize launches like this one from now on, if its kernel has a short way for them."""
         with torch_functions_off():
             structure = structure_of(arguments)
             if structure not in self._recognizers:
                 try:
-                    self._recognizers[structure] = (_LookCode().look(self.annotations, structure), {})
+                    self._recognizers[structure] = (InspectionCode().inspect(self.annotations, structure), {})
                 except _Unknown:
                     self._recognizers[structure] = None
             recognizer = self._recognizers[structure]
@@ -363,25 +363,25 @@ class KnownLaunches:
             kind: list[Given] = []
             for parameter, value in zip(description.parameters, arguments, strict=True):
                 _add_kind(kind, parameter, value)
-            direct = compiled.direct(kind, tuple(description.values), *how[_COMPILED_FOR:])
-            look, known = recognizer
+            direct = compiled.direct(kind, tuple(description.values), *variant[_COMPILED_FOR:])
+            inspect, known = recognizer
             try:
-                seen = look(arguments)
+                inspected = inspect(arguments)
             except _UNKNOWN_ARGUMENTS:
                 return
-        if direct is None or seen is None:
+        if direct is None or inspected is None:
             return
         if len(known) >= MOST_KEPT:
             known.clear()
-        known[seen[0], how] = direct
+        known[inspected[0], variant] = direct
         self._last = recognizer
 
 
-Recognizer = tuple[Look, dict[tuple[Any, How], DirectLaunches]]
+Recognizer = tuple[Inspect, dict[tuple[Any, Variant], DirectLaunches]]
 """How arguments of some types are looked at, and the launches that are known with them."""
 _NOTHING: Final = nullcontext()
 _COMPILED_FOR: Final = 3
-"""How many items of a `How` a kernel is compiled for; the others are those of `Kernel.direct`."""
+"""How many items of a `Variant` a kernel is compiled for; the others are those of `Kernel.direct`."""
 
 
 def _add_kind(kind: list[Given], parameter: Parameter, value: Any) -> None:

@@ -42,24 +42,24 @@ class Findings:
         self.findings: int = 0
         self.was_traced: bool = False
         self._kernels: dict[str, None] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def __bool__(self) -> bool:
         return self.findings > 0
 
-    def add(self, reports: list[SanitizerReport], place: str, *, is_told: bool = False) -> None:
-        """Count a launch and write what was found in it, unless it is told elsewhere."""
+    def add(self, reports: list[SanitizerReport], place: str, *, is_reported: bool = False) -> None:
+        """Count a launch and write what was found in it, unless it is reported elsewhere."""
         self.launches += 1
         self.launches_with_findings += any(reports)
         for report in reports:
             if not report and not report.notes:
                 continue
             text = report.render()
-            if text in self._told:
+            if text in self._reported:
                 continue
-            self._told.add(text)
+            self._reported.add(text)
             self.findings += len(report)
-            if is_told:
+            if is_reported:
                 continue
             _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
 
@@ -118,7 +118,7 @@ class Watching:
                 report.names = self._settings.names
             if self._findings is not None:
                 # The debugger shows what it stops at.
-                self._findings.add(reports, frame_words(caller), is_told=self._settings.debug)
+                self._findings.add(reports, frame_words(caller), is_reported=self._settings.debug)
                 if not self._settings.debug:
                     return
             for report in reports:
@@ -151,11 +151,11 @@ class Watching:
     def _add_trace(self, observers: list[Observer], kernel: Any, grid: Any, caller: FrameType | None) -> None:
         if self._settings.trace_block is None:
             return
-        wanted, block = self._settings.trace_block
+        kernel_name, block = self._settings.trace_block
         name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
         if self._findings is not None:
-            self._findings.note_kernel(name, is_traced=wanted in ("", name))
-        if wanted not in ("", name):
+            self._findings.note_kernel(name, is_traced=kernel_name in ("", name))
+        if kernel_name not in ("", name):
             return
         blocks = check_grid(grid)
         is_there = all(number < count for number, count in zip(block, blocks, strict=True))

@@ -247,7 +247,7 @@ def _is_pinned(self: Any, *device: Any) -> bool:
 
 def _dtype_of(name: str) -> Any:
     """The dtype of the class of a name, as "torch.cuda.FloatTensor"."""
-    found = getattr(torch, name.rpartition(".")[2], None)
+    found: Any = getattr(torch, name.rpartition(".")[2], None)
     if not hasattr(found, "dtype"):
         raise ValueError(f"invalid type: '{name}'")
     return found.dtype
