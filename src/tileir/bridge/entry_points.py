@@ -192,7 +192,7 @@ def _benchmark(
 
 def _is_called_by_tuner() -> bool:
     frame = sys._getframe(1)
-    while frame.f_globals is globals() and frame.f_back is not None:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tileir."):
         frame = frame.f_back
     return str(frame.f_globals.get("__name__")).startswith("cuda.tile.tune")
 
