@@ -59,6 +59,17 @@ def hook(module: Any, name: str, replacement: Callable[..., Any]) -> None:
         setattr(module, name, made)
 
 
+def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
+    """Put a function or method in the place of another: it is called with the original and with the arguments."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return replacement(original, *arguments, **keywords)
+
+    setattr(owner, name, call)
+
+
 # --- imports ---
 
 _before: dict[str, list[Callable[[], None]]] = {}

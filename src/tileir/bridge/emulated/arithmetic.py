@@ -21,7 +21,7 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device
-from tileir.bridge.hooks import hook
+from tileir.bridge.hooks import hook, replace
 
 _HALF: Final = (torch.float16, torch.bfloat16)
 
@@ -289,16 +289,12 @@ def _install() -> None:
             ON_DEVICE[function] = functools.partial(_cast, name, ON_DEVICE.get(function))
 
 
-def _entered(original: Any) -> Any:
-    @functools.wraps(original)
-    def enter(self: Any) -> Any:
-        if self.device == "cuda" and active() is not None:
-            # Not sooner: scripts without autocast do not pay for it at each call.
-            _install()
-        return original(self)
-
-    return enter
+def _enter_autocast(original: Any, self: Any) -> Any:
+    if self.device == "cuda" and active() is not None:
+        # Not sooner: scripts without autocast do not pay for it at each call.
+        _install()
+    return original(self)
 
 
 def hook_autocast() -> None:
-    torch.autocast.__enter__ = _entered(torch.autocast.__enter__)
+    replace(torch.autocast, "__enter__", _enter_autocast)

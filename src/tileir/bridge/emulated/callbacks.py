@@ -25,6 +25,7 @@ from tileir.bridge.emulated.device import (
     mode_on,
 )
 from tileir.bridge.emulated.threads import THREAD
+from tileir.bridge.hooks import replace
 from tileir.execute.errors import EmulationError
 
 
@@ -37,17 +38,6 @@ def _in_mode(function: Any, on_device: Callable[..., Any] | None = None) -> Any:
             mark_all(arguments)
         with mode_on():
             return function(*arguments)
-
-    return call
-
-
-def _marking(original: Any) -> Any:
-    """A function whose results are on the device if an argument is."""
-
-    @functools.wraps(original)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        result = original(*arguments, **keywords)
-        return mark_all(result) if any_on_device((*arguments, *keywords.values())) else result
 
     return call
 
@@ -98,7 +88,7 @@ def hook_hooks() -> None:
     ANYWHERE[Tensor.register_hook] = as_method(_register_hook)
     ANYWHERE[Tensor.register_post_accumulate_grad_hook] = as_method(_register_post_accumulate_grad_hook)
     for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
-        setattr(torch.nn.Module, name, _hooking_module(getattr(torch.nn.Module, name)))
+        replace(torch.nn.Module, name, _register_backward_hook)
 
 
 _hooked: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
@@ -110,15 +100,11 @@ def _note_forward(module: Any, inputs: Any, output: Any) -> None:
         _hooked[module] = any_on_device((output, inputs))
 
 
-def _hooking_module(original: Any) -> Any:
-    @functools.wraps(original)
-    def register(self: Any, hook: Any, prepend: bool = False) -> Any:
-        if not _hooked:
-            torch.nn.modules.module.register_module_forward_hook(_note_forward)
-        _hooked.setdefault(self, False)
-        return original(self, _in_mode(hook, lambda module, *_: _hooked.get(module)), prepend)
-
-    return register
+def _register_backward_hook(original: Any, self: Any, hook: Any, prepend: bool = False) -> Any:
+    if not _hooked:
+        torch.nn.modules.module.register_module_forward_hook(_note_forward)
+    _hooked.setdefault(self, False)
+    return original(self, _in_mode(hook, lambda module, *_: _hooked.get(module)), prepend)
 
 
 def _pack(hook: Any) -> Any:
@@ -136,14 +122,10 @@ def _pack(hook: Any) -> Any:
 
 
 def hook_saved_tensors() -> None:
-    hooks: Any = torch.autograd.graph.saved_tensors_hooks
-    original = hooks.__init__
-
-    @functools.wraps(original)
-    def __init__(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+    def init(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
         original(self, _pack(pack_hook), _in_mode(unpack_hook))
 
-    hooks.__init__ = __init__
+    replace(torch.autograd.graph.saved_tensors_hooks, "__init__", init)
 
 
 # --- transforms ---
@@ -152,34 +134,33 @@ _WRAPPING: Final = ("_add_batch_dim", "_remove_batch_dim", "_wrap_for_grad", "_u
 """Functions of torch by which one tensor stands for another within a transform."""
 
 
+def _linearize(original: Any, func: Any, *primals: Any) -> Any:
+    if any_on_device(primals):
+        # It traces below the mode.
+        raise EmulationError("torch.func.linearize", "use torch.func.jvp, or tensors of the CPU")
+    return original(func, *primals)
+
+
+def _marking(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """A function whose results are on the device if an argument is."""
+    with functions_off():
+        result = original(*arguments, **keywords)
+    return mark_all(result) if any_on_device((*arguments, *keywords.values())) else result
+
+
 def hook_transforms() -> None:
     from torch._functorch import autograd_function, eager_transforms, vmap
 
-    original = torch.func.linearize
-
-    @functools.wraps(original)
-    def linearize(func: Any, *primals: Any) -> Any:
-        if any_on_device(primals):
-            # It traces below the mode.
-            raise EmulationError("torch.func.linearize", "use torch.func.jvp, or tensors of the CPU")
-        return original(func, *primals)
-
-    torch.func.linearize = eager_transforms.linearize = linearize
+    for module in (torch.func, eager_transforms):
+        replace(module, "linearize", _linearize)
     for module in (autograd_function, eager_transforms, vmap):
         for name in _WRAPPING:
             if hasattr(module, name):
-                setattr(module, name, _marking(getattr(module, name)))
+                replace(module, name, _marking)
 
 
 def hook_scripting() -> None:
-    original = torch.jit.ScriptFunction.__call__
-
-    @functools.wraps(original)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        with functions_off():
-            return original(*arguments, **keywords)
-
-    torch.jit.ScriptFunction.__call__ = _marking(call)
+    replace(torch.jit.ScriptFunction, "__call__", _marking)
 
 
 # --- operators: the dispatcher sees tensors of the CPU, so a kernel for CUDA is registered for the CPU as well ---
@@ -205,60 +186,47 @@ _kernels: Final[dict[Any, _Kernels]] = {}
 """By the definition, or by namespace and name, of an operator."""
 
 
-def _registering(original: Any) -> Any:
+def _register_kernel(original: Any, self: Any, device_types: Any, fn: Any = None, /) -> Any:
     """`CustomOpDef.register_kernel`, which `custom_op` calls too."""
-
-    @functools.wraps(original)
-    def register_kernel(self: Any, device_types: Any, fn: Any = None, /) -> Any:
-        def register(function: Any) -> Any:
-            types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
-            if active() is None or not {None, "cpu", "cuda"} & {*types}:
-                return original(self, device_types, function)
-            is_new = self not in _kernels
-            kernels = _kernels.setdefault(self, _Kernels())
-            if "cuda" in types or None in types:
-                kernels.of_device = function
-            if "cpu" in types or None in types:
-                kernels.of_host = function
-            rest = [each for each in types if each not in (None, "cpu", "cuda")]
-            if rest:
-                original(self, rest, function)
-            if is_new:
-                run = functools.wraps(function)(lambda *arguments, **keywords: kernels(*arguments, **keywords))
-                original(self, None if None in types else ["cpu", "cuda"], run)
-            return function
-
-        return register if fn is None else register(fn)
-
-    return register_kernel
+    if fn is None:
+        return functools.partial(_register_kernel, original, self, device_types)
+    types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
+    if active() is None or not {None, "cpu", "cuda"} & {*types}:
+        return original(self, device_types, fn)
+    is_new = self not in _kernels
+    kernels = _kernels.setdefault(self, _Kernels())
+    if "cuda" in types or None in types:
+        kernels.of_device = fn
+    if "cpu" in types or None in types:
+        kernels.of_host = fn
+    rest = [each for each in types if each not in (None, "cpu", "cuda")]
+    if rest:
+        original(self, rest, fn)
+    if is_new:
+        run = functools.wraps(fn)(lambda *arguments, **keywords: kernels(*arguments, **keywords))
+        original(self, None if None in types else ["cpu", "cuda"], run)
+    return fn
 
 
-def _implementing(original: Any) -> Any:
+def _implement(original: Any, self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **keywords: Any) -> None:
     """`Library.impl`."""
-
-    @functools.wraps(original)
-    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **keywords: Any) -> Any:
-        key = dispatch_key or self.dispatch_key
-        is_torchs = str(getattr(fn, "__module__", "")).startswith("torch.") or (self.ns == "aten" and key == "CPU")
-        if active() is None or key not in ("CUDA", "CPU") or is_torchs or not callable(fn):
-            return original(self, op_name, fn, dispatch_key, **keywords)
-        if self.ns == "aten":
-            raise EmulationError(
-                "torch.library.Library('aten', 'IMPL').impl(.., 'CUDA')", "it would change the operator for the CPU too"
-            )
-        name = op_name if isinstance(op_name, str) else op_name._name
-        operator = (str(self.ns), name.rpartition("::")[2])
-        if operator not in _kernels:
-            _kernels[operator] = _Kernels()
-            original(self, op_name, _kernels[operator], "CPU", **keywords)
-        setattr(_kernels[operator], "of_host" if key == "CPU" else "of_device", fn)
-        return None
-
-    return impl
+    key = dispatch_key or self.dispatch_key
+    is_torchs = str(getattr(fn, "__module__", "")).startswith("torch.") or (self.ns == "aten" and key == "CPU")
+    if active() is None or key not in ("CUDA", "CPU") or is_torchs or not callable(fn):
+        original(self, op_name, fn, dispatch_key, **keywords)
+        return
+    if self.ns == "aten":
+        raise EmulationError(
+            "torch.library.Library('aten', 'IMPL').impl(.., 'CUDA')", "it would change the operator for the CPU too"
+        )
+    name = op_name if isinstance(op_name, str) else op_name._name
+    operator = (str(self.ns), name.rpartition("::")[2])
+    if operator not in _kernels:
+        _kernels[operator] = _Kernels()
+        original(self, op_name, _kernels[operator], "CPU", **keywords)
+    setattr(_kernels[operator], "of_host" if key == "CPU" else "of_device", fn)
 
 
 def hook_operators() -> None:
-    library: Any = torch.library.Library
-    library.impl = _implementing(library.impl)
-    definition: Any = torch._library.custom_ops.CustomOpDef
-    definition.register_kernel = _registering(definition.register_kernel)
+    replace(torch.library.Library, "impl", _implement)
+    replace(torch._library.custom_ops.CustomOpDef, "register_kernel", _register_kernel)

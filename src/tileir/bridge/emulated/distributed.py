@@ -6,7 +6,6 @@ itself.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import torch.distributed
 from tileir.bridge.contexts import active
 from tileir.bridge.emulated.device import DEVICE, is_emulated
 from tileir.bridge.emulated.torch_cuda import replaced
+from tileir.bridge.hooks import replace
 from tileir.execute.errors import EmulationError
 
 
@@ -26,13 +26,10 @@ def hook_distributed() -> None:
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
     core: Any = distributed.distributed_c10d
-    for name, replacement in (
-        ("is_nccl_available", replaced(core.is_nccl_available, lambda: True)),
-        ("init_process_group", _with_gloo(core.init_process_group)),
-        ("new_group", _with_gloo(core.new_group)),
-    ):
-        setattr(core, name, replacement)
-        setattr(distributed, name, replacement)
+    for module in (core, distributed):
+        module.is_nccl_available = replaced(module.is_nccl_available, lambda: True)
+        for name in ("init_process_group", "new_group"):
+            replace(module, name, _with_gloo)
     # Builds without NCCL lack this class, which torch 2.6 looks up wherever NCCL is available.
     if not hasattr(core, "ProcessGroupNCCL"):
         core.ProcessGroupNCCL = _NoGroup
@@ -42,21 +39,15 @@ class _NoGroup:
     """A class without instances: no process group is one of NCCL's."""
 
 
-def _with_gloo(original: Any) -> Any:
+def _with_gloo(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """A function that makes a group: of Gloo in the place of NCCL, also of one of several (`cpu:gloo,cuda:nccl`)."""
-    signature = inspect.signature(original)
-
-    @functools.wraps(original)
-    def make(*arguments: Any, **keywords: Any) -> Any:
-        if active() is None:
-            return original(*arguments, **keywords)
-        given = signature.bind(*arguments, **keywords).arguments
-        given.pop("device_id", None)
-        backend = given.get("backend")
-        given["backend"] = "gloo" if backend is None or "nccl" in str(backend).lower() else backend
-        return original(**given)
-
-    return make
+    if active() is None:
+        return original(*arguments, **keywords)
+    given = inspect.signature(original).bind(*arguments, **keywords).arguments
+    given.pop("device_id", None)
+    backend = given.get("backend")
+    given["backend"] = "gloo" if backend is None or "nccl" in str(backend).lower() else backend
+    return original(**given)
 
 
 # --- symmetric memory: arrays that all GPUs of a group can access ---

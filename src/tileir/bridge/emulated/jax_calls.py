@@ -20,6 +20,7 @@ import numpy
 from tileir.bridge.compiling import compile
 from tileir.bridge.contexts import active
 from tileir.bridge.entry_points import LAUNCHES, perform
+from tileir.bridge.hooks import replace
 from tileir.bridge.launch import BYTECODE_VERSION
 from tileir.execute.launching.kernel import Kernel
 
@@ -36,19 +37,17 @@ def hook_jax_calls(module: Any) -> None:
         return
     _kept.append(_handler(functools.partial(_launched, module)))
     module.jax.ffi.register_ffi_target(_TARGET, module.jax.ffi.pycapsule(_kept[0]), platform="cpu")
-    module.export_kernel = _exporting(module.export_kernel)
-    register = module.register_primitive
+    replace(module, "export_kernel", _export_kernel)
 
     def register_lowering() -> None:
         lowering = functools.partial(_lowered, module._cutile_call_ffi_p_lower)
         module.mlir.register_lowering(module.cutile_call_ffi_p, lowering, platform="cpu")
 
-    @functools.wraps(register)
-    def register_primitive() -> None:
-        register()
+    def register_primitive(original: Any) -> None:
+        original()
         register_lowering()
 
-    module.register_primitive = register_primitive
+    replace(module, "register_primitive", register_primitive)
     if module.cutile_call_ffi_p is not None:
         register_lowering()
 
@@ -59,18 +58,16 @@ def _lowered(original: Any, *arguments: Any, **parameters: Any) -> Any:
     return original(*arguments, **parameters)
 
 
-def _exporting(original: Any) -> Any:
-    @functools.wraps(original)
-    def export_kernel(kernel: Any, signatures: Any, output_file: Any, *, output_format: str, **options: Any) -> None:
-        if active() is None or output_format != "cubin":
-            original(kernel, signatures, output_file, output_format=output_format, **options)
-            return
-        # Without a version cuTile asks the assembler, which need not be there, for the newest that it knows.
-        options["bytecode_version"] = BYTECODE_VERSION
-        original(kernel, signatures, output_file, output_format="tileir_bytecode", **options)
-        _KERNELS[bytes(output_file.getvalue())] = (kernel, list(signatures[0].parameters))
-
-    return export_kernel
+def _export_kernel(
+    original: Any, kernel: Any, signatures: Any, output_file: Any, *, output_format: str, **options: Any
+) -> None:
+    if active() is None or output_format != "cubin":
+        original(kernel, signatures, output_file, output_format=output_format, **options)
+        return
+    # Without a version cuTile asks the assembler, which need not be there, for the newest that it knows.
+    options["bytecode_version"] = BYTECODE_VERSION
+    original(kernel, signatures, output_file, output_format="tileir_bytecode", **options)
+    _KERNELS[bytes(output_file.getvalue())] = (kernel, list(signatures[0].parameters))
 
 
 # --- a launch ---

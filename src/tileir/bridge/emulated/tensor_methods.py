@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from tileir.bridge.emulated.device import (
     mode_on,
     pinned,
 )
+from tileir.bridge.hooks import replace
 from tileir.bridge.uninitialized import WATCHED, note_allocation
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, host_array
 from tileir.execute.errors import EmulationError
@@ -166,23 +166,22 @@ def _dlpack(self: Any, *, dl_device: tuple[int, int] | None = None, **keywords: 
     )
 
 
-def hook_dlpack() -> None:
+def _from_dlpack(original: Any, ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
     """A tensor of the device is its own capsule, which torch and the emulated CuPy take."""
-    original, make_capsule = torch.from_dlpack, torch.to_dlpack
+    if is_on_device(ext_tensor):
+        return ext_tensor.detach()
+    host = host_array(ext_tensor)
+    return original(ext_tensor, *arguments, **keywords) if host is None else marked(torch.from_numpy(host))
 
-    @functools.wraps(original)
-    def from_dlpack(ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
-        if is_on_device(ext_tensor):
-            return ext_tensor.detach()
-        host = host_array(ext_tensor)
-        return original(ext_tensor, *arguments, **keywords) if host is None else marked(torch.from_numpy(host))
 
-    @functools.wraps(make_capsule)
-    def to_dlpack(tensor: Any) -> Any:
-        return tensor if is_on_device(tensor) else make_capsule(tensor)
+def _to_dlpack(original: Any, tensor: Any) -> Any:
+    return tensor if is_on_device(tensor) else original(tensor)
 
+
+def hook_dlpack() -> None:
     for module in (torch, torch.utils.dlpack):
-        module.to_dlpack, module.from_dlpack = to_dlpack, from_dlpack
+        replace(module, "from_dlpack", _from_dlpack)
+        replace(module, "to_dlpack", _to_dlpack)
 
 
 # --- files and other processes ---
@@ -199,18 +198,16 @@ def _restored(storage: Any, location: str) -> Any:
     return storage
 
 
+def _storage_on_device(original: Any, self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+    """`storage.cuda()`, as functions for `map_location` call it."""
+    if not is_emulated("cuda" if device is None else device):
+        return original(self, device, non_blocking)
+    return _restored(self.clone(), "cuda")
+
+
 def hook_files() -> None:
     torch.serialization.register_package(0, _location, _restored)
-    original: Any = torch.UntypedStorage.cuda
-
-    @functools.wraps(original)
-    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-        """As functions for `map_location` call it."""
-        if not is_emulated("cuda" if device is None else device):
-            return original(self, device, non_blocking)
-        return _restored(self.clone(), "cuda")
-
-    torch.UntypedStorage.cuda = cuda
+    replace(torch.UntypedStorage, "cuda", _storage_on_device)
 
 
 def _sent(tensor: Any) -> Any:
@@ -317,6 +314,12 @@ def _packed(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     return marked(sequences) if is_on_device(arguments[0]) else sequences, lengths
 
 
+def _record_stream(original: Any, self: Any, stream: Any) -> None:
+    # On the device, memory lives as long as it is used.
+    if not is_on_device(self):
+        original(self, stream)
+
+
 def hook_methods() -> None:
     anywhere: dict[Any, Any] = {
         Tensor.to: _to,
@@ -344,34 +347,31 @@ def hook_methods() -> None:
     packing = [getattr(torch, name, None) for name in ("_pack_padded_sequence", "_pad_packed_sequence")]
     ANYWHERE.update(dict.fromkeys(packing, _packed))
     ON_DEVICE.update({method: as_method(replacement) for method, replacement in on_device.items()})
-    record_stream: Any = Tensor.record_stream
     # Memory lives as long as it is used.
-    Tensor.record_stream = lambda self, stream: None if is_on_device(self) else record_stream(self, stream)
+    replace(
+        Tensor, "record_stream", lambda original, self, stream: None if is_on_device(self) else original(self, stream)
+    )
     for function in (torch.abs, torch.absolute, Tensor.abs, Tensor.absolute, Tensor.__abs__):
         ON_DEVICE[function] = _absolute
 
 
-def hook_nested() -> None:
+def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """Tensors of tensors: those of the layout that is torch's default."""
+    given = [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
+    ts, *rest = (*given, *arguments)
+    device = keywords.get("device")
+    if not (is_on_device(ts[0]) if device is None and len(ts) else is_emulated(device)):
+        return original(ts, *rest, **keywords)
+    if keywords.get("layout") is torch.jagged:
+        raise EmulationError(
+            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
+        )
+    keywords = {**keywords, "device": "cpu"} if device else keywords
+    with functions_off():
+        items = list(ts) if type(ts) in (list, tuple) else ts.unbind()
+        return mark_all(original(items, *rest, **keywords))
+
+
+def hook_nested() -> None:
     for name in ("nested_tensor", "as_nested_tensor"):
-        setattr(torch.nested, name, _nested(getattr(torch.nested, name)))
-
-
-def _nested(original: Any) -> Any:
-    @functools.wraps(original)
-    def make(*arguments: Any, **keywords: Any) -> Any:
-        given = [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
-        ts, *arguments = (*given, *arguments)  # type: ignore[assignment]
-        device = keywords.get("device")
-        if not (is_on_device(ts[0]) if device is None and len(ts) else is_emulated(device)):
-            return original(ts, *arguments, **keywords)
-        if keywords.get("layout") is torch.jagged:
-            raise EmulationError(
-                f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
-            )
-        keywords = {**keywords, "device": "cpu"} if device else keywords
-        with functions_off():
-            items = list(ts) if type(ts) in (list, tuple) else ts.unbind()
-            return mark_all(original(items, *arguments, **keywords))
-
-    return make
+        replace(torch.nested, name, _nested)

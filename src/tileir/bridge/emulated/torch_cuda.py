@@ -28,6 +28,7 @@ from tileir.bridge.emulated.gpu_interface import (
     properties,
     refusing,
 )
+from tileir.bridge.hooks import replace
 
 CUDA_VERSION: Final = "13.0"
 
@@ -357,14 +358,11 @@ def hook_profiling() -> None:
     emit_nvtx: Any = torch.autograd.profiler.emit_nvtx
     emit_nvtx.__enter__ = replaced(emit_nvtx.__enter__, lambda self: self)
     emit_nvtx.__exit__ = replaced(emit_nvtx.__exit__, nothing)
-    profiler: Any = torch.autograd.profiler.profile
-    original = profiler.__init__
+    replace(torch.autograd.profiler.profile, "__init__", _init_profile)
 
-    @functools.wraps(original)
-    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
-        # Work of the device is work of the CPU.  torch 2.15 has no `use_cuda` any more.
-        if active() is not None and (keywords.pop("use_cuda", None) or keywords.get("use_device") == "cuda"):
-            keywords = {**keywords, "use_device": None, "use_cpu": True}
-        original(self, *arguments, **keywords)
 
-    profiler.__init__ = __init__
+def _init_profile(original: Any, self: Any, *arguments: Any, **keywords: Any) -> None:
+    # Work of the device is work of the CPU.  torch 2.15 has no `use_cuda` any more.
+    if active() is not None and (keywords.pop("use_cuda", None) or keywords.get("use_device") == "cuda"):
+        keywords |= {"use_device": None, "use_cpu": True}
+    original(self, *arguments, **keywords)
