@@ -31,7 +31,7 @@ def test_options_may_be_written_with_dashes() -> None:
 
 
 def test_words_say_what_was_read_except_the_debugger() -> None:
-    text = "backend=cpu gpu=b200 sanitize=all trace-block=matmul:0,3,0 watch-nan exact"
+    text = "backend=cpu gpu=b200 sanitize=all watch-nan trace-block=matmul:0,3,0 exact"
     assert settings_of_variable(text + " debug").words() == text
     assert settings_of_variable("sanitize fast trace-block=2").words() == "sanitize trace-block=2,0,0 fast"
 

@@ -96,10 +96,11 @@ def test_tensors_without_plain_memory_are_refused_after_plain_ones() -> None:
 
 def test_list_of_tensors_is_recognized(thorough: list[str]) -> None:
     arrays, out = [torch.arange(16.0), torch.ones(16)], torch.zeros(16)
-    known(sum_of_pair, (arrays, out))
-    thorough.clear()
-    tileir.launch(sum_of_pair, 1, ([arrays[1], numpy.ones(16, numpy.float32)], out), "cpu")
-    assert out.tolist() == [2.0] * 16 and thorough == []
+    for pair in (arrays, [arrays[1], numpy.ones(16, numpy.float32)]):
+        known(sum_of_pair, (pair, out))
+        thorough.clear()
+        tileir.launch(sum_of_pair, 1, ([arrays[1], pair[1]], out), "cpu")
+        assert out.tolist() == [2.0] * 16 and thorough == []
 
 
 def test_tensors_of_an_emulated_device_are_recognized(thorough: list[str]) -> None:

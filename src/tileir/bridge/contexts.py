@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 if TYPE_CHECKING:
@@ -29,26 +30,22 @@ class Watcher(Protocol):
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None: ...
 
 
+@dataclass(eq=False)
 class Emulation:
     """A context: how its launches are run and looked at, the GPU it emulates, and the context around it."""
 
-    __slots__ = ("gpu", "is_open", "is_process", "is_real", "options", "outer", "sanitizes", "thread", "watching")
-
-    def __init__(
-        self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None
-    ) -> None:
-        self.outer: Emulation | None = outer
-        self.gpu: Gpu = gpu
-        self.options: dict[str, Any] = options
-        self.watching: Watcher | None = watching
-        self.thread: int = threading.get_ident()
-        self.is_open: bool = True
-        self.is_real: bool = False
-        """Whether launches go to a GPU that is there, and `gpu` does not matter."""
-        self.sanitizes: bool = False
-        """Whether its launches are sanitized."""
-        self.is_process: bool = False
-        """Whether it is that of a whole process: a script that is written for a GPU."""
+    gpu: Gpu
+    options: dict[str, Any]
+    watching: Watcher | None = None
+    is_real: bool = False
+    """Whether launches go to a GPU that is there, and `gpu` does not matter."""
+    sanitizes: bool = False
+    """Whether its launches are sanitized."""
+    is_process: bool = False
+    """Whether it is that of a whole process: a script that is written for a GPU."""
+    outer: Emulation | None = None
+    is_open: bool = True
+    thread: int = field(default_factory=threading.get_ident)
 
 
 _current: ContextVar[Emulation | None] = ContextVar("tileir.emulate", default=None)
@@ -99,19 +96,10 @@ def innermost() -> Emulation | None:
 
 
 @contextmanager
-def entered(
-    gpu: Gpu,
-    options: dict[str, Any],
-    watching: Watcher | None = None,
-    *,
-    is_real: bool = False,
-    sanitizes: bool = False,
-) -> Iterator[Emulation]:
+def entered(context: Emulation) -> Iterator[Emulation]:
     """Within this the caller is in a new context."""
     ENTERED[:] = [True]
-    before = _current.get()
-    context = Emulation(before, gpu, options, watching)
-    context.is_real, context.sanitizes = is_real, sanitizes
+    context.outer = before = _current.get()
     is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
     try:
         _current.set(context)
@@ -126,28 +114,17 @@ def entered(
             _current.set(before)
 
 
-def enter_for_good(
-    gpu: Gpu,
-    options: dict[str, Any],
-    watching: Watcher | None = None,
-    *,
-    is_real: bool = False,
-    sanitizes: bool = False,
-) -> Emulation:
+def enter_for_good(context: Emulation) -> None:
     """The process is in a new context from now on."""
     ENTERED[:] = [True]
-    context = Emulation(None, gpu, options, watching)
-    context.is_real, context.sanitizes = is_real, sanitizes
     context.is_process = True
     _process[:] = [context]
-    return context
 
 
 def watched_launch(context: Emulation, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
     """Leave a launch to the watcher of a context.  It launches in one like it, where nobody else looks on."""
     assert context.watching is not None
-    inner = Emulation(_current.get(), context.gpu, context.options)
-    inner.is_real, inner.is_process, inner.sanitizes = context.is_real, context.is_process, context.sanitizes
+    inner = replace(context, watching=None, outer=_current.get())
     before = _current.set(inner)
     try:
         context.watching.launch(kernel, grid, args, options)

@@ -17,7 +17,7 @@ from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
-from tileir.bridge.watching import Findings, Watching, requested_debugger
+from tileir.bridge.watching import Findings, watcher_of
 from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
@@ -59,20 +59,16 @@ def emulate(
     check_options("emulate", options, {*LAUNCH_OPTIONS, *_OPTIONS})
     if backend != AUTO:
         find_engine(backend)
-    block = None
+    settings = Settings()
+    settings.sanitize, settings.watch_nan, settings.debug = sanitize, watch_nan, debug
     try:
-        whose = names_of(names)
+        settings.names = names_of(names)
         if trace_block is not None:
             numbers = trace_block if isinstance(trace_block, tuple) else (trace_block,)
-            block = trace_block_of(",".join([str(number) for number in numbers]))
+            settings.trace_block = trace_block_of(",".join([str(number) for number in numbers]))
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
-    watching: Watcher | None = requested_debugger(bool(sanitize), watch_nan, whose)
-    if watching is None and (watch_nan or block is not None or debug or whose == "tile"):
-        watching = Watching(sanitize, watch_nan, block, debug, names=whose)
-    elif watching is None and sanitize is not False:
-        options["sanitize"] = sanitize
-    return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watching, bool(sanitize))
+    return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watcher_of(settings), bool(sanitize))
 
 
 _OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block", "debug", "names")
@@ -91,13 +87,10 @@ class EmulationContext(ContextDecorator):
 
     def __enter__(self) -> None:
         hook_cutile(cutile())
-        is_real = runs_on_gpu(self._options["backend"])
-        gpu = gpu_named(self._gpu) if is_real else install(self._gpu)
-        if self._sanitizes:
-            watch_allocations()
-        context = entered(gpu, self._options, self._watching, is_real=is_real, sanitizes=self._sanitizes)
-        self._entered.append((context.__enter__(), context))
-        if not is_real:
+        context = _context(self._gpu, self._options, self._watching, self._sanitizes)
+        manager = entered(context)
+        self._entered.append((manager.__enter__(), manager))
+        if not context.is_real:
             enter_device()
 
     def __exit__(
@@ -118,19 +111,18 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
     What is looked for and found goes to `findings`; without, it is an error of its launch.  A `watcher` is given every
     launch instead.
     """
-    watching = watcher or requested_debugger(bool(settings.sanitize), settings.watch_nan, settings.names)
-    is_observed = settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile"
-    if watching is None and is_observed:
-        watching = Watching(
-            settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings, settings.names
-        )
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
-    name = settings.gpu or DEFAULT_GPU
-    is_real = runs_on_gpu(settings.backend)
-    sanitizes = bool(settings.sanitize)
+    watching = watcher or watcher_of(settings, findings)
+    context = _context(settings.gpu or DEFAULT_GPU, options, watching, bool(settings.sanitize))
+    enter_for_good(context)
+    if not context.is_real:
+        enter_device()
+
+
+def _context(gpu: str, options: dict[str, Any], watching: Watcher | None, sanitizes: bool) -> Emulation:
+    """A new context, with what it needs installed."""
+    is_real = runs_on_gpu(options["backend"])
+    found = gpu_named(gpu) if is_real else install(gpu)
     if sanitizes:
         watch_allocations()
-    gpu = gpu_named(name) if is_real else install(name)
-    enter_for_good(gpu, options, watching, is_real=is_real, sanitizes=sanitizes)
-    if not is_real:
-        enter_device()
+    return Emulation(found, options, watching, is_real, sanitizes)

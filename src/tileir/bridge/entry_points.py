@@ -14,27 +14,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.argument_errors import wrong_type, wrong_value
 from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
-from tileir.bridge.hooks import Hook, hook
+from tileir.bridge.hooks import hook
 from tileir.bridge.launch import constraints, launch
+from tileir.bridge.parameters import wrong_type, wrong_value
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
 
 
-class _Launches:
+class LAUNCHES:
     """How many launches were made: here, and on a GPU since the first context."""
 
-    def __init__(self) -> None:
-        self.here: int = 0
-        self.natively: int = 0
-
-
-LAUNCHES: Final = _Launches()
+    here: int = 0
+    natively: int = 0
 
 
 def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> None:
@@ -172,18 +168,9 @@ _streams: Final = itertools.count(0x7E11, 0x10)
 # --- measuring, for cuda.tile.tune ---
 
 
-class _Measured:
-    """How long launches of one kind take: the first one is compiled, the second one counts."""
-
-    __slots__ = ("microseconds", "runs")
-
-    def __init__(self) -> None:
-        self.runs: int = 0
-        self.microseconds: float = 0.0
-
-
 _ENOUGH_RUNS: Final = 2
-_measured: Final[WeakKeyDictionary[Any, dict[Any, _Measured]]] = WeakKeyDictionary()
+_measured: Final[WeakKeyDictionary[Any, dict[Any, list[float]]]] = WeakKeyDictionary()
+"""How long launches of each kind took: the first one is compiled, the second one counts."""
 
 
 def _benchmark(
@@ -194,21 +181,18 @@ def _benchmark(
     The tuner repeats a measurement until it trusts it, on a GPU a matter of milliseconds.  A repetition is answered
     with what was measured before, so each configuration runs twice.
     """
-    if not _is_asked_by_tuner():
+    if not _is_called_by_tuner():
         return _timed(context, (grid, kernel, arguments))
     kinds = _measured.setdefault(kernel, {}) if hasattr(kernel, "_pyfunc") else {}
-    found = kinds.setdefault(_kind(grid, arguments), _Measured())
-    if found.runs < _ENOUGH_RUNS:
-        begin = time.perf_counter()
-        perform(context, grid, kernel, arguments)
-        found.microseconds = (time.perf_counter() - begin) * 1e6
-        found.runs += 1
-    return found.microseconds
+    found = kinds.setdefault(_kind(grid, arguments), [])
+    if len(found) < _ENOUGH_RUNS:
+        found.append(_timed(context, (grid, kernel, arguments)))
+    return found[-1]
 
 
-def _is_asked_by_tuner() -> bool:
+def _is_called_by_tuner() -> bool:
     frame = sys._getframe(1)
-    while frame.f_globals is globals() and frame.f_back is not None:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tileir."):
         frame = frame.f_back
     return str(frame.f_globals.get("__name__")).startswith("cuda.tile.tune")
 
@@ -234,21 +218,24 @@ def _benchmark_with_ipc_payload(context: Emulation, payload: bytes, /) -> float:
     return _timed(context, _payloads.pop(payload))
 
 
-def _timed(context: Emulation, launch_asked: tuple[Any, ...]) -> float:
+def _timed(context: Emulation, requested: tuple[Any, ...]) -> float:
     begin = time.perf_counter()
-    perform(context, *launch_asked)
+    perform(context, *requested)
     return (time.perf_counter() - begin) * 1e6
 
 
-def _run_timed(context: Emulation, runner: object, payload: bytes, timeout_sec: float) -> tuple[float, float]:
+def _run_timed(runner: object, original: Any, payload: bytes, timeout_sec: float) -> Any:
     """In the place of the method that has another process measure: this one does, for no longer than it may."""
+    context = active()
+    if context is None or payload not in _payloads:
+        return original(runner, payload, timeout_sec)
     begin = time.perf_counter()
-    launch_asked = _payloads.pop(payload)
+    requested = _payloads.pop(payload)
     # The first attempt may have spent its time on compiling the kernel, which a GPU does before the time begins.
     for _ in range(2):
         try:
             with _limit(timeout_sec):
-                return _timed(context, launch_asked), time.perf_counter() - begin
+                return _timed(context, requested), time.perf_counter() - begin
         except _TooLong:
             pass
     utilities: Any = sys.modules["cuda.tile.tune._tune_utils"]
@@ -292,7 +279,6 @@ def _refused(name: str, why: str) -> Callable[..., Any]:
 
 
 _IN_CEXT: Final[dict[str, Callable[..., Any]]] = {
-    "launch": _launch,
     "get_compute_capability": lambda context, device_id=0: context.gpu.capability,
     "get_driver_version": lambda context: _DRIVER_VERSION,
     "_get_max_grid_size": lambda context, device_id: _MOST_TILE_BLOCKS,
@@ -313,60 +299,43 @@ _IN_CEXT: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
-class _Answered(Hook):
-    """A function of cuTile's that is answered here in contexts."""
+def _answering(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """The replacement for a function of cuTile's that is answered here in contexts."""
 
-    answer: Callable[..., Any]
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def replacement(original: Any, *arguments: Any, **keywords: Any) -> Any:
         context = active()
-        if context is None:
-            if type(self).answer is _launch:
-                LAUNCHES.natively += 1
-                real = innermost()
-                if real is not None:
-                    return _launch_on_gpu(real, *arguments, **keywords)
-            return self.original(*arguments, **keywords)
-        return type(self).answer(context, *arguments, **keywords)
+        return original(*arguments, **keywords) if context is None else answer(context, *arguments, **keywords)
+
+    return replacement
 
 
-def _kind_of_hook(name: str, answer: Callable[..., Any]) -> type[Hook]:
-    return cast(type[Hook], type(f"_{name}", (_Answered,), {"answer": staticmethod(answer)}))
+def _launch_somewhere(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    context = innermost()
+    if context is not None and not context.is_real:
+        return _launch(context, *arguments, **keywords)
+    LAUNCHES.natively += 1
+    return (original if context is None else functools.partial(_launch_on_gpu, context))(*arguments, **keywords)
 
 
-_HOOKS: Final = {name: _kind_of_hook(name, answer) for name, answer in _IN_CEXT.items()}
-
-_HOOK_OF_ARCHITECTURE: Final = _kind_of_hook("get_sm_arch", lambda context, device_id=0: context.gpu.architecture)
+_REPLACEMENTS: Final = {
+    "launch": _launch_somewhere,
+    **{name: _answering(answer) for name, answer in _IN_CEXT.items()},
+}
+_get_sm_arch: Final = _answering(lambda context, device_id=0: context.gpu.architecture)
 
 
 def hook_cutile(tile: Any) -> None:
     """Have what cuTile does with a GPU come by here; `tile` is `cuda.tile`."""
-    hook(tile, "launch", _HOOKS["launch"])
+    hook(tile, "launch", _launch_somewhere)
     extension: Any = sys.modules.get("cuda.tile._cext")
-    if extension is not None:
-        for name, kind in _HOOKS.items():
-            if hasattr(extension, name):
-                hook(extension, name, kind)
+    for name, replacement in _REPLACEMENTS.items():
+        if hasattr(extension, name):
+            hook(extension, name, replacement)
     compiler: Any = sys.modules.get("cuda.tile._compile")
     if hasattr(compiler, "get_sm_arch"):
         # It remembers what it was told first.
-        hook(compiler, "get_sm_arch", _HOOK_OF_ARCHITECTURE)
+        hook(compiler, "get_sm_arch", _get_sm_arch)
     utilities: Any = sys.modules.get("cuda.tile.tune._tune_utils")
     runner = getattr(utilities, "_TimedBenchmarkRunner", None)
-    if runner is not None:
-        _hook_runner(runner)
-
-
-def _hook_runner(runner: Any) -> None:
-    original = runner.run
-    if getattr(original, "is_of_tileir", False):
-        return
-
-    def run(self: object, payload: bytes, timeout_sec: float) -> Any:
-        context = active()
-        if context is None or payload not in _payloads:
-            return original(self, payload, timeout_sec)
-        return _run_timed(context, self, payload, timeout_sec)
-
-    run.is_of_tileir = True  # type: ignore[attr-defined]
-    runner.run = run
+    if runner is not None and not isinstance(vars(runner)["run"], functools.partialmethod):
+        runner.run = functools.partialmethod(_run_timed, runner.run)

@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
 
 class Hook:
-    """A function in the place of another, `original`."""
+    """A function in the place of another: `replacement` is called with the original and with the arguments."""
 
     __name__: str
 
-    def __init__(self, original: Callable[..., Any]) -> None:
-        self.original: Callable[..., Any] = original
+    def __init__(self, original: Callable[..., Any], replacement: Callable[..., Any]) -> None:
         functools.update_wrapper(cast(Any, self), original)
+        self.original: Callable[..., Any] = original
+        self.replacement: Callable[..., Any] = replacement
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self.original(*arguments, **keywords)
+        __tracebackhide__ = True
+        return self.replacement(self.original, *arguments, **keywords)
 
     def __reduce__(self) -> str:
         # Pickled by name, as the original.
         return str(self.__name__)
 
 
-def hook(module: Any, name: str, kind: type[Hook]) -> None:
+def hook(module: Any, name: str, replacement: Callable[..., Any]) -> None:
     """Have calls of `module.name` come by a hook, also those of modules that have imported it by whatever name."""
-    if isinstance(getattr(module, name), kind):
-        return
     with NO_FORK:
         original = getattr(module, name)
-        if isinstance(original, kind):
+        if isinstance(original, Hook) and original.replacement is replacement:
             return
         # A new one each time: where somebody has replaced the last one, theirs may lead to it.
-        made = kind(original)
+        made = Hook(original, replacement)
         for other in list(sys.modules.values()):
             names = getattr(other, "__dict__", None)
             if not isinstance(names, dict) or other is module:
@@ -57,6 +57,17 @@ def hook(module: Any, name: str, kind: type[Hook]) -> None:
                     names[alias] = made
         # Last: where an interrupt comes before this, the next context begins once more.
         setattr(module, name, made)
+
+
+def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
+    """Put a function or method in the place of another: it is called with the original and with the arguments."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return replacement(original, *arguments, **keywords)
+
+    setattr(owner, name, call)
 
 
 # --- imports ---

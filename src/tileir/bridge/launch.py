@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import sys
 import weakref
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextvars import ContextVar
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
-from tileir.bridge.hooks import Hook, hook
+from tileir.bridge.hooks import hook
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -22,7 +22,7 @@ from tileir.bridge.parameters import (
     describe,
     words_of,
 )
-from tileir.bridge.recognition import How, KnownLaunches
+from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.launching.entries import check_grid
@@ -76,18 +76,18 @@ def launch(
         known = known_for(kernel)
     if not isinstance(args, (tuple, list)):
         raise no_arguments(args)
-    how: How | None = (backend, exact, fast)
+    variant: Variant | None = (backend, exact, fast)
     if options:
-        how = with_options(backend, exact, fast, options)
-    if how is not None and recognized(known, kernel, grid, args, how):
+        variant = with_options(backend, exact, fast, options)
+    if variant is not None and recognized(known, kernel, grid, args, variant):
         return
     if options:
         check_options("a launch", options, (*LAUNCH_OPTIONS, "backend", "exact", "fast"))
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
-    if how is not None and not is_new:
-        known.learn(args, description, compiled, how)
+    if variant is not None and not is_new:
+        known.learn(args, description, compiled, variant)
 
 
 def no_arguments(args: object) -> LaunchError:
@@ -98,7 +98,7 @@ def no_arguments(args: object) -> LaunchError:
     )
 
 
-def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> How | None:
+def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> Variant | None:
     """What a launch with options asks for; None if it is not among those that are recognized."""
     threads = unchecked = None
     for name, value in options.items():
@@ -119,10 +119,14 @@ _NONE: Final = frozenset(("schedule", "observer", "output", "progress", "num_thr
 
 
 def recognized(
-    known: KnownLaunches, kernel: Any, grid: int | tuple[int, ...], args: tuple[object, ...] | list[object], how: How
+    known: KnownLaunches,
+    kernel: Any,
+    grid: int | tuple[int, ...],
+    args: tuple[object, ...] | list[object],
+    variant: Variant,
 ) -> bool:
-    """Launch a kernel, if it is known how; False if it is not."""
-    found = known.find(args, how)
+    """Launch a kernel, if it is recognized; False if it is not."""
+    found = known.find(args, variant)
     if found is None:
         return False
     direct, numbers, memory, tables = found
@@ -130,7 +134,7 @@ def recognized(
     return True
 
 
-def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
+def export(kernel: Any, args: Sequence[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     tile = cutile()
     known_for(kernel)
@@ -139,7 +143,7 @@ def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     return _exported(tile, kernel, parameters, signature, _architecture(kernel, signature))
 
 
-def constraints(kernel: Any, args: tuple[object, ...] | list[object]) -> list[Any]:
+def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
     """What cuTile assumes about arguments of this kind, in its own words."""
     tile = cutile()
     known_for(kernel)
@@ -196,7 +200,7 @@ def _variables(
     return captured(lambda: _exported(tile, kernel, parameters, signature, architecture), entry)
 
 
-def _again(kernel: Any, args: tuple[object, ...] | list[object], tables: object) -> tuple[tuple[object, ...], Any]:
+def _again(kernel: Any, args: Sequence[object], tables: object) -> tuple[tuple[object, ...], Any]:
     """The arguments of a launch under way, which has `tables` in use, in words."""
     description = described(kernel, args)
     return tuple(description.values), description.memory
@@ -220,7 +224,7 @@ def cutile() -> Any:
     return cuda.tile
 
 
-def described(kernel: Any, args: tuple[object, ...] | list[object]) -> Description:
+def described(kernel: Any, args: Sequence[object]) -> Description:
     function = kernel._annotated_function
     return describe(
         function.pyfunc.__name__, list(function.pysig.parameters), list(function.parameter_annotations), tuple(args)
@@ -262,20 +266,18 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter], signature: An
     return file.getvalue()
 
 
-class _Asked(Exception):
+class _ArchitectureFound(Exception):
     """Says for which architecture cuTile compiles."""
 
 
-class _Compiler(Hook):
+def _compile_tile(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """cuTile's compiler, which is asked by `_architecture` and does nothing else then."""
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        if _ASKING.get():
-            raise _Asked(arguments[2])
-        return self.original(*arguments, **keywords)
+    if _FINDING_ARCHITECTURE.get():
+        raise _ArchitectureFound(arguments[2])
+    return original(*arguments, **keywords)
 
 
-_ASKING: Final = ContextVar("tileir_asking", default=False)
+_FINDING_ARCHITECTURE: Final = ContextVar("tileir_finding_architecture", default=False)
 
 
 def _architecture(kernel: Any, signature: Any) -> str | None:
@@ -297,17 +299,17 @@ def _architecture(kernel: Any, signature: Any) -> str | None:
     compiler: Any = sys.modules.get("cuda.tile._compile")
     if not hasattr(kernel, "_compile") or not hasattr(compiler, "compile_tile"):
         return found
-    hook(compiler, "compile_tile", _Compiler)
-    before = _ASKING.set(True)
+    hook(compiler, "compile_tile", _compile_tile)
+    before = _FINDING_ARCHITECTURE.set(True)
     try:
         kernel._compile(signature, None, (int(digits[:-1]), int(digits[-1])))
-    except _Asked as asked:
-        found = str(asked.args[0])
+    except _ArchitectureFound as error:
+        found = str(error.args[0])
     except (TypeError, AttributeError, IndexError):
         # Another version of cuTile: the method is private.
         pass
     finally:
-        _ASKING.reset(before)
+        _FINDING_ARCHITECTURE.reset(before)
     return found
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import struct
 import sys
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
 
-from tileir.bridge.argument_errors import too_large, wrong_type, wrong_value
 from tileir.execute.arguments.binding import Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.locations.wording import argument_name, item_name, items_of
@@ -112,6 +112,34 @@ def words_of(parameter: Parameter, all_facts: bool = False) -> str:
         if parameter.overlapping:
             words.append("with elements that overlap")
     return ", ".join(words)
+
+
+# --- errors, of the classes that cuTile raises: a script may catch those ---
+
+
+def _reduce(error: Any) -> tuple[object, tuple[object, ...]]:
+    """Pickled as what it is to users."""
+    return LaunchError, (error.message,)
+
+
+_SHOWN = {"__module__": LaunchError.__module__, "__qualname__": LaunchError.__qualname__, "__reduce__": _reduce}
+_CLASSES: dict[type[Exception], Any] = {
+    kind: type(LaunchError.__name__, (LaunchError, kind), _SHOWN) for kind in (TypeError, ValueError, OverflowError)
+}
+
+
+def _error(kind: type[Exception], message: str, cutile: str = "") -> LaunchError:
+    """An error with what cuTile says of the same mistake, which whoever knows cuTile recognizes."""
+    found: LaunchError = _CLASSES[kind](f"{message} (cuTile: {cutile})" if cutile else message)
+    return found
+
+
+wrong_type = partial(_error, TypeError)
+wrong_value = partial(_error, ValueError)
+too_large = partial(_error, OverflowError)
+
+
+# --- a launch ---
 
 
 class Description:

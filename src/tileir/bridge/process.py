@@ -59,24 +59,21 @@ def begin_as_asked() -> None:
 
 def check_gpu(settings: Settings) -> None:
     """Refuse an unknown GPU to emulate, and an engine for GPUs where there is none."""
-    if settings.gpu:
-        from tileir.execute.errors import LaunchError
-        from tileir.execute.gpu.gpus import gpu_named
+    is_known = settings.backend in ("auto", "cpu", "interpreter")
+    if is_known and not settings.gpu:
+        return
+    from tileir.bridge.contexts import runs_on_gpu
+    from tileir.execute.errors import LaunchError
+    from tileir.execute.gpu.gpus import gpu_named
 
-        try:
+    try:
+        if settings.gpu:
             gpu_named(settings.gpu)
-        except LaunchError as error:
-            raise SettingsMistake(error.message) from None
-    if settings.backend not in ("auto", "cpu", "interpreter"):
-        from tileir.bridge.contexts import runs_on_gpu
-        from tileir.execute.errors import LaunchError
-
-        try:
-            is_real = runs_on_gpu(settings.backend)
-        except LaunchError as error:
-            raise SettingsMistake(error.message) from None
-        if is_real and settings.gpu:
-            raise SettingsMistake(f"with backend {settings.backend} the GPU is the one that is there: leave out gpu")
+        is_real = not is_known and runs_on_gpu(settings.backend)
+    except LaunchError as error:
+        raise SettingsMistake(error.message) from None
+    if is_real and settings.gpu:
+        raise SettingsMistake(f"with backend {settings.backend} the GPU is the one that is there: leave out gpu")
 
 
 def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None = None) -> Process:
@@ -183,7 +180,7 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
         frames.append(place)
         place = place.tb_next
     is_own = [frame.tb_frame.f_code.co_filename.startswith(_PACKAGE) for frame in frames]
-    if all(is_own) or (is_own[-1] and not _is_told_to_users(error)):
+    if all(is_own) or (is_own[-1] and not _is_reported_to_users(error)):
         kept = frames
     else:
         kept = [frame for frame, own in zip(frames, is_own, strict=True) if not own]
@@ -193,7 +190,7 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
     return following
 
 
-def _is_told_to_users(error: BaseException) -> bool:
+def _is_reported_to_users(error: BaseException) -> bool:
     from tileir.ir.diagnostics import TileIRError
 
     return isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"

@@ -48,10 +48,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Before a conftest looks for a GPU."""
     given = early_config.known_args_namespace
-    wanted = getattr(given, "tileir", None)
-    if wanted is None:
+    when = getattr(given, "tileir", None)
+    if when is None:
         return
-    if wanted == "auto":
+    if when == "auto":
         from tileir.bridge.contexts import has_gpu
 
         if has_gpu():

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tileir.execute.sanitizer.report import Names
 
 VARIABLE = "TILEIR_EMULATE"
@@ -40,42 +42,39 @@ class Settings:
     and a tile block.
     """
 
-    __slots__ = ("backend", "debug", "exact", "fast", "gpu", "names", "sanitize", "trace_block", "watch_nan")
-
-    def __init__(self) -> None:
-        self.backend: str = "auto"
-        self.gpu: str = ""
-        self.sanitize: bool | str = False
-        self.watch_nan: bool = False
-        self.trace_block: tuple[str, BlockId] | None = None
-        self.names: Names = "script"
-        self.debug: bool = False
-        self.exact: bool = False
-        self.fast: bool = False
+    backend: str = "auto"
+    gpu: str = ""
+    sanitize: bool | str = False
+    watch_nan: bool = False
+    trace_block: tuple[str, BlockId] | None = None
+    names: Names = "script"
+    debug: bool = False
+    exact: bool = False
+    fast: bool = False
 
     @property
     def watches(self) -> bool:
         """Whether something is looked for in launches, so that there is something to tell at the end."""
         return bool(self.sanitize) or self.watch_nan
 
+    @property
+    def observes(self) -> bool:
+        """Whether launches are looked at."""
+        return self.watches or self.trace_block is not None or self.debug or self.names == "tile"
+
     def words(self) -> str:
         """As TILEIR_EMULATE says it: for the processes that a script starts."""
         found = []
-        if self.backend != "auto":
-            found.append(f"backend={self.backend}")
-        if self.gpu:
-            found.append(f"gpu={self.gpu}")
-        if self.sanitize:
-            found.append("sanitize=all" if self.sanitize == "all" else "sanitize")
-        if self.trace_block is not None:
-            kernel, block = self.trace_block
-            found.append(f"trace-block={f'{kernel}:' if kernel else ''}{','.join([str(n) for n in block])}")
-        if self.names != "script":
-            found.append(f"names={self.names}")
-        for name, is_on in (("watch-nan", self.watch_nan), ("exact", self.exact), ("fast", self.fast)):
-            if is_on:
-                found.append(name)
-        # Not `debug`: a process without a terminal of its own cannot be talked to.
+        for name in OPTIONS:
+            attribute = name.replace("-", "_")
+            value = getattr(self, attribute)
+            # Not `debug`: a process without a terminal of its own cannot be talked to.
+            if value == getattr(Settings, attribute) or name == "debug":
+                continue
+            if name == "trace-block":
+                kernel, block = value
+                value = f"{f'{kernel}:' if kernel else ''}{','.join([str(number) for number in block])}"
+            found.append(name if value is True else f"{name}={value}")
         return " ".join(found) or "1"
 
 
@@ -90,20 +89,7 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
             raise SettingsMistake(f"{name} takes no value, but '{value}' was given")
         if not value and takes and name != "sanitize":
             raise SettingsMistake(f"{name} needs a value: {name}={takes}")
-        if name == "backend":
-            found.backend = value or ""
-        elif name == "gpu":
-            found.gpu = value or ""
-        elif name == "sanitize":
-            if value not in (None, "", "mistakes", "all"):
-                raise SettingsMistake(f"'{value}' is nothing to look for: use sanitize or sanitize=all")
-            found.sanitize = "all" if value == "all" else True
-        elif name == "names":
-            found.names = names_of(value or "")
-        elif name == "trace-block":
-            found.trace_block = trace_block_of(value or "")
-        else:
-            setattr(found, name.replace("-", "_"), True)
+        setattr(found, name.replace("-", "_"), _READERS.get(name, str)(value or "") if takes else True)
     if found.exact and found.fast:
         raise SettingsMistake("exact and fast contradict each other: use one of them")
     return found
@@ -140,3 +126,17 @@ def trace_block_of(text: str) -> tuple[str, BlockId]:
         raise SettingsMistake(f"'{text}' is no tile block: give one to three numbers, as in 0 or 2,1 or matmul:0,3")
     x, y, z = [*[int(number) for number in numbers], 0, 0][:3]
     return kernel, (x, y, z)
+
+
+def _sanitize_of(text: str) -> bool | str:
+    if text not in ("", "mistakes", "all"):
+        raise SettingsMistake(f"'{text}' is nothing to look for: use sanitize or sanitize=all")
+    return "all" if text == "all" else True
+
+
+# What reads the values of these options; those of the others are kept as they are.
+_READERS: dict[str, Callable[[str], object]] = {
+    "names": names_of,
+    "sanitize": _sanitize_of,
+    "trace-block": trace_block_of,
+}

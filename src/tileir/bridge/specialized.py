@@ -14,7 +14,7 @@ from tileir.bridge.parameters import (
     TupleParameter,
     words_of,
 )
-from tileir.bridge.recognition import How, KnownLaunches
+from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.execute.arguments.binding import is_array
 from tileir.execute.bound import BoundLaunch, Run
 from tileir.execute.errors import BlockId, LaunchError
@@ -68,15 +68,15 @@ class SpecializedKernel:
 
     def launch(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> None:
         """Run it once for each tile block of a grid; the options are those of `Kernel.launch`."""
-        how: How | None = self._options
+        variant: Variant | None = self._options
         if options:
-            how = with_options(*self._options, options)
-        if how is not None and recognized(self._known, self.cutile_kernel, grid, args, how):
+            variant = with_options(*self._options, options)
+        if variant is not None and recognized(self._known, self.cutile_kernel, grid, args, variant):
             return
         description = self._checked(args)
         self.kernel.launch(grid, *description.values, memory=description.memory, **options)
-        if how is not None:
-            self._known.learn(args, description, self.kernel, how)
+        if variant is not None:
+            self._known.learn(args, description, self.kernel, variant)
 
     def bind(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> BoundLaunch:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
@@ -118,13 +118,13 @@ class SpecializedKernel:
         return self.kernel.dump(stage, **options)
 
     def _bound(self, grid: BlockId, args: tuple[object, ...], options: dict[str, Any]) -> Run:
-        how = with_options(*self._options, options)
-        found = None if how is None else self._known.find(args, how)
+        variant = with_options(*self._options, options)
+        found = None if variant is None else self._known.find(args, variant)
         if found is None:
             description = self._checked(args)
-            if how is not None:
-                self._known.learn(args, description, self.kernel, how)
-                found = self._known.find(args, how)
+            if variant is not None:
+                self._known.learn(args, description, self.kernel, variant)
+                found = self._known.find(args, variant)
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
             direct, numbers, _, _ = found

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
 from tileir.bridge.contexts import active
+from tileir.execute.arguments.binding import host_array
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
 from tileir.ir.quoting import harmless
 
@@ -34,19 +34,18 @@ def watch_allocations(*, everywhere: bool = False) -> None:
     if not WATCHED:
         WATCHED.append("contexts")
         for name in ("empty", "empty_like"):
-            setattr(numpy, name, allocating(getattr(numpy, name), _extent))
+            setattr(numpy, name, _allocating(getattr(numpy, name)))
     if everywhere:
         WATCHED.append("everywhere")
 
 
-def allocating(make: Callable[..., Any], extent: Callable[[Any], Extent | None]) -> Callable[..., Any]:
-    """A function that allocates; `extent` tells what memory its result has, None if that is not its own."""
+def _allocating(make: Any) -> Any:
+    """A function that allocates an array."""
 
     @functools.wraps(make)
     def allocate(*arguments: Any, **keywords: Any) -> Any:
         made = make(*arguments, **keywords)
-        if WATCHED:
-            note_allocation(extent(made))
+        note_allocation(_extent(made))
         return made
 
     return allocate
@@ -77,9 +76,8 @@ def note_allocation(extent: Extent | None) -> None:
 
 
 def _extent(array: Any) -> Extent | None:
-    host = getattr(type(array), "__tileir_host_array__", None)
-    if host is not None:
-        array = host(array)
+    host = host_array(array)
+    array = array if host is None else host
     if type(array) is not numpy.ndarray or array.base is not None or array.dtype.hasobject:
         return None
     elements = Elements(array.dtype.itemsize, array.dtype.name.startswith(_FLOATS))

@@ -23,14 +23,14 @@ from tileir.execute.locations.wording import several
 from tileir.execute.observing.observer import Observer, Observers
 from tileir.execute.observing.trace import Trace
 from tileir.execute.sanitizer.number_watch import NumberWatch
-from tileir.execute.sanitizer.report import Names, SanitizerError, SanitizerReport
+from tileir.execute.sanitizer.report import SanitizerError, SanitizerReport
 from tileir.ir.quoting import harmless
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from tileir.bridge.contexts import Watcher
-    from tileir.bridge.settings import BlockId
+    from tileir.bridge.settings import Settings
 
 
 class Findings:
@@ -42,24 +42,24 @@ class Findings:
         self.findings: int = 0
         self.was_traced: bool = False
         self._kernels: dict[str, None] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def __bool__(self) -> bool:
         return self.findings > 0
 
-    def add(self, reports: list[SanitizerReport], place: str, *, is_told: bool = False) -> None:
-        """Count a launch and write what was found in it, unless it is told elsewhere."""
+    def add(self, reports: list[SanitizerReport], place: str, *, is_reported: bool = False) -> None:
+        """Count a launch and write what was found in it, unless it is reported elsewhere."""
         self.launches += 1
         self.launches_with_findings += any(reports)
         for report in reports:
             if not report and not report.notes:
                 continue
             text = report.render()
-            if text in self._told:
+            if text in self._reported:
                 continue
-            self._told.add(text)
+            self._reported.add(text)
             self.findings += len(report)
-            if is_told:
+            if is_reported:
                 continue
             _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
 
@@ -92,20 +92,8 @@ _TRACING = threading.RLock()
 class Watching:
     """How the launches of a context are looked at."""
 
-    def __init__(
-        self,
-        sanitize: bool | str = False,
-        watch_nan: bool = False,
-        trace_block: tuple[str, BlockId] | None = None,
-        debug: bool = False,
-        findings: Findings | None = None,
-        names: Names = "script",
-    ) -> None:
-        self._names: Names = names
-        self._sanitize: bool | str = sanitize
-        self._watch_nan: bool = watch_nan
-        self._trace_block: tuple[str, BlockId] | None = trace_block
-        self._debug: bool = debug
+    def __init__(self, settings: Settings, findings: Findings | None = None) -> None:
+        self._settings: Settings = settings
         self._findings: Findings | None = findings
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
@@ -113,33 +101,33 @@ class Watching:
         caller = launching_frame()
         reports: list[SanitizerReport] = []
         observers: list[Observer] = []
-        if self._watch_nan:
+        if self._settings.watch_nan:
             watch = NumberWatch()
             observers.append(watch)
             reports.append(watch.report)
         try:
             try:
                 # Traces of several threads are written one after the other.
-                with _TRACING if self._trace_block is not None else nullcontext():
+                with _TRACING if self._settings.trace_block is not None else nullcontext():
                     self._trace_and_launch(kernel, grid, args, options, observers, caller)
             except SanitizerError as error:
                 reports.insert(0, error.report)
             name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
             for report in reports:
                 report.kernel = report.kernel or name
-                report.names = self._names
+                report.names = self._settings.names
             if self._findings is not None:
                 # The debugger shows what it stops at.
-                self._findings.add(reports, frame_words(caller), is_told=self._debug)
-                if not self._debug:
+                self._findings.add(reports, frame_words(caller), is_reported=self._settings.debug)
+                if not self._settings.debug:
                     return
             for report in reports:
                 if report:
                     raise SanitizerError(report)
         except Exception as error:
-            if self._names == "tile" and isinstance(error, ExecutionError):
+            if self._settings.names == "tile" and isinstance(error, ExecutionError):
                 error.tell_as_tile_program()
-            if self._debug:
+            if self._settings.debug:
                 _stop(error, caller)
             raise
 
@@ -158,23 +146,23 @@ class Watching:
             observers.append(given)
         if observers:
             options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
-        launch(kernel, grid, args, sanitize=self._sanitize, **options)
+        launch(kernel, grid, args, sanitize=self._settings.sanitize, **options)
 
     def _add_trace(self, observers: list[Observer], kernel: Any, grid: Any, caller: FrameType | None) -> None:
-        if self._trace_block is None:
+        if self._settings.trace_block is None:
             return
-        wanted, block = self._trace_block
+        kernel_name, block = self._settings.trace_block
         name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
         if self._findings is not None:
-            self._findings.note_kernel(name, is_traced=wanted in ("", name))
-        if wanted not in ("", name):
+            self._findings.note_kernel(name, is_traced=kernel_name in ("", name))
+        if kernel_name not in ("", name):
             return
         blocks = check_grid(grid)
         is_there = all(number < count for number, count in zip(block, blocks, strict=True))
         outcome = "" if is_there else f": there is no tile block {block} in its grid {blocks}"
         _write(f"trace of {harmless(name)}, launched {frame_words(caller)}{outcome}\n")
         if is_there:
-            observers.append(Trace(block, _write, self._names))
+            observers.append(Trace(block, _write, self._settings.names))
 
 
 def _write(text: str) -> None:
@@ -239,12 +227,13 @@ _found: Final[list[Any]] = []
 """The one of this process: the first launch is the first of all contexts."""
 
 
-def requested_debugger(sanitize: bool, watch_nan: bool, names: Names) -> Watcher | None:
-    """Who debugs the launches of this process, if its environment asks for it."""
+def watcher_of(settings: Settings, findings: Findings | None = None) -> Watcher | None:
+    """Who looks at launches: the debugger if the environment of this process asks for it, or `Watching`, or nobody."""
     text = os.environ.get(VARIABLE, "").strip()
     if text.lower() in NO:
-        return None
+        return Watching(settings, findings) if settings.observes else None
     if not _found:
-        _found.append(importlib.import_module(_DEBUGGER).watcher_of(text, sanitize, watch_nan, names))
+        scripts = importlib.import_module(_DEBUGGER)
+        _found.append(scripts.watcher_of(text, bool(settings.sanitize), settings.watch_nan, settings.names))
     watcher: Watcher = _found[0]
     return watcher

@@ -122,7 +122,8 @@ def test_a_profile_of_the_device_is_one_of_the_cpu(capfd):
 
 def test_each_thread_has_its_current_stream():
     seen = []
-    with torch.cuda.stream(torch.cuda.Stream()) as stream:
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
         other = threading.Thread(target=lambda: seen.append(torch.cuda.current_stream()))
         other.start()
         other.join()

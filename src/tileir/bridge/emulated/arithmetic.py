@@ -21,7 +21,7 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device
-from tileir.bridge.hooks import Hook, hook
+from tileir.bridge.hooks import hook, replace
 
 _HALF: Final = (torch.float16, torch.bfloat16)
 
@@ -65,10 +65,15 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
         return NotImplemented
     if out is not None and out.dtype is not dtype:
         return NotImplemented
-    if not _computed:
-        _computed.append(True)
+    _computed[:] = [True]
+    position, added = (-1, "") if is_half else _ADDED.get(name, (-1, ""))
+    operand = _widened if is_half else _Operand.apply
+    operands = [each if number == position else _mapped(operand, each) for number, each in enumerate(arguments)]
     rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
-    result = (_in_float32 if is_half else _in_tf32)(name, function, arguments, rest, dtype)
+    more = {each: value if each == added else _mapped(operand, value) for each, value in rest.items()}
+    result = function(*operands, **more)
+    if not is_half:
+        result = _mapped(_Result.apply, result)
     rounded = keywords.get("out_dtype") or dtype
     result = _mapped(lambda tensor: tensor.to(rounded) if tensor.dtype is torch.float32 else tensor, result)
     if out is None:
@@ -83,12 +88,8 @@ def _in_place(name: str, function: Any, arguments: Arguments, keywords: Keywords
     return result if result is NotImplemented else arguments[0].copy_(result)
 
 
-def _in_float32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
-    def widened(tensor: Any) -> Any:
-        return tensor.float() if tensor.dtype in _HALF else tensor
-
-    keywords = {each: _mapped(widened, value) for each, value in keywords.items()}
-    return function(*_mapped(widened, arguments), **keywords)
+def _widened(tensor: Any) -> Any:
+    return tensor.float() if tensor.dtype in _HALF else tensor
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
@@ -174,13 +175,6 @@ class _Result(_Operand):
         return to_tf32(gradient)
 
 
-def _in_tf32(name: str, function: Any, arguments: Any, keywords: dict[str, Any], dtype: Any) -> Any:
-    position, added = _ADDED.get(name, (-1, ""))
-    operands = [each if number == position else _mapped(_Operand.apply, each) for number, each in enumerate(arguments)]
-    more = {each: value if each == added else _mapped(_Operand.apply, value) for each, value in keywords.items()}
-    return _mapped(_Result.apply, function(*operands, **more))
-
-
 # --- where torch's functions are replaced ---
 
 _ATTENTION: Final[Any] = torch.nn.functional.scaled_dot_product_attention
@@ -200,24 +194,20 @@ def _attention(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
             return function(*arguments, **keywords)
 
 
-class _AssertClose(Hook):
+def _assert_close(original: Any, *arguments: Any, **keywords: Any) -> None:
     """`torch.testing.assert_close`, whose error names the order of sums."""
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> None:
-        __tracebackhide__ = True
-        try:
-            self.original(*arguments, **keywords)
-        except AssertionError as error:
-            if active() is None or not _computed:
-                raise
-            raise AssertionError(f"{error}\n\n{_NOTE}") from None
+    __tracebackhide__ = True
+    try:
+        original(*arguments, **keywords)
+    except AssertionError as error:
+        if active() is None or not _computed:
+            raise
+        raise AssertionError(f"{error}\n\n{_NOTE}") from None
 
 
-class _SetPrecision(Hook):
+def _set_precision(original: Any, precision: str) -> None:
     """`torch.set_float32_matmul_precision`: a GPU computes "medium" in TF32 too, but some CPUs in bf16."""
-
-    def __call__(self, precision: str) -> None:
-        self.original("high" if precision == "medium" and active() is not None else precision)
+    original("high" if precision == "medium" and active() is not None else precision)
 
 
 def hook_accumulation() -> None:
@@ -228,8 +218,8 @@ def hook_accumulation() -> None:
     for name in _ADDED_FIRST:
         ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
     ON_DEVICE[_ATTENTION] = _attention
-    hook(torch.testing, "assert_close", _AssertClose)
-    hook(torch, "set_float32_matmul_precision", _SetPrecision)
+    hook(torch.testing, "assert_close", _assert_close)
+    hook(torch, "set_float32_matmul_precision", _set_precision)
 
 
 # --- autocast ---
@@ -299,16 +289,12 @@ def _install() -> None:
             ON_DEVICE[function] = functools.partial(_cast, name, ON_DEVICE.get(function))
 
 
-def _entered(original: Any) -> Any:
-    @functools.wraps(original)
-    def enter(self: Any) -> Any:
-        if self.device == "cuda" and active() is not None:
-            # Not sooner: scripts without autocast do not pay for it at each call.
-            _install()
-        return original(self)
-
-    return enter
+def _enter_autocast(original: Any, self: Any) -> Any:
+    if self.device == "cuda" and active() is not None:
+        # Not sooner: scripts without autocast do not pay for it at each call.
+        _install()
+    return original(self)
 
 
 def hook_autocast() -> None:
-    torch.autocast.__enter__ = _entered(torch.autocast.__enter__)
+    replace(torch.autocast, "__enter__", _enter_autocast)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy
 
-from tileir.bridge.emulated.cupy_device import Device, MemoryPointer
+from tileir.bridge.emulated.cupy_cuda import Device, MemoryPointer
 
 _CUDA: Final = 2
 """DLPack's number."""
@@ -124,40 +124,16 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
             raise TypeError("iteration over a 0-d array")
         return iter([self[number] for number in range(len(self._array))])
 
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __bool__(self) -> bool:
-        return bool(self._array)
-
-    def __int__(self) -> int:
-        return int(self._array)
-
-    def __float__(self) -> float:
-        return float(self._array)
-
-    def __complex__(self) -> complex:
-        return complex(self._array)
-
-    def __index__(self) -> int:
-        return operator.index(self._array)
-
     def __format__(self, specification: str) -> str:
         return format(self._array[()] if not self._array.ndim else self._array, specification)
-
-    def __repr__(self) -> str:
-        return repr(self._array)
-
-    def __str__(self) -> str:
-        return str(self._array)
 
     def __reduce__(self) -> Any:
         return made, (self._array,)
 
-    def __copy__(self) -> Any:
+    def __deepcopy__(self, memo: Any) -> Any:
         return made(self._array.copy())
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __copy__(self) -> Any:
         return made(self._array.copy())
 
     @property
@@ -175,6 +151,17 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
         return self
 
 
+_CONVERSIONS: Final[tuple[Callable[[Any], Any], ...]] = (
+    bool, int, float, complex, len, repr, str, operator.index,
+)  # fmt: skip
+
+
+def _converting(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: convert(self._array)
+
+
+for _convert in _CONVERSIONS:
+    setattr(ndarray, f"__{_convert.__name__}__", _converting(_convert))
 ndarray.__module__ = "cupy"
 
 # --- between the two ---

@@ -1,4 +1,4 @@
-"""The modules `cupy`, `cupy.random`, `cupy.linalg`, `cupy.fft`, `cupy.testing`, `cupyx`."""
+"""The modules `cupy`, `cupy.random`, `cupy.linalg`, `cupy.fft`, `cupy.testing`, `cupyx`: functions of NumPy's."""
 
 from __future__ import annotations
 
@@ -11,70 +11,60 @@ from typing import Any, Final
 import numpy
 
 from tileir.bridge.emulated.cupy_arrays import called, made, ndarray, refuse_numpy, unwrapped, wrapped
-from tileir.bridge.emulated.cupy_device import CUDA, cuda_modules, get_default_memory_pool
-from tileir.execute.errors import EmulationError
+from tileir.bridge.emulated.cupy_cuda import CUDA, MODULES, POOL
+from tileir.bridge.emulated.gpu_interface import refusing
 
 VERSION: Final = "13.6.0"
 """Of CuPy, whose interface this is."""
 
 _C_CODE: Final = "it compiles CUDA C++: write the kernel with cuda.tile, or with functions of cupy"
-MISSING: Final[dict[str, str]] = {
-    "RawKernel": _C_CODE,
-    "RawModule": _C_CODE,
-    "ElementwiseKernel": _C_CODE,
-    "ReductionKernel": _C_CODE,
-    "fuse": _C_CODE,
+_MISSING: Final[dict[str, str]] = {
+    **dict.fromkeys(("RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel", "fuse"), _C_CODE),
     "fromDlpack": "use cupy.from_dlpack",
 }
 _ARRAYS: Final = frozenset({"allclose", "array_equal", "array_equiv"})
 """Functions whose answer is a number in NumPy and an array in CuPy."""
-
-
-def _refusing(name: str, advice: str) -> Callable[..., Any]:
-    """A function or class that is not there: it says so when it is called."""
-
-    def refuse(*arguments: Any, **keywords: Any) -> Any:
-        raise EmulationError(name, advice)
-
-    return refuse
-
-
-def _function(function: Any) -> Callable[..., Any]:
-    """One of NumPy's, for arrays of the device."""
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        refuse_numpy(arguments)
-        result = called(function, arguments, keywords)
-        return made(numpy.asarray(result)) if function.__name__ in _ARRAYS else result
-
-    return call
+_OF_BOTH: Final = frozenset({"empty", "empty_like", "full_like", "ones_like", "zeros_like", "copyto"})
+"""Functions that take arrays of NumPy as well, as those of `cupy.testing` do."""
 
 
 class _Module(ModuleType):
-    """A module with the functions of one of NumPy's, made when they are first asked for."""
+    """A module with the functions of one of NumPy's, `model`, made by `adapt` when they are first asked for."""
 
-    def __init__(self, name: str, model: Any, names: dict[str, Any]) -> None:
+    def __init__(self, name: str, model: Any, names: dict[str, Any], adapt: Callable[[Any, str], Any]) -> None:
         super().__init__(name, f"{name}, met with NumPy by tileir.emulate.")
         self.__dict__.update(names)
         self.__dict__["__path__"] = []
         self._model: Any = model
+        self._adapt: Callable[[Any, str], Any] = adapt
 
     def __getattr__(self, name: str) -> Any:
-        advice = MISSING.get(name)
-        if advice is not None:
-            return _refusing(f"{self.__name__}.{name}", advice)
-        model = self.__dict__.get("_model")
-        found = None if name.startswith("_") or model is None else getattr(model, name, None)
+        if name in _MISSING:
+            return refusing(f"{self.__name__}.{name}", _MISSING[name])
+        found = None if name.startswith("_") else getattr(self._model, name, None)
         if found is None:
             raise AttributeError(
                 f"module '{self.__name__}' has no attribute '{name}' (NumPy, with which tileir.emulate meets CuPy's "
                 "interface, has none of this name)"
             )
         if callable(found) and not isinstance(found, type):
-            found = _function(found)
+            found = self._adapt(self._model, name)
         setattr(self, name, found)
         return found
+
+
+def _function(model: Any, name: str) -> Callable[..., Any]:
+    """A function for arrays of the device."""
+
+    @functools.wraps(getattr(model, name))
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        if name not in _OF_BOTH and model is not numpy.testing:
+            refuse_numpy(arguments)
+        # NumPy's may be replaced later (`bridge.uninitialized`).
+        result = called(getattr(model, name), arguments, keywords)
+        return made(numpy.asarray(result)) if name in _ARRAYS else result
+
+    return call
 
 
 # --- functions that CuPy has of its own ---
@@ -117,23 +107,7 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, **mor
 
 
 def get_array_module(*arguments: Any) -> Any:
-    found = [argument for argument in arguments if isinstance(argument, ndarray)]
-    return sys.modules["cupy"] if found else numpy
-
-
-def _making(name: str) -> Callable[..., Any]:
-    """`empty`, and `zeros_like` of an array of either side, which gives one of the device."""
-
-    @functools.wraps(getattr(numpy, name))
-    def make(*arguments: Any, **keywords: Any) -> Any:
-        # NumPy's may be replaced later (`bridge.uninitialized`).
-        return called(getattr(numpy, name), arguments, keywords)
-
-    return make
-
-
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    numpy.copyto(unwrapped(dst), unwrapped(src), casting=casting, where=unwrapped(where))
+    return sys.modules["cupy"] if any(isinstance(argument, ndarray) for argument in arguments) else numpy
 
 
 # --- random numbers ---
@@ -148,39 +122,26 @@ class Generator:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return _drawing(getattr(self._generator, name))
+        return _drawing(self._generator, name)
 
 
-def _drawing(function: Any) -> Callable[..., Any]:
+def _drawing(model: Any, name: str) -> Callable[..., Any]:
+    function = getattr(model, name)
+
     @functools.wraps(function)
-    def draw(*arguments: Any, **keywords: Any) -> Any:
-        dtype = keywords.pop("dtype", None)
-        chosen = {} if dtype is None else {"dtype": dtype}
+    def draw(*arguments: Any, dtype: Any = None, **keywords: Any) -> Any:
+        if dtype is None:
+            return called(function, arguments, keywords)
         try:
-            result = function(*unwrapped(arguments), **unwrapped_all(keywords), **chosen)
+            return called(function, arguments, {**keywords, "dtype": dtype})
         except TypeError:
-            if dtype is None:
-                raise
             # CuPy's functions take a dtype where NumPy's do not.
-            result = numpy.asarray(function(*unwrapped(arguments), **unwrapped_all(keywords))).astype(dtype)
-        return wrapped(result)
+            return wrapped(numpy.asarray(unwrapped(called(function, arguments, keywords))).astype(dtype))
 
     return draw
 
 
-def unwrapped_all(keywords: dict[str, Any]) -> dict[str, Any]:
-    return {name: unwrapped(value) for name, value in keywords.items()}
-
-
-class _Random(_Module):
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(numpy.random, name, None)
-        if name.startswith("_") or found is None or isinstance(found, type):
-            return super().__getattr__(name)
-        return _drawing(found)
-
-
-RANDOM: Final[dict[str, Any]] = {
+_RANDOM: Final[dict[str, Any]] = {
     "default_rng": lambda seed=None: Generator(numpy.random.default_rng(seed)),
     "Generator": Generator,
     "RandomState": lambda seed=None, method=100: Generator(numpy.random.RandomState(seed)),
@@ -189,27 +150,10 @@ RANDOM: Final[dict[str, Any]] = {
 
 # --- the whole ---
 
-_TESTED: Final = (
-    "assert_allclose", "assert_array_almost_equal", "assert_array_almost_equal_nulp", "assert_array_equal",
-    "assert_array_less",
-)  # fmt: skip
 
-
-def _tested(name: str) -> Callable[..., Any]:
-    def check(*arguments: Any, **keywords: Any) -> None:
-        getattr(numpy.testing, name)(*unwrapped(arguments), **keywords)
-
-    return check
-
-
-def _add(name: str, names: dict[str, Any], model: Any = None, kind: Any = _Module) -> Any:
-    module = sys.modules[name] = kind(name, model, names)
-    return module
-
-
-def make_modules() -> ModuleType:
+def make_modules() -> None:
     """Put the modules where imports find them."""
-    names: dict[str, Any] = {
+    cupy = {
         "__version__": VERSION,
         "ndarray": ndarray,
         "array": array,
@@ -219,22 +163,25 @@ def make_modules() -> ModuleType:
         "asfortranarray": lambda a, dtype=None: asarray(a, dtype, "F"),
         "from_dlpack": from_dlpack,
         "asnumpy": asnumpy,
-        "copyto": copyto,
         "get_array_module": get_array_module,
-        "get_default_memory_pool": get_default_memory_pool,
-        "get_default_pinned_memory_pool": get_default_memory_pool,
+        **dict.fromkeys(("get_default_memory_pool", "get_default_pinned_memory_pool"), lambda: POOL),
         "is_available": CUDA["is_available"],
         "show_config": lambda: print(f"CuPy {VERSION}, met with NumPy {numpy.__version__} by tileir.emulate"),
-        **{name: _making(name) for name in ("empty", "empty_like", "full_like", "ones_like", "zeros_like")},
     }
-    cupy: Any = _add("cupy", names, numpy)
-    cupy.random = _add("cupy.random", RANDOM, numpy.random, _Random)
-    cupy.linalg = _add("cupy.linalg", {}, numpy.linalg)
-    cupy.fft = _add("cupy.fft", {}, numpy.fft)
-    cupy.testing = _add("cupy.testing", {name: _tested(name) for name in _TESTED})
-    cupy.cuda = cuda_modules(_add)
-    cupyx: Any = _add("cupyx", {"scatter_add": lambda a, slices, value: a.scatter_add(slices, value)})
-    cupyx.profiler = _add(
-        "cupyx.profiler", {"benchmark": _refusing("cupyx.profiler.benchmark", "time with cupy.cuda.Event")}
-    )
-    return sys.modules["cupy"]
+    profiler = {"benchmark": refusing("cupyx.profiler.benchmark", "time with cupy.cuda.Event")}
+    for name, model, names, adapt in (
+        ("cupy", numpy, cupy, _function),
+        ("cupy.random", numpy.random, _RANDOM, _drawing),
+        ("cupy.linalg", numpy.linalg, {}, _function),
+        ("cupy.fft", numpy.fft, {}, _function),
+        ("cupy.testing", numpy.testing, {}, _function),
+        ("cupy.cuda", None, CUDA, _function),
+        *[(f"cupy.cuda.{name}", None, names, _function) for name, names in MODULES.items()],
+        ("cupyx", None, {"scatter_add": lambda a, slices, value: a.scatter_add(slices, value)}, _function),
+        ("cupyx.profiler", None, profiler, _function),
+    ):
+        module = sys.modules[name] = _Module(name, model, names, adapt)
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
+    sys.modules["cupy.cuda.runtime"] = CUDA["runtime"]

@@ -71,6 +71,8 @@ def is_emulated(device: object) -> bool:
 
 _default: Final[list[Any]] = []
 """The module of torch that knows the default device: `torch.get_default_device` would make a tensor on it."""
+_CONSTRUCTORS: Final[set[Any]] = set()
+"""Functions whose result is on the default device."""
 
 
 def default_device() -> Any:
@@ -82,6 +84,7 @@ def hook_default_device() -> None:
     import torch.utils._device
 
     assert hasattr(torch.utils._device, "CURRENT_DEVICE")
+    _CONSTRUCTORS.update(torch.utils._device._device_constructors())
     _default[:] = [torch.utils._device]
 
 
@@ -100,16 +103,10 @@ _PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
 """Classes whose methods nobody replaces."""
 
 
-def is_marked(tensor: Any) -> bool:
-    """Whether a tensor is on the device; asked where the mode is off."""
-    if type(tensor) in _PLAIN:
-        return hasattr(_bearer(tensor), EMULATED_STORAGE)
-    with functions_off():
-        return hasattr(_bearer(tensor), EMULATED_STORAGE)
-
-
-def is_on_device(value: object) -> bool:
+def is_on_device(value: Any) -> bool:
     """Whether a value is a tensor of the emulated device."""
+    if type(value) in _PLAIN:
+        return hasattr(_bearer(value), EMULATED_STORAGE)
     if not isinstance(value, Tensor):
         return False
     with functions_off():
@@ -142,12 +139,6 @@ def mark_all(value: Any) -> Any:
 def any_on_device(values: Iterable[Any]) -> bool:
     """Whether there is a tensor of the device among values and in lists and tuples of them."""
     return any(any_on_device(each) if type(each) in (list, tuple) else is_on_device(each) for each in values)
-
-
-def host_array(value: object) -> Any:
-    """The NumPy array in the memory of an array of the emulated CuPy, None for anything else."""
-    found = getattr(type(value), "__tileir_host_array__", None)
-    return None if found is None else found(value)
 
 
 def extent_of(tensor: Any) -> Extent | None:
@@ -222,17 +213,6 @@ _MIXING: Final = frozenset(
 _INDEXING: Final = frozenset({Tensor.__getitem__, Tensor.__setitem__})
 _SIZED: Final = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn, torch.full})
 """Functions that are told how large a tensor to make, before all else."""
-_CONSTRUCTORS: Final = frozenset(
-    getattr(torch, name)
-    for name in (
-        "arange", "asarray", "as_tensor", "bartlett_window", "blackman_window", "empty", "empty_permuted",
-        "empty_quantized", "empty_strided", "eye", "full", "hamming_window", "hann_window", "kaiser_window", "linspace",
-        "logspace", "normal", "ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor",
-        "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
-        "sparse_csr_tensor", "tensor", "tril_indices", "triu_indices", "zeros",
-    ) if hasattr(torch, name)
-) | {torch.fft.fftfreq, torch.fft.rfftfreq}  # fmt: skip
-"""Functions whose result is on the default device."""
 
 
 class DeviceMode(TorchFunctionMode):  # type: ignore[misc]
@@ -278,7 +258,7 @@ class _Call:
         for value in values:
             kind = type(value)
             if kind in _PLAIN or isinstance(value, Tensor):
-                if is_marked(value):
+                if is_on_device(value):
                     self.is_on_device = True
                 else:
                     self.host.append(value)

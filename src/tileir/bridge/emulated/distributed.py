@@ -6,7 +6,7 @@ itself.
 
 from __future__ import annotations
 
-import functools
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +15,9 @@ import torch
 import torch.distributed
 
 from tileir.bridge.contexts import active
-from tileir.bridge.emulated.cuda_module import replaced
 from tileir.bridge.emulated.device import DEVICE, is_emulated
+from tileir.bridge.emulated.torch_cuda import replaced
+from tileir.bridge.hooks import replace
 from tileir.execute.errors import EmulationError
 
 
@@ -25,13 +26,10 @@ def hook_distributed() -> None:
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
     core: Any = distributed.distributed_c10d
-    for name, replacement in (
-        ("is_nccl_available", replaced(core.is_nccl_available, lambda: True)),
-        ("init_process_group", _with_gloo(core.init_process_group, 0)),
-        ("new_group", _with_gloo(core.new_group, 2)),
-    ):
-        setattr(core, name, replacement)
-        setattr(distributed, name, replacement)
+    for module in (core, distributed):
+        module.is_nccl_available = replaced(module.is_nccl_available, lambda: True)
+        for name in ("init_process_group", "new_group"):
+            replace(module, name, _with_gloo)
     # Builds without NCCL lack this class, which torch 2.6 looks up wherever NCCL is available.
     if not hasattr(core, "ProcessGroupNCCL"):
         core.ProcessGroupNCCL = _NoGroup
@@ -41,27 +39,15 @@ class _NoGroup:
     """A class without instances: no process group is one of NCCL's."""
 
 
-def _with_gloo(original: Any, position: int) -> Any:
-    """A function that makes a group, with the name of a backend in this position."""
-
-    @functools.wraps(original)
-    def make(*arguments: Any, **keywords: Any) -> Any:
-        if active() is not None:
-            keywords.pop("device_id", None)
-            if len(arguments) > position:
-                given = [*arguments]
-                given[position] = _gloo(given[position])
-                arguments = tuple(given)
-            else:
-                keywords["backend"] = _gloo(keywords.get("backend"))
+def _with_gloo(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """A function that makes a group: of Gloo in the place of NCCL, also of one of several (`cpu:gloo,cuda:nccl`)."""
+    if active() is None:
         return original(*arguments, **keywords)
-
-    return make
-
-
-def _gloo(backend: Any) -> Any:
-    """NCCL, also as one of several (`cpu:gloo,cuda:nccl`), and what is chosen for want of a name."""
-    return "gloo" if backend is None or "nccl" in str(backend).lower() else backend
+    given = inspect.signature(original).bind(*arguments, **keywords).arguments
+    given.pop("device_id", None)
+    backend = given.get("backend")
+    given["backend"] = "gloo" if backend is None or "nccl" in str(backend).lower() else backend
+    return original(**given)
 
 
 # --- symmetric memory: arrays that all GPUs of a group can access ---
@@ -99,41 +85,16 @@ class _Rendezvous:
 # --- copies between the GPUs of a process, of which there is one ---
 
 
-def _broadcast(tensor: Any, devices: Any = None, *, out: Sequence[Any] = ()) -> Any:
-    return _copied([tensor] * len(devices or out), out)
+def _scatter(tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None) -> Any:
+    parts = tensor.split(chunk_sizes, dim) if chunk_sizes else tensor.chunk(len(devices), dim)
+    return tuple([part.to(DEVICE) for part in parts])
 
 
-def _broadcast_coalesced(tensors: Sequence[Any], devices: Any, buffer_size: int = 10485760) -> Any:
-    return [_copied(tensors, ()) for _ in devices]
-
-
-def _scatter(
-    tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None, *, out: Any = ()
-) -> Any:
-    sizes = chunk_sizes or [each.size(dim) for each in out or ()]
-    parts = tensor.split(sizes, dim) if sizes else tensor.chunk(len(devices), dim)
-    return _copied(parts, out or ())
-
-
-def _gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
+def _gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None) -> Any:
     whole = torch.cat([tensor.to(DEVICE) for tensor in tensors], dim)
-    if out is not None:
-        return out.copy_(whole)
     return whole if destination is None or is_emulated(destination) else whole.to(destination)
-
-
-def _copied(tensors: Sequence[Any], out: Sequence[Any]) -> Any:
-    if out:
-        return tuple([target.copy_(tensor) for target, tensor in zip(out, tensors, strict=True)])
-    return tuple([tensor.to(DEVICE) for tensor in tensors])
 
 
 def hook_data_parallel() -> None:
     comm: Any = torch.nn.parallel.comm
-    for name, replacement in (
-        ("broadcast", _broadcast),
-        ("broadcast_coalesced", _broadcast_coalesced),
-        ("scatter", _scatter),
-        ("gather", _gather),
-    ):
-        setattr(comm, name, replaced(getattr(comm, name), replacement))
+    comm.scatter, comm.gather = replaced(comm.scatter, _scatter), replaced(comm.gather, _gather)

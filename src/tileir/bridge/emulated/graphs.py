@@ -17,9 +17,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from tileir.bridge.contexts import CAPTURE
-from tileir.bridge.emulated.cuda_module import replace_class, replace_functions
 from tileir.bridge.emulated.device import ACCELERATOR_ERROR, Tensor, functions_off, is_on_device
-from tileir.bridge.emulated.streams import Replacing, Stream, StreamContext
+from tileir.bridge.emulated.gpu_interface import nothing
+from tileir.bridge.emulated.torch_cuda import Replacing, Stream, replace_class, replace_functions
 
 _pools: Final = itertools.count(1)
 _WAITING: Final = frozenset({torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default})
@@ -124,8 +124,7 @@ class CUDAGraph(metaclass=Replacing):
         CAPTURE.recorder = None
         recording.__exit__(None, None, None)
 
-    def instantiate(self) -> None:
-        pass
+    instantiate = enable_debug_mode = debug_dump = staticmethod(nothing)
 
     def replay(self) -> None:
         if self._recording is None:
@@ -140,27 +139,18 @@ class CUDAGraph(metaclass=Replacing):
     def pool(self) -> Any:
         return self._pool
 
-    def enable_debug_mode(self) -> None:
-        pass
-
-    def debug_dump(self, debug_path: str) -> None:
-        with open(debug_path, "w", encoding="utf-8") as file:
-            file.write(f"digraph {{ /* {len(self._recording.work) if self._recording else 0} pieces of work */ }}\n")
-
 
 class graph:
     """In the place of `torch.cuda.graph`: what is done within is recorded."""
 
-    def __init__(
-        self, cuda_graph: Any, pool: Any = None, stream: Any = None, capture_error_mode: str = "global", **more: Any
-    ) -> None:
+    def __init__(self, cuda_graph: Any, pool: Any = None, stream: Any = None, *modes: Any, **more: Any) -> None:
         self.cuda_graph: Any = cuda_graph
-        self.pool: tuple[Any, ...] = () if pool is None else (pool,)
-        self.stream_ctx: Any = StreamContext(Stream() if stream is None else stream)
+        self.pool: Any = pool
+        self.stream_ctx: Any = torch.cuda.stream(Stream() if stream is None else stream)
 
     def __enter__(self) -> None:
         self.stream_ctx.__enter__()
-        self.cuda_graph.capture_begin(*self.pool)
+        self.cuda_graph.capture_begin(self.pool)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         try:

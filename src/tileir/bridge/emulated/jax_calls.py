@@ -20,6 +20,7 @@ import numpy
 from tileir.bridge.compiling import compile
 from tileir.bridge.contexts import active
 from tileir.bridge.entry_points import LAUNCHES, perform
+from tileir.bridge.hooks import replace
 from tileir.bridge.launch import BYTECODE_VERSION
 from tileir.execute.launching.kernel import Kernel
 
@@ -36,19 +37,17 @@ def hook_jax_calls(module: Any) -> None:
         return
     _kept.append(_handler(functools.partial(_launched, module)))
     module.jax.ffi.register_ffi_target(_TARGET, module.jax.ffi.pycapsule(_kept[0]), platform="cpu")
-    module.export_kernel = _exporting(module.export_kernel)
-    register = module.register_primitive
+    replace(module, "export_kernel", _export_kernel)
 
     def register_lowering() -> None:
         lowering = functools.partial(_lowered, module._cutile_call_ffi_p_lower)
         module.mlir.register_lowering(module.cutile_call_ffi_p, lowering, platform="cpu")
 
-    @functools.wraps(register)
-    def register_primitive() -> None:
-        register()
+    def register_primitive(original: Any) -> None:
+        original()
         register_lowering()
 
-    module.register_primitive = register_primitive
+    replace(module, "register_primitive", register_primitive)
     if module.cutile_call_ffi_p is not None:
         register_lowering()
 
@@ -59,18 +58,16 @@ def _lowered(original: Any, *arguments: Any, **parameters: Any) -> Any:
     return original(*arguments, **parameters)
 
 
-def _exporting(original: Any) -> Any:
-    @functools.wraps(original)
-    def export_kernel(kernel: Any, signatures: Any, output_file: Any, *, output_format: str, **options: Any) -> None:
-        if active() is None or output_format != "cubin":
-            original(kernel, signatures, output_file, output_format=output_format, **options)
-            return
-        # Without a version cuTile asks the assembler, which need not be there, for the newest that it knows.
-        options["bytecode_version"] = BYTECODE_VERSION
-        original(kernel, signatures, output_file, output_format="tileir_bytecode", **options)
-        _KERNELS[bytes(output_file.getvalue())] = (kernel, list(signatures[0].parameters))
-
-    return export_kernel
+def _export_kernel(
+    original: Any, kernel: Any, signatures: Any, output_file: Any, *, output_format: str, **options: Any
+) -> None:
+    if active() is None or output_format != "cubin":
+        original(kernel, signatures, output_file, output_format=output_format, **options)
+        return
+    # Without a version cuTile asks the assembler, which need not be there, for the newest that it knows.
+    options["bytecode_version"] = BYTECODE_VERSION
+    original(kernel, signatures, output_file, output_format="tileir_bytecode", **options)
+    _KERNELS[bytes(output_file.getvalue())] = (kernel, list(signatures[0].parameters))
 
 
 # --- a launch ---
@@ -129,95 +126,52 @@ _EXECUTE: Final = 3
 _ARRAY, _SCALAR, _STRING = 1, 3, 4
 _INTERNAL_ERROR: Final = 13
 
-# The numbers are those of XLA's `PrimitiveType`.
 _DTYPES: Final[dict[int, Any]] = {
-    1: numpy.bool_,
-    2: numpy.int8,
-    3: numpy.int16,
-    4: numpy.int32,
-    5: numpy.int64,
-    6: numpy.uint8,
-    7: numpy.uint16,
-    8: numpy.uint32,
-    9: numpy.uint64,
-    10: numpy.float16,
-    11: numpy.float32,
-    12: numpy.float64,
+    **dict(enumerate(("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), 1)),
+    **dict(enumerate(("float16", "float32", "float64"), 10)),
     16: ml_dtypes.bfloat16,
     19: ml_dtypes.float8_e5m2,
     20: ml_dtypes.float8_e4m3fn,
     32: ml_dtypes.float4_e2m1fn,
     33: ml_dtypes.float8_e8m0fnu,
 }
-_HEAD: Final[list[Any]] = [("struct_size", c_size_t), ("extension", c_void_p)]
+"""By the numbers of XLA's `PrimitiveType`."""
 
 
-class _Version(Structure):
-    _fields_ = [*_HEAD, ("major", c_int), ("minor", c_int)]
+def _structure(*fields: Any) -> Any:
+    return type("_Structure", (Structure,), {"_fields_": fields})
 
 
-class _Extension(Structure):
-    _fields_ = [("struct_size", c_size_t), ("type", c_int), ("next", c_void_p)]
-
-
-class _Metadata(Structure):
-    _fields_ = [("struct_size", c_size_t), ("version", _Version), ("traits", c_uint32)]
-
-
-class _MetadataExtension(Structure):
-    _fields_ = [("base", _Extension), ("metadata", POINTER(_Metadata))]
-
-
-class _Api(Structure):
-    _fields_ = [*_HEAD, ("version", _Version), ("internal", c_void_p), ("create_error", c_void_p)]
-
-
-class _ErrorArguments(Structure):
-    _fields_ = [*_HEAD, ("message", c_char_p), ("code", c_int)]
-
-
-class _Buffer(Structure):
-    _fields_ = [*_HEAD, ("dtype", c_int), ("data", c_void_p), ("rank", c_int64), ("extents", POINTER(c_int64))]
-
-
-class _Span(Structure):
-    _fields_ = [("data", c_void_p), ("size", c_size_t)]
-
-
-class _Scalar(Structure):
-    _fields_ = [("dtype", c_int), ("value", c_void_p)]
-
-
-class _Array(Structure):
-    _fields_ = [("dtype", c_int), ("size", c_size_t), ("data", c_void_p)]
-
-
-class _Buffers(Structure):
-    _fields_ = [*_HEAD, ("size", c_int64), ("types", c_void_p), ("items", POINTER(POINTER(_Buffer)))]
-
-
-class _Attributes(Structure):
-    _fields_ = [
-        *_HEAD,
-        ("size", c_int64),
-        ("types", POINTER(c_int)),
-        ("names", POINTER(POINTER(_Span))),
-        ("items", POINTER(c_void_p)),
-    ]
-
-
-class _CallFrame(Structure):
-    _fields_ = [
-        *_HEAD,
-        ("api", POINTER(_Api)),
-        ("context", c_void_p),
-        ("stage", c_int),
-        ("arguments", _Buffers),
-        ("results", _Buffers),
-        ("attributes", _Attributes),
-    ]
-
-
+_HEAD: Final = (("struct_size", c_size_t), ("extension", c_void_p))
+_Version: Final = _structure(*_HEAD, ("major", c_int), ("minor", c_int))
+_Extension: Final = _structure(("struct_size", c_size_t), ("type", c_int), ("next", c_void_p))
+_Metadata: Final = _structure(("struct_size", c_size_t), ("version", _Version), ("traits", c_uint32))
+_MetadataExtension: Final = _structure(("base", _Extension), ("metadata", POINTER(_Metadata)))
+_Api: Final = _structure(*_HEAD, ("version", _Version), ("internal", c_void_p), ("create_error", c_void_p))
+_ErrorArguments: Final = _structure(*_HEAD, ("message", c_char_p), ("code", c_int))
+_Buffer: Final = _structure(
+    *_HEAD, ("dtype", c_int), ("data", c_void_p), ("rank", c_int64), ("extents", POINTER(c_int64))
+)
+_Span: Final = _structure(("data", c_void_p), ("size", c_size_t))
+_Scalar: Final = _structure(("dtype", c_int), ("value", c_void_p))
+_Array: Final = _structure(("dtype", c_int), ("size", c_size_t), ("data", c_void_p))
+_Buffers: Final = _structure(*_HEAD, ("size", c_int64), ("types", c_void_p), ("items", POINTER(POINTER(_Buffer))))
+_Attributes: Final = _structure(
+    *_HEAD,
+    ("size", c_int64),
+    ("types", POINTER(c_int)),
+    ("names", POINTER(POINTER(_Span))),
+    ("items", POINTER(c_void_p)),
+)
+_CallFrame: Final = _structure(
+    *_HEAD,
+    ("api", POINTER(_Api)),
+    ("context", c_void_p),
+    ("stage", c_int),
+    ("arguments", _Buffers),
+    ("results", _Buffers),
+    ("attributes", _Attributes),
+)
 _CREATE_ERROR: Final = ctypes.CFUNCTYPE(c_void_p, POINTER(_ErrorArguments))
 _HANDLER: Final = ctypes.CFUNCTYPE(c_void_p, POINTER(_CallFrame))
 

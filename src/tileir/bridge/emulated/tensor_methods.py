@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Final
 
@@ -16,11 +15,11 @@ from tileir.bridge.emulated.device import (
     ON_DEVICE,
     Arguments,
     Keywords,
+    Tensor,
     as_method,
     default_device,
     extent_of,
     functions_off,
-    host_array,
     is_emulated,
     is_on_device,
     mark_all,
@@ -28,21 +27,21 @@ from tileir.bridge.emulated.device import (
     mode_on,
     pinned,
 )
+from tileir.bridge.hooks import replace
 from tileir.bridge.uninitialized import WATCHED, note_allocation
-from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE
+from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, host_array
 from tileir.execute.errors import EmulationError
 
-Tensor: Final[Any] = torch.Tensor
 _TO: Final[Any] = Tensor.to
 _TYPE: Final[Any] = Tensor.type
 
 # --- moving ---
 
 
-def _moved(tensor: Any, to_device: bool, arguments: Arguments, keywords: Keywords) -> Any:
+def _moved(tensor: Any, to_device: bool, *arguments: Any, **keywords: Any) -> Any:
     """`tensor.to(..)`, with the CPU for the device among the arguments."""
     if to_device != is_on_device(tensor):
-        keywords = {**keywords, "copy": True}
+        keywords["copy"] = True
     result = _TO(tensor, *arguments, **keywords)
     return marked(result) if to_device and result is not tensor else result
 
@@ -53,29 +52,29 @@ def _to(self: Any, *arguments: Any, **keywords: Any) -> Any:
     if isinstance(given, Tensor):
         there = is_on_device(given)
         if here or there:
-            keywords = {name: value for name, value in keywords.items() if name != "other"}
-            return _moved(self, there, ("cpu", given.dtype, *arguments[1:]), keywords)
+            keywords.pop("other", None)
+            return _moved(self, there, "cpu", given.dtype, *arguments[1:], **keywords)
     elif given is None or type(given) is torch.dtype:
-        return _moved(self, here, arguments, keywords)
+        return _moved(self, here, *arguments, **keywords)
     elif is_emulated(given):
         if arguments:
-            return _moved(self, True, ("cpu", *arguments[1:]), keywords)
-        return _moved(self, True, (), {**keywords, "device": "cpu"})
-    return _moved(self, False, arguments, keywords)
+            return _moved(self, True, "cpu", *arguments[1:], **keywords)
+        return _moved(self, True, **{**keywords, "device": "cpu"})
+    return _moved(self, False, *arguments, **keywords)
 
 
 def _cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format) -> Any:
     if device is not None and not is_emulated(device):
         raise RuntimeError(f"Invalid device, must be cuda device, but got {device}")
-    return _moved(self, True, ("cpu",), {"memory_format": memory_format})
+    return _moved(self, True, "cpu", memory_format=memory_format)
 
 
 def _cpu(self: Any, memory_format: Any = torch.preserve_format) -> Any:
-    return _moved(self, False, ("cpu",), {"memory_format": memory_format})
+    return _moved(self, False, "cpu", memory_format=memory_format)
 
 
 def _type_as(self: Any, other: Any) -> Any:
-    return _moved(self, is_on_device(other), ("cpu", other.dtype), {})
+    return _moved(self, is_on_device(other), "cpu", other.dtype)
 
 
 def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
@@ -109,18 +108,24 @@ def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
 
 # --- text, NumPy, DLPack ---
 
-_INTERFACE_TYPES: Final = {
-    torch.bool: "|b1", torch.uint8: "|u1", torch.int8: "|i1", torch.int16: "<i2", torch.int32: "<i4",
-    torch.int64: "<i8", torch.uint16: "<u2", torch.uint32: "<u4", torch.uint64: "<u8", torch.float16: "<f2",
-    torch.float32: "<f4", torch.float64: "<f8", torch.complex64: "<c8", torch.complex128: "<c16",
-}  # fmt: skip
-
 
 def _format(self: Any, specification: str) -> Any:
     if self.dim() == 0:
         return NotImplemented
     with mode_on():
         return object.__format__(self, specification)
+
+
+def hook_text() -> None:
+    """torch's own text, with the device in it."""
+    text: Any = torch._tensor_str._str
+
+    def represent(self: Any, *, tensor_contents: Any = None) -> str:
+        with mode_on():
+            return str(text(self, tensor_contents=tensor_contents))
+
+    ON_DEVICE[Tensor.__repr__] = as_method(represent)
+    ON_DEVICE[Tensor.__format__] = as_method(_format)
 
 
 def _numpy(self: Any, *arguments: Any, force: bool = False, **keywords: Any) -> Any:
@@ -138,15 +143,12 @@ def _interface(self: Any, *owner: Any) -> dict[str, Any]:
             "Can't get __cuda_array_interface__ on Variable that requires grad. "
             "If gradients aren't required, use var.detach() to get Variable that doesn't require grad."
         )
-    if self.dtype not in _INTERFACE_TYPES:
-        raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}")
-    return {
-        "typestr": _INTERFACE_TYPES[self.dtype],
-        "shape": tuple(self.shape),
-        "strides": tuple([stride * self.element_size() for stride in self.stride()]),
-        "data": (self.data_ptr() if self.numel() else 0, False),
-        "version": 2,
-    }
+    try:
+        array = self.numpy()
+    except TypeError:
+        raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}") from None
+    data = (self.data_ptr() if self.numel() else 0, False)
+    return {"typestr": array.dtype.str, "shape": array.shape, "strides": array.strides, "data": data, "version": 2}
 
 
 # DLPack's numbers of devices.
@@ -164,35 +166,22 @@ def _dlpack(self: Any, *, dl_device: tuple[int, int] | None = None, **keywords: 
     )
 
 
-def hook_dlpack() -> None:
+def _from_dlpack(original: Any, ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
     """A tensor of the device is its own capsule, which torch and the emulated CuPy take."""
-    original, make_capsule = torch.from_dlpack, torch.to_dlpack
+    if is_on_device(ext_tensor):
+        return ext_tensor.detach()
+    host = host_array(ext_tensor)
+    return original(ext_tensor, *arguments, **keywords) if host is None else marked(torch.from_numpy(host))
 
-    @functools.wraps(original)
-    def from_dlpack(ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
-        if is_on_device(ext_tensor):
-            return ext_tensor.detach()
-        host = host_array(ext_tensor)
-        return original(ext_tensor, *arguments, **keywords) if host is None else marked(torch.from_numpy(host))
 
-    @functools.wraps(make_capsule)
-    def to_dlpack(tensor: Any) -> Any:
-        return tensor if is_on_device(tensor) else make_capsule(tensor)
+def _to_dlpack(original: Any, tensor: Any) -> Any:
+    return tensor if is_on_device(tensor) else original(tensor)
 
+
+def hook_dlpack() -> None:
     for module in (torch, torch.utils.dlpack):
-        module.to_dlpack, module.from_dlpack = to_dlpack, from_dlpack
-
-
-def hook_text() -> None:
-    """torch's own text, with the device in it."""
-    text: Any = torch._tensor_str._str
-
-    def represent(self: Any, *, tensor_contents: Any = None) -> str:
-        with mode_on():
-            return str(text(self, tensor_contents=tensor_contents))
-
-    ON_DEVICE[Tensor.__repr__] = as_method(represent)
-    ON_DEVICE[Tensor.__format__] = as_method(_format)
+        replace(module, "from_dlpack", _from_dlpack)
+        replace(module, "to_dlpack", _to_dlpack)
 
 
 # --- files and other processes ---
@@ -209,18 +198,16 @@ def _restored(storage: Any, location: str) -> Any:
     return storage
 
 
+def _storage_on_device(original: Any, self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+    """`storage.cuda()`, as functions for `map_location` call it."""
+    if not is_emulated("cuda" if device is None else device):
+        return original(self, device, non_blocking)
+    return _restored(self.clone(), "cuda")
+
+
 def hook_files() -> None:
     torch.serialization.register_package(0, _location, _restored)
-    original: Any = torch.UntypedStorage.cuda
-
-    @functools.wraps(original)
-    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-        """As functions for `map_location` call it."""
-        if not is_emulated("cuda" if device is None else device):
-            return original(self, device, non_blocking)
-        return _restored(self.clone(), "cuda")
-
-    torch.UntypedStorage.cuda = cuda
+    replace(torch.UntypedStorage, "cuda", _storage_on_device)
 
 
 def _sent(tensor: Any) -> Any:
@@ -254,31 +241,25 @@ def _is_pinned(self: Any, *device: Any) -> bool:
 
 # --- old classes of tensors, by which scripts make, convert and tell them ---
 
-_CLASS_NAMES: Final = {
-    torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16",
-    torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
-    torch.bool: "Bool",
-}  # fmt: skip
-
 
 def _dtype_of(name: str) -> Any:
     """The dtype of the class of a name, as "torch.cuda.FloatTensor"."""
-    for dtype, spelled in _CLASS_NAMES.items():
-        if name.rpartition(".")[2] == f"{spelled}Tensor":
-            return dtype
-    raise ValueError(f"invalid type: '{name}'")
+    found: Any = getattr(torch, name.rpartition(".")[2], None)
+    if not hasattr(found, "dtype"):
+        raise ValueError(f"invalid type: '{name}'")
+    return found.dtype
 
 
 def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
     """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
     here = is_on_device(self)
     if dtype is None:
-        return f"torch.cuda.{_CLASS_NAMES.get(self.dtype, '')}Tensor" if here else _TYPE(self)
+        return _TYPE(self).replace("torch.", "torch.cuda.") if here else _TYPE(self)
     if type(dtype) is torch.dtype:
-        return _moved(self, here, (dtype,), {})
+        return _moved(self, here, dtype)
     name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
     there = name.startswith("torch.cuda.")
-    return _moved(self, there, ("cpu", _dtype_of(name)), {}) if here or there else _TYPE(self, dtype)
+    return _moved(self, there, "cpu", _dtype_of(name)) if here or there else _TYPE(self, dtype)
 
 
 class _TensorType(type):
@@ -296,29 +277,16 @@ class _TensorType(type):
             note_allocation(extent_of(made))
         return marked(made)
 
-    def __instancecheck__(cls, instance: object) -> bool:
-        return (is_on_device(instance) and instance.dtype is cls.dtype) or isinstance(instance, cls.original)  # type: ignore[attr-defined]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (is_on_device(instance) and instance.dtype is cls.dtype) or isinstance(instance, cls.original)
 
 
 def hook_tensor_types() -> None:
-    for dtype, word in _CLASS_NAMES.items():
-        name = f"{word}Tensor"
-        original = getattr(torch.cuda, name, None)
-        if original is not None:
+    for name, original in list(vars(torch.cuda).items()):
+        dtype = getattr(getattr(torch, name, None), "dtype", None) if name.endswith("Tensor") else None
+        if isinstance(dtype, torch.dtype):
             names = {"dtype": dtype, "original": original, "__module__": "torch.cuda"}
             setattr(torch.cuda, name, _TensorType(name, (), names))
-    set_default = torch.set_default_tensor_type
-
-    @functools.wraps(set_default)
-    def set_default_tensor_type(t: Any, /) -> None:
-        name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
-        if active() is None or not name.startswith("torch.cuda."):
-            set_default(t)
-        else:
-            torch.set_default_dtype(_dtype_of(name))
-            torch.set_default_device("cuda")
-
-    torch.set_default_tensor_type = set_default_tensor_type
 
 
 # --- single methods ---
@@ -344,6 +312,12 @@ def _packed(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """Sequences and their lengths, which are always on the CPU."""
     sequences, lengths = function(*arguments, **keywords)
     return marked(sequences) if is_on_device(arguments[0]) else sequences, lengths
+
+
+def _record_stream(original: Any, self: Any, stream: Any) -> None:
+    # On the device, memory lives as long as it is used.
+    if not is_on_device(self):
+        original(self, stream)
 
 
 def hook_methods() -> None:
@@ -373,34 +347,31 @@ def hook_methods() -> None:
     packing = [getattr(torch, name, None) for name in ("_pack_padded_sequence", "_pad_packed_sequence")]
     ANYWHERE.update(dict.fromkeys(packing, _packed))
     ON_DEVICE.update({method: as_method(replacement) for method, replacement in on_device.items()})
-    record_stream: Any = Tensor.record_stream
     # Memory lives as long as it is used.
-    Tensor.record_stream = lambda self, stream: None if is_on_device(self) else record_stream(self, stream)
+    replace(
+        Tensor, "record_stream", lambda original, self, stream: None if is_on_device(self) else original(self, stream)
+    )
     for function in (torch.abs, torch.absolute, Tensor.abs, Tensor.absolute, Tensor.__abs__):
         ON_DEVICE[function] = _absolute
 
 
-def hook_nested() -> None:
+def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """Tensors of tensors: those of the layout that is torch's default."""
+    given = [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
+    ts, *rest = (*given, *arguments)
+    device = keywords.get("device")
+    if not (is_on_device(ts[0]) if device is None and len(ts) else is_emulated(device)):
+        return original(ts, *rest, **keywords)
+    if keywords.get("layout") is torch.jagged:
+        raise EmulationError(
+            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
+        )
+    keywords = {**keywords, "device": "cpu"} if device else keywords
+    with functions_off():
+        items = list(ts) if type(ts) in (list, tuple) else ts.unbind()
+        return mark_all(original(items, *rest, **keywords))
+
+
+def hook_nested() -> None:
     for name in ("nested_tensor", "as_nested_tensor"):
-        setattr(torch.nested, name, _nested(getattr(torch.nested, name)))
-
-
-def _nested(original: Any) -> Any:
-    @functools.wraps(original)
-    def make(*arguments: Any, **keywords: Any) -> Any:
-        given = [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
-        ts, *arguments = (*given, *arguments)  # type: ignore[assignment]
-        device = keywords.get("device")
-        if not (is_on_device(ts[0]) if device is None and len(ts) else is_emulated(device)):
-            return original(ts, *arguments, **keywords)
-        if keywords.get("layout") is torch.jagged:
-            raise EmulationError(
-                f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
-            )
-        keywords = {**keywords, "device": "cpu"} if device else keywords
-        with functions_off():
-            items = list(ts) if type(ts) in (list, tuple) else ts.unbind()
-            return mark_all(original(items, *arguments, **keywords))
-
-    return make
+        replace(torch.nested, name, _nested)

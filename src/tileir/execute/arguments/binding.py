@@ -143,8 +143,18 @@ PINNED_STORAGE = "tileir_is_pinned"
 """An attribute of the storage of a tensor in pinned memory, which an emulated GPU reaches."""
 
 
+HOST_ARRAY = "__tileir_host_array__"
+"""A method of arrays of an emulated GPU, which returns the array of NumPy that has their memory."""
+
+
+def host_array(value: object) -> Any:
+    """The NumPy array in the memory of an array of an emulated GPU; None for anything else."""
+    read = getattr(type(value), HOST_ARRAY, None)
+    return None if read is None else read(value)
+
+
 def _is_emulated(value: object) -> bool:
-    if getattr(type(value), "__tileir_host_array__", None) is not None:
+    if hasattr(type(value), HOST_ARRAY):
         return True
     try:
         return is_tensor(value) and hasattr(cast(Any, value).untyped_storage(), EMULATED_STORAGE)
@@ -162,10 +172,9 @@ def buffer_of(value: object, what: str) -> Buffer:
     """The memory of an array; `what` begins the message if there is none."""
     if isinstance(value, numpy.ndarray):
         return _numpy_buffer(value)
-    host = getattr(type(value), "__tileir_host_array__", None)
+    host = host_array(value)
     if host is not None:
-        # An array of an emulated GPU.
-        return _numpy_buffer(host(value), value)
+        return _numpy_buffer(host, value)
     if is_tensor(value):
         tensor = cast(Any, value)
         if tensor.device.type != "cpu" and not _is_emulated(tensor):
