@@ -1,6 +1,6 @@
 """Draws the pictures in docs/pictures: `python .ci/pictures.py [DIRECTORY]`.
 
-A picture is columns of boxes, from left to right, and arrows between boxes.  Colours follow the reader's light or dark
+A picture is columns of boxes, from left to right, and arrows between boxes.  Colors follow the reader's light or dark
 scheme; what stands outside of boxes is a grey that can be read on both.
 """
 

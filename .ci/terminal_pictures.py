@@ -15,8 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ESCAPE = re.compile("\x1b\\[([0-9;]*)m")
-# The colours of a terminal by their numbers, for a dark background.
-COLOURS = {"31": "#ff7b72", "32": "#7ee787", "33": "#e3b341", "34": "#79c0ff", "35": "#d2a8ff", "36": "#76e3ea"}
+# The colors of a terminal by their numbers, for a dark background.
+COLORS = {"31": "#ff7b72", "32": "#7ee787", "33": "#e3b341", "34": "#79c0ff", "35": "#d2a8ff", "36": "#76e3ea"}
 WIDTH, CHARACTER, LINE, MARGIN = 132, 7.25, 17, 14
 
 LINTED = """\
@@ -71,7 +71,7 @@ def linted() -> str:
 
 
 def drawn(text: str, title: str) -> str:
-    """A text with the colours of a terminal as a picture."""
+    """A text with the colors of a terminal as a picture."""
     lines: list[str] = []
     style = ""
     for line in text.split("\n"):
@@ -81,8 +81,8 @@ def drawn(text: str, title: str) -> str:
         for index, part in enumerate(parts):
             if index % 2:
                 numbers = part.split(";")
-                colour = next((COLOURS[number] for number in numbers if number in COLOURS), "")
-                style = "" if numbers[-1] in ("0", "") else f' fill="{colour}"' if colour else style
+                color = next((COLORS[number] for number in numbers if number in COLORS), "")
+                style = "" if numbers[-1] in ("0", "") else f' fill="{color}"' if color else style
                 style += ' font-weight="600"' if "1" in numbers and "font-weight" not in style else ""
             elif part and room > 0:
                 shown = part.expandtabs(4)

@@ -323,8 +323,8 @@ def _softmax_of(x: Any) -> Any:
 
 
 def _norm_of(x: Any) -> Any:
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return centred / numpy.sqrt((centred * centred).mean(axis=-1, keepdims=True) + numpy.float32(1e-5))
+    centered = x - x.mean(axis=-1, keepdims=True)
+    return centered / numpy.sqrt((centered * centered).mean(axis=-1, keepdims=True) + numpy.float32(1e-5))
 
 
 def _compiled_by_torch(x: Any, y: Any, z: Any) -> list[Peer]:

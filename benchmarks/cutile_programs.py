@@ -140,7 +140,7 @@ def add_by_index(index, x, out):
 
 
 @ct.kernel
-def neighbours(x, out):
+def neighbors(x, out):
     i = ct.bid(0)
     at = ct.arange(1024, dtype=ct.int32) + i * 1024
     ct.store(out, (i,), (ct.gather(x, at) + ct.gather(x, at + 1) + ct.gather(x, at + 2)) * 0.25)

@@ -166,10 +166,10 @@ def layer_norm(rows: int, columns: int, persistent: bool = True) -> tileir.Opera
             x, _ = build.load_view_tko(x_tiles, [row, 0])
             x = build.ftof(x, f32)
             mean = build.mulf(build.reduce(x, 1, 0.0, body=build.addf), part)
-            centred = build.subf(x, spread(build, mean, (1, 1), (1, columns)))
-            squares = build.reduce(build.mulf(centred, centred), 1, 0.0, body=build.addf)
+            centered = build.subf(x, spread(build, mean, (1, 1), (1, columns)))
+            squares = build.reduce(build.mulf(centered, centered), 1, 0.0, body=build.addf)
             variance = build.addf(build.mulf(squares, part), build.constant(1e-5, tile((1,), f32)))
-            normal = build.mulf(centred, spread(build, build.rsqrt(variance), (1, 1), (1, columns)))
+            normal = build.mulf(centered, spread(build, build.rsqrt(variance), (1, 1), (1, columns)))
             result = build.fma(normal, w.value(), b.value())
             build.store_view_tko(build.ftof(result, f16), y_tiles, [row, 0])
 

@@ -142,9 +142,9 @@ def _indices() -> Iterator[tuple[str, Kind]]:
     )
     line = _numbers(MANY + 2)
     yield (
-        "three neighbours",
+        "three neighbors",
         Kind(
-            written.neighbours,
+            written.neighbors,
             (MANY // 1024,),
             [line, torch.zeros(MANY)],
             lambda: (line[:-2] + line[1:-1] + line[2:]) * 0.25,

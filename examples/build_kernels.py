@@ -46,14 +46,14 @@ def build_layer_norm() -> tileir.Operation:
         count = spread(build, build.itof(columns, f32, "signed"), (1,), (1,))
 
         mean = build.divf(build.reduce(x, 1, 0.0, body=build.addf), count)
-        centred = build.subf(x, spread(build, mean, (1, 1), (1, WIDTH)))
+        centered = build.subf(x, spread(build, mean, (1, 1), (1, WIDTH)))
         lane = spread(build, build.iota(tile((WIDTH,), i32)), (1, WIDTH), (1, WIDTH))
         inside = build.cmpi(lane, spread(build, columns, (1, 1), (1, WIDTH)), "less_than", "signed")
-        centred = build.select(inside, centred, 0.0)
+        centered = build.select(inside, centered, 0.0)
 
-        squares = build.reduce(build.mulf(centred, centred), 1, 0.0, body=build.addf)
+        squares = build.reduce(build.mulf(centered, centered), 1, 0.0, body=build.addf)
         variance = build.addf(build.divf(squares, count), spread(build, epsilon, (1,), (1,)))
-        normal = build.mulf(centred, spread(build, build.rsqrt(variance), (1, 1), (1, WIDTH)))
+        normal = build.mulf(centered, spread(build, build.rsqrt(variance), (1, 1), (1, WIDTH)))
 
         w, _ = build.load_view_tko(row_tiles(build, weight, 1, columns, "zero"), [0, 0])
         b, _ = build.load_view_tko(row_tiles(build, bias, 1, columns, "zero"), [0, 0])

@@ -24,11 +24,11 @@ def layer_norm(source, weight, bias, target, epsilon):
     row, count = ct.bid(0), source.shape[1]
     x = ct.load(source, (row, 0), (1, 1024), padding_mode=ct.PaddingMode.ZERO)
     inside = (ct.arange(1024, dtype=ct.int32) < count)[None, :]
-    centred = ct.where(inside, x - ct.sum(x, axis=1, keepdims=True) / count, 0.0)
-    variance = ct.sum(centred * centred, axis=1, keepdims=True) / count
+    centered = ct.where(inside, x - ct.sum(x, axis=1, keepdims=True) / count, 0.0)
+    variance = ct.sum(centered * centered, axis=1, keepdims=True) / count
     w = ct.load(weight, (0,), (1024,), padding_mode=ct.PaddingMode.ZERO)
     b = ct.load(bias, (0,), (1024,), padding_mode=ct.PaddingMode.ZERO)
-    ct.store(target, (row, 0), centred * ct.rsqrt(variance + epsilon) * w[None, :] + b[None, :])
+    ct.store(target, (row, 0), centered * ct.rsqrt(variance + epsilon) * w[None, :] + b[None, :])
 
 
 @ct.kernel

@@ -30,9 +30,9 @@ cuda_tile.module @kernels {
     %columns_2d = reshape %columns : tile<i32> -> tile<1x1xi32>
     %limit = broadcast %columns_2d : tile<1x1xi32> -> tile<1x1024xi32>
     %inside = cmpi less_than %lane_2d, %limit, signed : tile<1x1024xi32> -> tile<1x1024xi1>
-    %centred = select %inside, %difference, %no : tile<1x1024xi1>, tile<1x1024xf32>
+    %centered = select %inside, %difference, %no : tile<1x1024xi1>, tile<1x1024xf32>
 
-    %squares = mulf %centred, %centred : tile<1x1024xf32>
+    %squares = mulf %centered, %centered : tile<1x1024xf32>
     %square_total = reduce %squares dim=1 identities=[0.0 : f32] : tile<1x1024xf32> -> tile<1xf32>
     (%element: tile<f32>, %so_far: tile<f32>) {
       %sum = addf %element, %so_far : tile<f32>
@@ -44,7 +44,7 @@ cuda_tile.module @kernels {
     %scale = rsqrt %safe : tile<1xf32>
     %scale_2d = reshape %scale : tile<1xf32> -> tile<1x1xf32>
     %scales = broadcast %scale_2d : tile<1x1xf32> -> tile<1x1024xf32>
-    %normal = mulf %centred, %scales : tile<1x1024xf32>
+    %normal = mulf %centered, %scales : tile<1x1024xf32>
 
     // Weight and bias are matrices of one row.
     %weight_tensor = make_tensor_view %weight, shape = [1, %columns], strides = [%columns, 1] : tile<i32> -> tensor_view<1x?xf32, strides=[?,1]>

@@ -86,7 +86,7 @@ def _sorted(found: set[str]) -> tuple[str, ...]:
 
 
 def vim_words(found: Words) -> str:
-    """`syntax keyword` lines; groups are linked to colours by the file around them."""
+    """`syntax keyword` lines; groups are linked to colors by the file around them."""
     groups = (
         ("tileirControl", found.control),
         ("tileirDefinition", found.definitions),

@@ -2,7 +2,7 @@
 
 A grammar of this kind sees a line at a time and knows no operation's syntax: a word is what it is called, wherever it
 stands.  Words that are the name of an operation and something else as well (`addf` is also a mode of atomic operations)
-are operations where one can begin.  The language server knows better, and its colours go on top of these.
+are operations where one can begin.  The language server knows better, and its colors go on top of these.
 """
 
 from __future__ import annotations

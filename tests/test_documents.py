@@ -21,7 +21,7 @@ from tileir.analyze.documentation.markdown import anchor
 from tileir.execute.engine.registry import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.execute.gpu.triton.toolchain import why_missing as why_no_triton
-from tileir.passes.catalogue import REGISTERED
+from tileir.passes.catalog import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
 

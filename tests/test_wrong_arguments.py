@@ -15,7 +15,7 @@ import pytest
 import tileir
 from tileir import types
 from tileir.ir.quoting import type_text
-from tileir.passes.catalogue import REGISTERED
+from tileir.passes.catalog import REGISTERED
 
 TEXT = "cuda_tile.module @m { entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32> return } }"
 

@@ -7,7 +7,7 @@
 
 ;;; Commentary:
 
-;; Colours, comments, indentation and an index of entries for tile programs, the language server `tileir lsp' through
+;; Colors, comments, indentation and an index of entries for tile programs, the language server `tileir lsp' through
 ;; Eglot or lsp-mode, and `tileir debug' through dape where those are there.
 ;;
 ;;     (add-to-list 'load-path "PATH/editors/emacs")
@@ -127,7 +127,7 @@
     (,(rx symbol-start (group (or (: "0x" (+ xdigit)) (: (+ digit) (? "." (* digit) (? (any "eE") (? (any "+-"))
                                                                                       (+ digit)))))) symbol-end)
      1 font-lock-constant-face))
-  "What `tileir-mode' colours, besides comments and strings.")
+  "What `tileir-mode' colors, besides comments and strings.")
 
 ;; Emacs 29 has a face for this.
 (unless (facep 'font-lock-property-face)

@@ -69,7 +69,7 @@ _HOMES = {
     "tileir.judge.results.results": "Results Row",
     "tileir.judge.executor.sweep": "SweepResult judge_kernels sweep",
     "tileir.judge.verdicts.verdict": "Step Verdict",
-    "tileir.passes.catalogue": "register_pass registered_passes",
+    "tileir.passes.catalog": "register_pass registered_passes",
     "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",
     "tileir.passes.registry": "Pass PassSession PipelineError",
     "tileir.rewrite.driver": "Fold Pattern RewriteError Statistics apply_greedily",

@@ -77,7 +77,7 @@ from tileir.judge.report.entries import KernelSpeed as KernelSpeed, StepFailure 
 from tileir.judge.report.reporting import SweepReport as SweepReport, report as report
 from tileir.judge.results.results import Results as Results, Row as Row
 from tileir.judge.verdicts.verdict import Step as Step, Verdict as Verdict
-from tileir.passes.catalogue import register_pass as register_pass, registered_passes as registered_passes
+from tileir.passes.catalog import register_pass as register_pass, registered_passes as registered_passes
 from tileir.passes.pipeline import PassReport as PassReport, PassRun as PassRun, optimize as optimize, run_passes as run_passes, run_pipeline as run_pipeline
 from tileir.passes.registry import Pass as Pass, PassSession as PassSession, PipelineError as PipelineError
 from tileir.rewrite.driver import Fold as Fold, Pattern as Pattern, RewriteError as RewriteError, Statistics as Statistics, apply_greedily as apply_greedily

@@ -1,4 +1,4 @@
-"""The benchmarks are scripts that import their neighbours."""
+"""The benchmarks are scripts that import their neighbors."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ ConstInt = ct.Constant[int]
 
 @ct.kernel
 def swizzled_matmul(a, b, out, TM: ConstInt, TN: ConstInt, TK: ConstInt, GROUP: ConstInt):
-    """Blocks are numbered so that neighbours share columns; the edges are padded with zeros."""
+    """Blocks are numbered so that neighbors share columns; the edges are padded with zeros."""
     rows, columns = ct.cdiv(out.shape[0], TM), ct.cdiv(out.shape[1], TN)
     per_group = GROUP * columns
     group = ct.bid(0) // per_group
@@ -153,9 +153,9 @@ def layer_norm_backward(x, gradient, weight, out, partial_weight, eps: ct.Consta
     t = ct.load(x, (ct.bid(0), 0), (R, C))
     g = ct.load(gradient, (ct.bid(0), 0), (R, C))
     w = ct.load(weight, (0,), (C,))[None, :]
-    centred = t - ct.sum(t, axis=1, keepdims=True) / C
-    spread = ct.rsqrt(ct.sum(centred * centred, axis=1, keepdims=True) / C + eps)
-    normal = centred * spread
+    centered = t - ct.sum(t, axis=1, keepdims=True) / C
+    spread = ct.rsqrt(ct.sum(centered * centered, axis=1, keepdims=True) / C + eps)
+    normal = centered * spread
     weighted = g * w
     along = ct.sum(weighted * normal, axis=1, keepdims=True) / C
     mean = ct.sum(weighted, axis=1, keepdims=True) / C
@@ -168,8 +168,8 @@ def group_norm(x, out, eps: ct.Constant[float], GROUP: ConstInt, SPACE: ConstInt
     t = ct.load(x, (ct.bid(0), ct.bid(1), 0), (1, GROUP, SPACE))
     count = GROUP * SPACE
     mean = ct.sum(t) / count
-    centred = t - mean
-    ct.store(out, (ct.bid(0), ct.bid(1), 0), centred * ct.rsqrt(ct.sum(centred * centred) / count + eps))
+    centered = t - mean
+    ct.store(out, (ct.bid(0), ct.bid(1), 0), centered * ct.rsqrt(ct.sum(centered * centered) / count + eps))
 
 
 @ct.kernel

@@ -59,10 +59,10 @@ def written(folder: Path, body: str, name: str = "script.py") -> str:
 
 def test_script_finds_what_python_gives_it(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
-    (tmp_path / "inner" / "neighbour.py").write_text("WORD = 'beside'\n", encoding="utf-8")
+    (tmp_path / "inner" / "neighbor.py").write_text("WORD = 'beside'\n", encoding="utf-8")
     body = """
 import gc, os
-from neighbour import WORD
+from neighbor import WORD
 start(2, a, a, c)
 print(c.sum(), WORD, __name__, __file__, sys.argv, os.path.basename(sys.path[0]), __spec__, gc.isenabled())
 print(sys.modules["__main__"].start is start, os.environ["TILEIR_EMULATE"], __builtins__ is sys.modules["builtins"])

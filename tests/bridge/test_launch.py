@@ -386,7 +386,7 @@ def test_output_that_is_never_written_is_told_with_the_block_that_should_have() 
 
 @ct.kernel
 def tiles_in_groups(c: Any, group: ct.Constant[int]) -> None:
-    """The order in which products take their tiles, so that neighbours share operands."""
+    """The order in which products take their tiles, so that neighbors share operands."""
     down, across = ct.num_tiles(c, axis=0, shape=(16, 16)), ct.num_tiles(c, axis=1, shape=(16, 16))
     block = ct.bid(0)
     first = block // (group * across) * group

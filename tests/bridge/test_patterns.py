@@ -106,9 +106,9 @@ def rms_norm(dtype: Any, tolerance: float) -> Comparison:
 
 def layer_norm_backward() -> Comparison:
     x, gradient, weight = normal(32, 64), normal(32, 64, seed=1), normal(64, seed=2)
-    centred = wide(x) - wide(x).mean(1, keepdims=True)
-    spread = 1 / numpy.sqrt((centred**2).mean(1, keepdims=True) + 1e-5)
-    normalized, weighted = centred * spread, wide(gradient) * weight
+    centered = wide(x) - wide(x).mean(1, keepdims=True)
+    spread = 1 / numpy.sqrt((centered**2).mean(1, keepdims=True) + 1e-5)
+    normalized, weighted = centered * spread, wide(gradient) * weight
     along = (weighted * normalized).mean(1, keepdims=True)
     expected = (weighted - normalized * along - weighted.mean(1, keepdims=True)) * spread
     arguments = (x, gradient, weight, numpy.zeros_like(x), numpy.zeros(64, F32), 1e-5, 8, 64)

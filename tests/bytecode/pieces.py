@@ -57,7 +57,7 @@ class File:
             writer.varint(len(section.payload) if section.stated_length is None else section.stated_length)
             if aligned:
                 writer.varint(section.alignment)
-                # An absurd alignment is stated, not honoured.
+                # An absurd alignment is stated, not honored.
                 if 1 < section.alignment <= 1 << 16:
                     writer.align(section.alignment)
             writer.raw(section.payload)

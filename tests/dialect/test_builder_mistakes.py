@@ -298,7 +298,7 @@ def test_wrong_arguments_are_never_another_kind_of_exception(mnemonic: str) -> N
         pool = junk(v)
         refused = 0
         for index, value in enumerate(pool):
-            # Once everything by position, shifted so that neighbours differ, then each argument by name.
+            # Once everything by position, shifted so that neighbors differ, then each argument by name.
             calls: list[tuple[list[object], dict[str, object]]] = [
                 ([pool[(index + shift) % len(pool)] for shift in range(count)], {})
                 for count in range(len(parameters) + 2)

@@ -1,4 +1,4 @@
-"""Emacs with `editors/emacs/tileir-mode.el`: it compiles without a warning, colours, indents, and talks to the server."""
+"""Emacs with `editors/emacs/tileir-mode.el`: it compiles without a warning, colors, indents, and talks to the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The TextMate grammar, run by the engine of Visual Studio Code: every token gets the colour of what it is.
+"""The TextMate grammar, run by the engine of Visual Studio Code: every token gets the color of what it is.
 
 What a token is comes from the lexer and the parser: where operations begin is read from the operations themselves.
 """
@@ -31,7 +31,7 @@ DRAFT_WORDS = ("olt",)
 NUMBER = re.compile(r"0x[0-9A-Fa-f]+|\d")
 
 
-def coloured(paths: list[Path]) -> list[list[list[str]]]:
+def colored(paths: list[Path]) -> list[list[list[str]]]:
     """For each file, line and character, the innermost scope, without the name of the language."""
     lines = run("node", "checks/tokens.mjs", GRAMMAR, *[str(path) for path in paths]).splitlines()
     found = []
@@ -133,12 +133,12 @@ def mistakes(text: str, scopes: list[list[str]]) -> list[str]:
 
 
 def _plain_inside(token: str, line: int, column: int, scopes: list[list[str]]) -> list[str]:
-    """Words and numbers inside a type that have no colour of their own."""
+    """Words and numbers inside a type that have no color of their own."""
     found = []
     for word in re.finditer(r"\w+", token):
         scope = scopes[line][column + word.start()] if "\n" not in token else "?"
         if scope in ("source", "meta.type"):
-            found.append(f"{line + 1}:{column + 1}: '{word[0]}' in '{token}' has no colour")
+            found.append(f"{line + 1}:{column + 1}: '{word[0]}' in '{token}' has no color")
     return found
 
 
@@ -163,7 +163,7 @@ def programs() -> dict[str, str]:
     return readable
 
 
-def test_every_token_has_the_colour_of_what_it_is(tmp_path: Path) -> None:
+def test_every_token_has_the_color_of_what_it_is(tmp_path: Path) -> None:
     texts = programs()
     assert len(texts) > 300
     paths = []
@@ -171,7 +171,7 @@ def test_every_token_has_the_colour_of_what_it_is(tmp_path: Path) -> None:
         paths.append(tmp_path / f"{number}.mlir")
         paths[-1].write_text(text, encoding="utf-8")
     found = {}
-    for (name, text), scopes in zip(texts.items(), coloured(paths), strict=True):
+    for (name, text), scopes in zip(texts.items(), colored(paths), strict=True):
         if wrong := mistakes(text, scopes):
             found[name] = wrong
     assert not found
@@ -200,15 +200,15 @@ PLACES = [
 def test_words_in_places(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text("\n".join([line for line, _, _ in PLACES]), encoding="utf-8")
-    [found] = coloured([path])
+    [found] = colored([path])
     for (line, word, scope), scopes in zip(PLACES, found, strict=True):
         start = line.index(word)
         assert set(scopes[start : start + len(word)]) == {scope}, line
 
 
-def test_broken_programs_are_coloured_to_the_end_of_a_line_only(tmp_path: Path) -> None:
+def test_broken_programs_are_colored_to_the_end_of_a_line_only(tmp_path: Path) -> None:
     """A string or a type that is not closed does not take the rest of the file with it."""
     path = tmp_path / "program.mlir"
     path.write_text('print_tko "never closed\n%x = addi %y, %z : tile<i32>\n', encoding="utf-8")
-    [scopes] = coloured([path])
+    [scopes] = colored([path])
     assert scopes[1][:2] == ["variable.other"] * 2

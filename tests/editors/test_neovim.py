@@ -1,4 +1,4 @@
-"""Neovim with the lines of docs/editors.md: file types, colours, diagnostics and hover, from a real `tileir lsp`."""
+"""Neovim with the lines of docs/editors.md: file types, colors, diagnostics and hover, from a real `tileir lsp`."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def random_patterns(form: FloatFormat, count: int, seed: int) -> list[int]:
 
 
 def pairs(form: FloatFormat, count: int, seed: int) -> tuple[list[int], list[int]]:
-    """All pairs of notable patterns, random ones, and random ones of neighbouring magnitude."""
+    """All pairs of notable patterns, random ones, and random ones of neighboring magnitude."""
     notable = notable_patterns(form)
     lhs = [a for a in notable for _ in notable]
     rhs = [b for _ in notable for b in notable]

@@ -388,7 +388,7 @@ def test_powers_of_notable_values_are_those_of_c():
     x, y = pairs()
     got = float_power(F64)(x, y)
     want = numpy.array([c_power(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
-    # Where the result is no special value and not exact, C does not say which neighbour it is.
+    # Where the result is no special value and not exact, C does not say which neighbor it is.
     special = ~numpy.isfinite(want) | (want == 0) | (numpy.abs(want) == 1)
     assert same(got[special], want[special].tolist())
     assert numpy.allclose(got[~special], want[~special], rtol=2.0**-51, atol=0)

@@ -96,7 +96,7 @@ def check_conversion(source: FloatType, target: FloatType, mode: str, patterns: 
 
 
 def interesting(source: FloatType, target: FloatType, count: int) -> list[int]:
-    """Notable and random patterns, the values of the target, the midpoints between them, and their neighbours."""
+    """Notable and random patterns, the values of the target, the midpoints between them, and their neighbors."""
     source_form, target_form = floats.FORMATS[source.name], floats.FORMATS[target.name]
     patterns = notable_patterns(source_form) + random_patterns(source_form, count, 3)
     chosen = range(1 << target_form.width) if target_form.width <= 8 else random_patterns(target_form, count, 4)

@@ -75,7 +75,7 @@ def test_brain_float_results_in_the_subnormal_range_are_rounded_once(name):
     form = floats.FORMATS["bf16"]
     generator = numpy.random.default_rng(3)
     fields = generator.integers(1, 127, 4000)
-    # Exponents that meet just below the smallest normalised value.
+    # Exponents that meet just below the smallest normalized value.
     other = (127 - 12 - fields) if name == "mulf" else (fields + 127 + 12 - 20)
     other = numpy.clip(other + generator.integers(0, 20, 4000), 0, 254)
     lhs = (fields << 7 | generator.integers(0, 128, 4000)).tolist()
@@ -86,7 +86,7 @@ def test_brain_float_results_in_the_subnormal_range_are_rounded_once(name):
 
 
 def small_results(form: floats.FloatFormat, name: str, count: int) -> tuple[list[int], list[int]]:
-    """Operands whose product or quotient lies about the smallest normalised value."""
+    """Operands whose product or quotient lies about the smallest normalized value."""
     generator = numpy.random.default_rng(41)
     fields = generator.integers(1, form.bias, count)
     other = form.bias - fields if name == "mulf" else fields + form.bias
@@ -216,7 +216,7 @@ def test_sqrt_is_correctly_rounded_for_every_sixteen_bit_value(element, mode):
 def test_sqrt_is_correctly_rounded(element, mode):
     form = floats.FORMATS[element.name]
     patterns = notable_patterns(form) + random_patterns(form, 3000, 23)
-    # Squares and their neighbours, where roots are exact or just not.
+    # Squares and their neighbors, where roots are exact or just not.
     for root in random_patterns(form, 500, 29):
         root &= form.magnitude_mask
         if floats.is_finite(form, root):

@@ -50,7 +50,7 @@ def test_the_place_is_an_index_of_the_tile() -> None:
     assert differs(I8, left, right).ulps is None
 
 
-def test_steps_between_neighbours_are_ulps_across_zero_and_powers_of_two() -> None:
+def test_steps_between_neighbors_are_ulps_across_zero_and_powers_of_two() -> None:
     one = numpy.float32(1)
     assert differs(F32, one, numpy.nextafter(one, numpy.float32(0))).ulps == 1
     assert differs(F32, one, numpy.nextafter(one, numpy.float32(2))).ulps == 1

@@ -54,7 +54,7 @@ LAUNCHES: dict[str, str] = {
     ),
     "histogram": _kernel(_update("acq_rel")),
     "released histogram": _kernel(_update("release")),
-    "flags from neighbour to neighbour": _kernel(
+    "flags from neighbor to neighbor": _kernel(
         "%v, %vt = load_ptr_tko acquire device %near : tile<ptr<i32>> -> tile<i32>, token",
         "%s = store_ptr_tko weak %q, %x token=%vt : tile<ptr<i32>>, tile<i32> -> token",
         "%f = store_ptr_tko release device %next, %one token=%s : tile<ptr<i32>>, tile<i32> -> token",

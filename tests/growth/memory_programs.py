@@ -95,7 +95,7 @@ def arrays(n: int) -> str:
 
 
 def unordered(n: int) -> str:
-    """Stores that nothing orders: a finding for each pair of neighbours."""
+    """Stores that nothing orders: a finding for each pair of neighbors."""
     return kernel(each(n, lambda i: f"%t{i} = store_ptr_tko weak %p, %f : tile<ptr<f32>>, tile<f32> -> token"))
 
 

@@ -16,7 +16,7 @@ SIGNALLING = 0x7F800001
 
 
 def _pointers(name: str, element: str, shape: str, rank: int) -> str:
-    """Pointers to as many neighbours as a tile of a shape has; `%lane` counts them."""
+    """Pointers to as many neighbors as a tile of a shape has; `%lane` counts them."""
     ones, point = "x".join(["1"] * rank), f"ptr<{element}>"
     return (
         f"%{name}_1 = reshape %{name} : tile<{point}> -> tile<{ones}x{point}>\n"

@@ -13,7 +13,7 @@ from tileir.bytecode.annotated import annotate
 from tileir.ir.core import Operation
 from tileir.ir.symbols import SymbolTable
 from tileir.ir.traversal import DEEPEST_REGION, clone, is_memory_effect_free, structurally_equal
-from tileir.passes.catalogue import registered_passes
+from tileir.passes.catalog import registered_passes
 from tileir.text.printer import print_disassembly
 from tileir.types import i1, i32
 

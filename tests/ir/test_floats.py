@@ -34,7 +34,7 @@ every_format = pytest.mark.parametrize("name", FORMATS)
 
 
 def sample_patterns(format: FloatFormat) -> list[int]:
-    """Every pattern of a small format; else powers of two and their neighbours, subnormals,
+    """Every pattern of a small format; else powers of two and their neighbors, subnormals,
     decimals and a fixed pseudo-random rest."""
     if format.width <= 8:
         return list(range(1 << format.width))
@@ -53,7 +53,7 @@ def sample_patterns(format: FloatFormat) -> list[int]:
 
 def nearest_pattern(format: FloatFormat, value: Fraction) -> int:
     """Independent definition of rounding: search the sorted values, then take the closer
-    neighbour, the even pattern on a tie."""
+    neighbor, the even pattern on a tie."""
 
     def value_of(pattern: int) -> Fraction:
         return Fraction(floats.to_double(format, pattern))
@@ -203,7 +203,7 @@ def test_encode_rounds_to_the_nearest_even(name: str, data: st.DataObject) -> No
 
 
 @every_format
-def test_midpoints_go_to_even_and_their_neighbours_to_the_closer(name: str) -> None:
+def test_midpoints_go_to_even_and_their_neighbors_to_the_closer(name: str) -> None:
     format = FORMATS[name]
     for bits in sample_patterns(format):
         if bits >= format.largest:

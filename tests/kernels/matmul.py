@@ -29,7 +29,7 @@ def matmul_of_transposed(a, b, out):
 
 @ct.kernel(num_ctas=ct.ByTarget(sm_100=4, sm_120=2, default=1), occupancy=ct.ByTarget(sm_90=2))
 def persistent_matmul(a, b, out):
-    """Each block walks over output tiles, grouped so that neighbours share columns."""
+    """Each block walks over output tiles, grouped so that neighbors share columns."""
     rows = ct.num_tiles(a, 0, (64, 32))
     columns = ct.num_tiles(b, 1, (32, 64))
     for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):

@@ -45,11 +45,11 @@ def layer_norm(x, weight, bias, out, eps: ct.Constant[float]):
     row = ct.bid(0)
     t = ct.load(x, (row, 0), (1, 1024), padding_mode=ct.PaddingMode.ZERO).astype(ct.float32)
     mean = ct.sum(t, axis=1, keepdims=True) / x.shape[1]
-    centred = t - mean
-    variance = ct.sum(centred * centred, axis=1, keepdims=True) / x.shape[1]
+    centered = t - mean
+    variance = ct.sum(centered * centered, axis=1, keepdims=True) / x.shape[1]
     w = ct.load(weight, (0,), (1024,))
     b = ct.load(bias, (0,), (1024,))
-    ct.store(out, (row, 0), (centred * ct.rsqrt(variance + eps) * w + b).astype(out.dtype))
+    ct.store(out, (row, 0), (centered * ct.rsqrt(variance + eps) * w + b).astype(out.dtype))
 
 
 @ct.kernel

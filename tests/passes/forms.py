@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
 from tileir.ir.traversal import clone
-from tileir.passes.catalogue import registered_passes
+from tileir.passes.catalog import registered_passes
 from tileir.passes.pipeline import PassReport, optimize, run_passes
 
 Form = Callable[[Operation], Operation]

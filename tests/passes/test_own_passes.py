@@ -11,7 +11,7 @@ import pytest
 
 import tileir
 from tileir.dialect.ops.integer import ADDI, MULI
-from tileir.passes.catalogue import REGISTERED
+from tileir.passes.catalog import REGISTERED
 from tileir.rewrite import rewriter
 from tileir.tools.main import run as run_tool
 

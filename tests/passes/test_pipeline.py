@@ -8,8 +8,8 @@ import pytest
 
 import tileir
 from tileir.ir.diagnostics import VerifyError
-from tileir.passes import catalogue
-from tileir.passes.catalogue import pass_named, register_pass, registered_passes
+from tileir.passes import catalog
+from tileir.passes.catalog import pass_named, register_pass, registered_passes
 from tileir.passes.pipeline import PassReport, optimize, passes_of_level, run_passes, run_pipeline
 from tileir.passes.registry import (
     PassSession,
@@ -188,7 +188,7 @@ def test_broken_pass_is_caught_by_verifying_after_each() -> None:
                 work()
     finally:
         # Other tests run all passes there are.
-        del catalogue.REGISTERED["test-breaking"]
+        del catalog.REGISTERED["test-breaking"]
 
 
 def test_no_pass_is_blamed_for_what_was_wrong_before() -> None:

@@ -24,7 +24,7 @@ def pair(first: str, second: str, between: str = "") -> str:
     """
 
 
-def test_neighbours_on_one_condition_become_one_in_order() -> None:
+def test_neighbors_on_one_condition_become_one_in_order() -> None:
     assert optimized(NONE, pair("%c", "%c")) == lines("""
         if %arg0 {
           %0 = print_tko "1" -> token
@@ -35,13 +35,13 @@ def test_neighbours_on_one_condition_become_one_in_order() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [("%c", "%n"), ("%n", "%c")])
-def test_neighbours_on_a_condition_and_its_negation_become_two_branches(first: str, second: str) -> None:
+def test_neighbors_on_a_condition_and_its_negation_become_two_branches(first: str, second: str) -> None:
     found = optimized(NONE, pair(first, second))
     assert found.count("if") == 1
     assert "} else {" in found
 
 
-def test_neighbours_on_different_conditions_stay() -> None:
+def test_neighbors_on_different_conditions_stay() -> None:
     assert "CombineIfs" not in fired(NONE, pair("%c", "%d"))
 
 
@@ -116,7 +116,7 @@ def test_a_run_of_three_is_combined_at_once() -> None:
     assert optimized(NONE, body).count("if") == 1
 
 
-def test_neighbour_that_is_never_reached_is_not_combined() -> None:
+def test_neighbor_that_is_never_reached_is_not_combined() -> None:
     body = """
         if %c {
           return

@@ -57,7 +57,7 @@ def test_the_random_programs_reach_every_if_pattern() -> None:
 
 
 def combine_over_effects(operation: Operation, rewriter: Rewriter) -> bool:
-    """What the contract forbids: moves an effect over its neighbour."""
+    """What the contract forbids: moves an effect over its neighbor."""
     previous = operation.previous
     if previous is None or previous.name != operation.name or operation.operands[-1] is previous.results[0]:
         return False

@@ -25,7 +25,7 @@ def magnitudes(name: str) -> list[Fraction]:
     return [value(form, bits) for bits in range(form.largest + 1)]
 
 
-def modelled(form: FloatFormat, left: int, right: int, rounding: str) -> int | None:
+def modeled(form: FloatFormat, left: int, right: int, rounding: str) -> int | None:
     total = value(form, left) + value(form, right)
     if total == 0:
         signs = {bool(left & form.sign_mask), bool(right & form.sign_mask)}
@@ -66,7 +66,7 @@ def test_every_pair_of_small_floats_is_added_exactly(name: str, rounding: str) -
     finite = [bits for bits in range(256) if is_finite(form, bits)]
     for left in finite[::3]:
         for right in finite:
-            assert add_bits(form, left, right, rounding, False) == modelled(form, left, right, rounding)
+            assert add_bits(form, left, right, rounding, False) == modeled(form, left, right, rounding)
 
 
 @pytest.mark.parametrize("flush", [False, True])
@@ -78,7 +78,7 @@ def test_random_pairs_of_halves_are_added_exactly(name: str, rounding: str, flus
     checked = 0
     while checked < 1500:
         left = rng.randrange(1 << 16)
-        # Near neighbours cancel, which a random partner hardly ever does.
+        # Near neighbors cancel, which a random partner hardly ever does.
         right = rng.choice(
             (rng.randrange(1 << 16), (left ^ form.sign_mask) + rng.randrange(-3, 4), rng.randrange(1 << 8))
         )
@@ -87,7 +87,7 @@ def test_random_pairs_of_halves_are_added_exactly(name: str, rounding: str, flus
             continue
         checked += 1
         one, other = (flushed(form, left), flushed(form, right)) if flush else (left, right)
-        expected = modelled(form, one, other, rounding)
+        expected = modeled(form, one, other, rounding)
         if flush and expected is not None:
             expected = flushed(form, expected)
         assert add_bits(form, left, right, rounding, flush) == expected

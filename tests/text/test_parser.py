@@ -185,7 +185,7 @@ def test_drop_in_wants_dialect_types_with_their_prefix_in_the_generic_form() -> 
         assert read_text(text).diagnostics == []
 
 
-def test_drop_in_wants_arguments_of_a_labelled_block_with_their_prefix() -> None:
+def test_drop_in_wants_arguments_of_a_labeled_block_with_their_prefix() -> None:
     text = '"a.b"() ({\n^bb0(%a: tile<i1>):\n  "a.c"() : () -> ()\n}) : () -> ()'
     found = read_text(text, allow_unregistered=True, recover=False, draft_spellings=False).diagnostics
     assert [(d.position[1:], d.message) for d in found] == [((2, 10), "expected non-function type")]

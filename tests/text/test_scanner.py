@@ -12,7 +12,7 @@ PROGRAMS = sorted(Path(__file__).resolve().parents[2].glob("examples/*.mlir")) +
     Path(__file__).resolve().parents[1].glob("programs/**/*.mlir")
 )
 
-# Pieces whose neighbours decide what they are, and characters that end what others begin.
+# Pieces whose neighbors decide what they are, and characters that end what others begin.
 PIECES = [
     *["%a", "%0", "%a-b", "%a#1", "%a#", "%a#b", "%", "%#1", "%%0"],
     *["tile<4xf32>", "tile <", "tile<", "ptr<f32>", "!cuda_tile.tile<i1>", "cuda_tile.ptr<", "tiles<", "!tile", "!"],

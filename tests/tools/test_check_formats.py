@@ -1,4 +1,4 @@
-"""`tileir check --format`: findings for other programs, and in colour for people."""
+"""`tileir check --format`: findings for other programs, and in color for people."""
 
 from __future__ import annotations
 
@@ -202,25 +202,25 @@ def test_sarif_addresses_of_odd_names(
     assert results[1]["message"]["text"] == r"cannot read '\xff\x0a.mlir': No such file or directory"
 
 
-# --- colours ---
+# --- colors ---
 
 _ESCAPE = re.compile(r"\033\[[\d;]*m")
 
 
-def test_colours_change_no_words(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_colors_change_no_words(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     sources = [*files, "--hints", "warn"]
     check.run(sources)
     plain = capsys.readouterr()
     check.run([*sources, "--color", "always"])
-    coloured = capsys.readouterr()
-    assert _ESCAPE.sub("", coloured.out) == plain.out
-    assert "\033[1mclash.mlir:3:15: \033[0m\033[1;31merror:\033[0m \033[1muse of value" in coloured.out
-    assert "\033[1;36mnote:\033[0m prior use here" in coloured.out
-    assert "              \033[1;32m^\033[0m\n" in coloured.out
-    assert "\033[1;35mwarning:" in coloured.out and "\033[1;34mremark:" in coloured.out
+    colored = capsys.readouterr()
+    assert _ESCAPE.sub("", colored.out) == plain.out
+    assert "\033[1mclash.mlir:3:15: \033[0m\033[1;31merror:\033[0m \033[1muse of value" in colored.out
+    assert "\033[1;36mnote:\033[0m prior use here" in colored.out
+    assert "              \033[1;32m^\033[0m\n" in colored.out
+    assert "\033[1;35mwarning:" in colored.out and "\033[1;34mremark:" in colored.out
 
 
-def test_escapes_of_a_file_are_not_colours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_escapes_of_a_file_are_not_colors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k\x1b[31m.mlir"
     path.write_bytes(GOOD.replace("return", "\x1b[31mreturn \x9b31m").encode())
     assert check.run([str(path), "--color", "always"]) == 1
@@ -254,7 +254,7 @@ class Screen:
         ({"TERM": "dumb", "FORCE_COLOR": "1"}, True, True),
     ],
 )
-def test_who_gets_colours(
+def test_who_gets_colors(
     environment: dict[str, str], on_terminal: bool, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):

@@ -166,7 +166,7 @@ def test_every_option_and_pass_is_in_every_script(scripts: Path) -> None:
                 in_fish = f"-l {name[2:]} " if name.startswith("--") else f"-s {name[1:]} "
                 assert name in texts["bash"] and name in texts["zsh"] and in_fish in texts["fish"]
     # Asked in a process of its own: other tests may have registered passes in this one.
-    ask = "from tileir.passes.catalogue import registered_passes as all; print(*[known.name for known in all()])"
+    ask = "from tileir.passes.catalog import registered_passes as all; print(*[known.name for known in all()])"
     names = subprocess.run([sys.executable, "-c", ask], capture_output=True, check=True, timeout=60, text=True)
     assert len(names.stdout.split()) > 10
     for name in names.stdout.split():

@@ -47,7 +47,7 @@ def test_each_form_says_what_is_different(capsys: pytest.CaptureFixture[str], ot
     assert json.loads(tool(capsys, VECTOR_ADD, other, "--json")[1])["summary"] == sentence
 
 
-def test_colours_are_for_who_wants_them(capsys: pytest.CaptureFixture[str], other: Path) -> None:
+def test_colors_are_for_who_wants_them(capsys: pytest.CaptureFixture[str], other: Path) -> None:
     assert "\033" not in tool(capsys, VECTOR_ADD, other)[1]
     assert "\033[33m" in tool(capsys, VECTOR_ADD, other, "--color", "always")[1]
 

@@ -58,12 +58,12 @@ def test_page_that_is_not_there(page: str, message: str, capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith(f"tileir docs: {message}")
 
 
-def test_colours_change_no_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_colors_change_no_words(capsys: pytest.CaptureFixture[str]) -> None:
     documents.run(["execution"])
     plain = capsys.readouterr().out
     documents.run(["execution", "--color", "always"])
-    coloured = capsys.readouterr().out
-    assert "\033[1m# " in coloured and re.sub(r"\033\[\d+m", "", coloured) == plain
+    colored = capsys.readouterr().out
+    assert "\033[1m# " in colored and re.sub(r"\033\[\d+m", "", colored) == plain
 
 
 def test_help_refers_to_pages_that_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -320,21 +320,21 @@ def test_known_names_are_shown_even_beside_an_unknown_one(capsys: pytest.Capture
     assert "nosuchthing" in captured.err
 
 
-def test_no_colour_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_color_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.run(["addf"]) == 0
     assert "\033" not in capsys.readouterr().out
 
 
-def test_colour_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_color_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.run(["addf", "--color", "always"]) == 0
     assert "\033[1mSYNTAX" in capsys.readouterr().out
 
 
-def test_colour_changes_no_words() -> None:
+def test_color_changes_no_words() -> None:
     text = page_text(find("load_ptr_tko")[0])
-    coloured = styled(text, True)
-    assert "\033[1mSYNTAX" in coloured
-    assert re.sub(r"\033\[\d+m", "", coloured) == text.replace("`", "")
+    colored = styled(text, True)
+    assert "\033[1mSYNTAX" in colored
+    assert re.sub(r"\033\[\d+m", "", colored) == text.replace("`", "")
 
 
 def test_names_that_are_known_load_no_difflib() -> None:

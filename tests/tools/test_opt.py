@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tileir.passes import catalogue
-from tileir.passes.catalogue import registered_passes
+from tileir.passes import catalog
+from tileir.passes.catalog import registered_passes
 from tileir.tools import check, opt
 
 PROGRAM = """\
@@ -221,7 +221,7 @@ def test_help_lists_the_passes_of_loaded_files(
         assert opt.run(["--help", *loads] if before else [*loads, "--help"]) == 0
     finally:
         for name in names:
-            catalogue.REGISTERED.pop(name, None)
+            catalog.REGISTERED.pop(name, None)
     printed = capsys.readouterr().out
     assert f"\npasses of {paths[0]}, {paths[1]}:\n" in printed
     for name in names:

@@ -59,7 +59,7 @@ class BytecodeTexts implements vscode.TextDocumentContentProvider {
   }
 }
 
-/** Opens the text in its own place: an editor of its own could not be coloured or searched like one. */
+/** Opens the text in its own place: an editor of its own could not be colored or searched like one. */
 class BytecodeEditor implements vscode.CustomReadonlyEditorProvider {
   openCustomDocument(uri: vscode.Uri): vscode.CustomDocument {
     return { uri, dispose: () => undefined };

@@ -42,7 +42,7 @@ class FloatFormat:
         self.exponent_bits: int = exponent_bits
         self.bias: int = bias
         self.minimum_exponent: int = 1 - bias if has_zero else -bias
-        """Exponent of the smallest normalised value."""
+        """Exponent of the smallest normalized value."""
         self.has_sign: bool = has_sign
         self.has_zero: bool = has_zero
         """Whether exponent field 0 holds zero and the subnormals, as in all but f8E8M0FNU."""

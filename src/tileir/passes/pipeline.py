@@ -23,7 +23,7 @@ from tileir.ir.traversal import functions
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
 from tileir.passes import registry
-from tileir.passes.catalogue import pass_named
+from tileir.passes.catalog import pass_named
 from tileir.passes.registry import (
     FULL,
     FUNCTION,

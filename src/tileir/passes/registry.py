@@ -2,7 +2,7 @@
 
 A pass is a plain function.  It takes an operation of its scope, its options as strings and the session of the run, and
 returns the number of changes it made; each pass decides what counts as one change, and 0 means that nothing changed.
-`passes/catalogue.py` lists all passes with their scope and options.
+`passes/catalog.py` lists all passes with their scope and options.
 
 Texts that name passes are those of MLIR's tools:
 

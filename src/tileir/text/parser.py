@@ -133,7 +133,7 @@ class Parser(ValueCursor):
             region.append(first)
             self.parse_operations(first)
         while self.peek()[:1] == "^":
-            self._parse_labelled_block(region)
+            self._parse_labeled_block(region)
 
     def _skip_entry_label(self) -> bool:
         """Skip the label of the first block of a region whose arguments are known, a draft spelling (A9)."""
@@ -144,7 +144,7 @@ class Parser(ValueCursor):
         self.position += 2
         return True
 
-    def _parse_labelled_block(self, region: Region) -> None:
+    def _parse_labeled_block(self, region: Region) -> None:
         """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
         start = self.position
         name = self.tokens[start]

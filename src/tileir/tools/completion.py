@@ -81,7 +81,7 @@ def _values(command: str, option: str) -> list[str]:
     from tileir.execute.engine.registry import AUTO, all_engines
     from tileir.execute.gpu.gpus import GPUS
     from tileir.execute.gpu.targets import TARGETS
-    from tileir.passes.catalogue import registered_passes
+    from tileir.passes.catalog import registered_passes
 
     match option:
         case "passes":

@@ -7,7 +7,7 @@ import sys
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.versions import version_text
-from tileir.passes.catalogue import registered_passes
+from tileir.passes.catalog import registered_passes
 from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.registry import PipelineError, Step, parse_options, parse_pipeline
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage

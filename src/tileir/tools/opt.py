@@ -27,7 +27,7 @@ _LOADED = "tileir.loaded"
 
 def passes_help(arguments: list[str]) -> str:
     """The passes, one on each line, for the help; those of files that the command line loads too."""
-    from tileir.passes.catalogue import ENTRY_POINTS, registered_passes
+    from tileir.passes.catalog import ENTRY_POINTS, registered_passes
 
     loaded: list[str] = []
     for number, argument in enumerate(arguments):

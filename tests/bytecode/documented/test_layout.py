@@ -200,7 +200,7 @@ def test_only_13_1_can_be_written() -> None:
         to_bytes(from_bytes(EXAMPLE), (13, 2), "documented")
 
 
-def test_layout_is_recognised_by_the_attribute_section() -> None:
+def test_layout_is_recognized_by_the_attribute_section() -> None:
     assert layout_of(EXAMPLE) == "documented"
     assert layout_of(CUTILE_EXAMPLE) == "public"
     assert layout_of(b"") == layout_of(b"not bytecode at all") == "public"

@@ -132,7 +132,7 @@ class KernelWriter(KernelValues):
             place = access.order[axis]
             known[place][0], shapes[place] = self.number(access.extents[axis])
             stride = access.strides[axis]
-            # Neighbours are known to be neighbours, mostly.
+            # Neighbors are known to be neighbors, mostly.
             told = (str(stride), str(stride)) if stride == 1 and self.rng.random() < 0.9 else self.number(stride)
             known[place][1], strides[place] = told
             access.shown[axis] = shapes[place], strides[place]

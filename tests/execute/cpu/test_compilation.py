@@ -110,7 +110,7 @@ def test_optimization_removes_what_is_not_needed() -> None:
 
 
 def test_vectors_are_left_as_wide_as_they_were_written() -> None:
-    # Four neighbouring scalars, which LLVM would otherwise pack.
+    # Four neighboring scalars, which LLVM would otherwise pack.
     lines = []
     for i in range(4):
         lines.append(f"  %p{i} = getelementptr float, ptr %p, i64 {i}\n  %a{i} = load float, ptr %p{i}")

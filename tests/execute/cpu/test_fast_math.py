@@ -235,7 +235,7 @@ def test_large_angles_are_those_of_the_exact_function(name: str, configuration: 
 
 
 @pytest.mark.parametrize("name", ANGLES)
-def test_a_large_angle_does_not_change_its_neighbours(name: str) -> None:
+def test_a_large_angle_does_not_change_its_neighbors(name: str) -> None:
     values = _ordinary(64, 4)
     mixed = values.copy()
     mixed[::7] = numpy.float32(1e20)

@@ -60,7 +60,7 @@ def product(element, shape, a, b, c):
     return multiplied(code, chosen, a, b, c)
 
 
-def modelled(parts, a, b, c):
+def modeled(parts, a, b, c):
     """What the unit's description says, for numbers that are not tiny: two chains for every 32 of k, in order."""
     chain = matrix_float(F32, F32, exact=True)
     total = c.copy()
@@ -107,7 +107,7 @@ def assert_same(result, expected):
 def test_product_is_the_one_of_the_units_description(element, shape, extent):
     a, b, c = operands(element, shape[0], shape[1], extent)
     parts = 2 if element is F16 else 1
-    assert_same(product(element, shape, a, b, c), modelled(parts, a, b, c))
+    assert_same(product(element, shape, a, b, c), modeled(parts, a, b, c))
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -127,7 +127,7 @@ def test_subnormal_factor_is_not_lost(side, place):
         if first <= k < first + 32:
             expected = matrix_float(BF16, F32, exact=True)(one, other, expected)
         else:
-            expected = modelled(1, one, other, expected)
+            expected = modeled(1, one, other, expected)
     assert_same(result, expected)
 
 

@@ -1,4 +1,4 @@
-"""Atomic updates of neighbours are made together: memory is what it is if each is made by itself."""
+"""Atomic updates of neighbors are made together: memory is what it is if each is made by itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES = [
     ("xchg", "f32"),
 ]
 PLACES = {
-    "neighbours": "%lanes",
+    "neighbors": "%lanes",
     "one": "%zeros",
     "pairs": "%halves",
     "backwards": "%back",

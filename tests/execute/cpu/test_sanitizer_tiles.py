@@ -115,7 +115,7 @@ def test_tiles_of_what_nobody_wrote_are_found() -> None:
 
 @pytest.mark.parametrize("gap", [0, 4])
 @pytest.mark.parametrize("is_first", [True, False])
-def test_neighbour_that_an_access_reaches_is_told_alike(gap: int, is_first: bool) -> None:
+def test_neighbor_that_an_access_reaches_is_told_alike(gap: int, is_first: bool) -> None:
     """Wherever the allocator puts arrays: an access outside of one may be inside of the other, and is wrong still."""
     kernels = Both(STRIDED.replace("INDEX", "i32")).kernels
     whole = numpy.zeros(4 * SIZE + gap, "i4")

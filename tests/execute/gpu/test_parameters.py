@@ -63,7 +63,7 @@ SCALARS: list[tuple[str, Any, bytes]] = [
 def test_a_scalar_is_the_bytes_of_its_type(
     fake: FakeDriver, torch: FakeTorch, type: str, value: Any, wanted: bytes
 ) -> None:
-    """Between a byte and a pointer, so that a neighbour would be hit; the third launch goes the short way if any."""
+    """Between a byte and a pointer, so that a neighbor would be hit; the third launch goes the short way if any."""
     kernel = kernel_of(f"%a: tile<i8>, %b: tile<{type}>, %c: tile<ptr<f32>>")
     array = numpy.zeros(4, numpy.float32)
     fake.push(PRIMARY)

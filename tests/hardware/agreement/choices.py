@@ -133,7 +133,7 @@ def _reduce_shuffled(seed: int) -> Any:
 
 
 def _scan_by_doubling(operation: Any, frame: Any) -> None:
-    """Neighbours first, then those twice as far, and so on."""
+    """Neighbors first, then those twice as far, and so on."""
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
     step = -1 if cast(IntegerAttribute, operation.attributes["reverse"]).value != 0 else 1
     values = [value[::step].copy() for value in _operands(operation, frame)]

@@ -67,7 +67,7 @@ def _aggregate(
 
 
 def halves() -> Iterator[Program]:
-    """Conversions of every number of a narrow type, of the halves between neighbours, and of what is next to those."""
+    """Conversions of every number of a narrow type, of the halves between neighbors, and of what is next to those."""
     for target, source in product(("f8E4M3FN", "f8E5M2", "f16", "bf16"), ("f16", "bf16", "f32", "f64")):
         if target == source or (target, source) in (("f16", "bf16"), ("bf16", "f16")):
             continue

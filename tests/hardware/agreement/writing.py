@@ -24,7 +24,7 @@ def tile(shape: Shape, element: str) -> str:
 
 
 def pointers(name: str, tile_type: str) -> str:
-    """`%NAME_q`: a pointer for each element of a tile, to neighbours from `%NAME_p` on in the order of rows."""
+    """`%NAME_q`: a pointer for each element of a tile, to neighbors from `%NAME_p` on in the order of rows."""
     shape, element = split_tile(tile_type)
     point, count, ones = f"ptr<{element}>", prod(shape), (1,) * len(shape)
     if not shape:

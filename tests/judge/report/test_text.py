@@ -94,11 +94,11 @@ def test_names_and_messages_cannot_drive_the_terminal(report: Any, tmp_path: Pat
         assert "\\x1b" in said.out or "--compare" in said.out or not said.status
 
 
-def test_colours_are_for_those_who_want_them(report: Any, results: str) -> None:
+def test_colors_are_for_those_who_want_them(report: Any, results: str) -> None:
     assert "\x1b" not in report(results).out
-    coloured = report(results, "--color", "always").out
-    assert "\x1b[1;31mfailed\x1b[0m" in coloured
-    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == report(results).out
+    colored = report(results, "--color", "always").out
+    assert "\x1b[1;31mfailed\x1b[0m" in colored
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == report(results).out
 
 
 def test_limit_says_how_many_kinds_are_left(report: Any, results: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tileir.serve.debugger.session import Debugger
 from tileir.tools import debug
 
-TWICE = """// Each tile block reads its element, and its neighbour's, and writes the sum to both arrays.
+TWICE = """// Each tile block reads its element, and its neighbor's, and writes the sum to both arrays.
 cuda_tile.module @m {
   entry @k(%x: tile<ptr<i32>>, %y: tile<ptr<i32>>) {
     %b, %by, %bz = get_tile_block_id : tile<i32>

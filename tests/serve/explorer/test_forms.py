@@ -212,7 +212,7 @@ def test_the_operation_of_the_moment_is_marked(page_for: Any) -> None:
     first.locator(".is-moment.is-chosen").wait_for()
 
 
-def test_colouring_keeps_every_character(page_for: Any) -> None:
+def test_coloring_keeps_every_character(page_for: Any) -> None:
     lines = [
         '%x = "a \\" b" // c # d ; e',
         "\tldr q0, [x8, #16] /* 10 */",

@@ -240,7 +240,7 @@ def _card(page: Any, array: str) -> Any:
 
 
 def _saved_cells(page: Any, array: str, shape: tuple[int, int], path: Path) -> Any:
-    """The colour of each element in the picture that the page saves, of an array without bins; empty: none."""
+    """The color of each element in the picture that the page saves, of an array without bins; empty: none."""
     with page.expect_download() as saving:
         page.get_by_role("button", name="SVG").click()
     saving.value.save_as(path)
@@ -250,29 +250,29 @@ def _saved_cells(page: Any, array: str, shape: tuple[int, int], path: Path) -> A
     edge = group.find(f".//{space}g/{space}path").attrib["d"]
     x, y, right, bottom = [float(number) for number in re.findall(r"[-.\d]+", edge)[:4]]
     width, height = right - x, bottom - y
-    colours = numpy.full(shape, "", "U24")
+    colors = numpy.full(shape, "", "U24")
     for one in group.iter(f"{space}rect"):
         if one.attrib.get("shape-rendering") == "crispEdges":
             left, right = [float(one.attrib["x"]) - x, float(one.attrib["x"]) - x + float(one.attrib["width"])]
             top, bottom = [float(one.attrib["y"]) - y, float(one.attrib["y"]) - y + float(one.attrib["height"])]
             rows = slice(round(top / height * shape[0]), round(bottom / height * shape[0]))
             columns = slice(round(left / width * shape[1]), round(right / width * shape[1]))
-            colours[rows, columns] = one.attrib["fill"]
-    return colours
+            colors[rows, columns] = one.attrib["fill"]
+    return colors
 
 
-def test_saved_picture_has_the_colour_of_the_last_block(page_for: Any, tmp_path: Path) -> None:
+def test_saved_picture_has_the_color_of_the_last_block(page_for: Any, tmp_path: Path) -> None:
     launch = recorded.matmul()
     notes = launch.notes()
     recording = launch.recording()
     last = len(recording.blocks.number) - 1
     page = page_for(recorded.explorer_of(recording), view=f"memory&place={last}&step=1000")
     _card(page, "c").locator("canvas").wait_for()
-    colours = _saved_cells(page, "c", (100, 120), tmp_path / "picture.svg")
+    colors = _saved_cells(page, "c", (100, 120), tmp_path / "picture.svg")
     blocks = notes.picture(2, "last")
-    pairs = set(zip(blocks.reshape(-1).tolist(), colours.reshape(-1).tolist(), strict=True))
-    assert len(pairs) == len({colour for _, colour in pairs}) == 4, pairs
-    assert all(colour for _, colour in pairs)
+    pairs = set(zip(blocks.reshape(-1).tolist(), colors.reshape(-1).tolist(), strict=True))
+    assert len(pairs) == len({color for _, color in pairs}) == 4, pairs
+    assert all(color for _, color in pairs)
     # The legend says which is which.
     legend = page.locator(".legends .legend-entry").filter(has_text="(1, 0)").locator("rect").get_attribute("fill")
     assert (1, legend) in pairs
@@ -283,8 +283,8 @@ def test_picture_up_to_the_moment_shows_what_has_happened(page_for: Any, tmp_pat
     recording = launch.recording()
     page = page_for(recorded.explorer_of(recording), view="memory&place=2&step=0")
     _card(page, "c").locator("canvas").wait_for()
-    colours = _saved_cells(page, "c", (100, 120), tmp_path / "before.svg")
-    assert (colours != "").sum() == (64 + 36) * 64
+    colors = _saved_cells(page, "c", (100, 120), tmp_path / "before.svg")
+    assert (colors != "").sum() == (64 + 36) * 64
     page.get_by_label("Accesses", exact=True).select_option("launch")
     assert (_saved_cells(page, "c", (100, 120), tmp_path / "after.svg") != "").all()
     page.get_by_label("writes", exact=True).uncheck()

@@ -52,7 +52,7 @@ def test_hostile_names_are_text(page_for: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_colours_follow_the_system_and_the_switch(page_for: Any, scheme: str) -> None:
+def test_colors_follow_the_system_and_the_switch(page_for: Any, scheme: str) -> None:
     other = "light" if scheme == "dark" else "dark"
     page = page_for(made_explorer(), color_scheme=scheme)
     assert page.evaluate("document.documentElement.dataset.theme") == scheme

@@ -14,7 +14,7 @@ import tileir
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import record
 from tileir.serve.explorer.memory_cells import MemoryCells
-from tileir.serve.explorer.pictures import AMOUNTS, COLOURS, THINGS, amount_colour, block_colour, memory_picture, png
+from tileir.serve.explorer.pictures import AMOUNTS, COLORS, THINGS, amount_color, block_color, memory_picture, png
 
 _SPACE = "{http://www.w3.org/2000/svg}"
 
@@ -77,17 +77,17 @@ def test_svg_has_a_rectangle_for_each_block() -> None:
     recording = recorded.matmul().recording()
     root = ElementTree.fromstring(memory_picture(recording, "c"))
     (cells,) = [group for group in root.iter(f"{_SPACE}g") if group.get("shape-rendering")]
-    expected = [f"#{colour.tobytes().hex()}" for colour in block_colour(numpy.arange(4), recording.grid)]
+    expected = [f"#{color.tobytes().hex()}" for color in block_color(numpy.arange(4), recording.grid)]
     assert sorted(str(one.get("fill")) for one in cells) == sorted(expected)
     assert len(root.findall(f"{_SPACE}path")) == 0
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_every_colour_draws_every_array(colour: str) -> None:
+@pytest.mark.parametrize("color", COLORS)
+def test_every_color_draws_every_array(color: str) -> None:
     for launch in (recorded.vector_add(), recorded.boxes(), recorded.racy()):
         recording = launch.recording()
         for array in recording.arrays:
-            root = ElementTree.fromstring(memory_picture(recording, array.number, colour))
+            root = ElementTree.fromstring(memory_picture(recording, array.number, color))
             assert root.findtext(f"{_SPACE}title")
     assert root.findall(f"{_SPACE}path"), "the total of the racy kernel is crossed"
 
@@ -96,8 +96,8 @@ def test_mistakes_are_told_in_words() -> None:
     recording = recorded.boxes().recording()
     with pytest.raises(LaunchError, match="has no array 'z': it has x, y"):
         memory_picture(recording, "z")
-    with pytest.raises(LaunchError, match="coloured by one of block"):
-        memory_picture(recording, "x", "colour")
+    with pytest.raises(LaunchError, match="colored by one of block"):
+        memory_picture(recording, "x", "color")
     with pytest.raises(LaunchError, match="an index of 1 numbers below"):
         memory_picture(recording, "x", index=[4])
 
@@ -110,9 +110,9 @@ def test_names_are_text() -> None:
     assert not list(root.iter(f"{_SPACE}script"))
 
 
-def test_colours_are_those_of_the_page(page_for: Any) -> None:
+def test_colors_are_those_of_the_page(page_for: Any) -> None:
     page = page_for(made_explorer())
-    colours = page.evaluate(
+    colors = page.evaluate(
         """async () => {
             const { AMOUNTS, THINGS, amountColor, blockColor } = await import("explorer/palette.js");
             const amounts = Array.from({ length: 256 }, (_, index) => amountColor(index / 255));
@@ -121,28 +121,28 @@ def test_colours_are_those_of_the_page(page_for: Any) -> None:
             return { AMOUNTS, THINGS, amounts, blocks, few };
         }"""
     )
-    assert [tuple(one) for one in colours["AMOUNTS"]] == list(AMOUNTS)
-    assert [tuple(one) for one in colours["THINGS"]] == list(THINGS)
-    assert amount_colour(numpy.arange(256) / 255).tolist() == colours["amounts"]
-    assert block_colour(numpy.arange(60), (3, 4, 5)).tolist() == colours["blocks"]
-    assert block_colour(numpy.arange(6), (3, 2, 1)).tolist() == colours["few"]
+    assert [tuple(one) for one in colors["AMOUNTS"]] == list(AMOUNTS)
+    assert [tuple(one) for one in colors["THINGS"]] == list(THINGS)
+    assert amount_color(numpy.arange(256) / 255).tolist() == colors["amounts"]
+    assert block_color(numpy.arange(60), (3, 4, 5)).tolist() == colors["blocks"]
+    assert block_color(numpy.arange(6), (3, 2, 1)).tolist() == colors["few"]
 
 
-def test_no_two_tile_blocks_have_one_colour() -> None:
+def test_no_two_tile_blocks_have_one_color() -> None:
     for blocks in range(1, 201):
         for grid in ((blocks, 1, 1), (1, blocks, 1), (1, 1, blocks)):
-            colours = block_colour(numpy.arange(blocks), grid).astype(numpy.int64)
-            assert len(numpy.unique(colours, axis=0)) == blocks, grid
+            colors = block_color(numpy.arange(blocks), grid).astype(numpy.int64)
+            assert len(numpy.unique(colors, axis=0)) == blocks, grid
             # Neighbors are told apart at first sight, and so are all blocks where there are few.
-            neighbors = numpy.abs(numpy.diff(colours, axis=0)).max(axis=1)
+            neighbors = numpy.abs(numpy.diff(colors, axis=0)).max(axis=1)
             assert (neighbors >= 40).all(), grid
             if blocks <= len(THINGS):
-                apart = numpy.abs(colours[:, None] - colours[None]).max(axis=2)
+                apart = numpy.abs(colors[:, None] - colors[None]).max(axis=2)
                 assert (apart + 255 * numpy.eye(blocks) >= 40).all(), grid
 
 
 @pytest.mark.parametrize("blocks", [1, 7, 8, 9, 64, 200])
-def test_no_two_entries_of_a_legend_have_one_colour(page_for: Any, blocks: int) -> None:
+def test_no_two_entries_of_a_legend_have_one_color(page_for: Any, blocks: int) -> None:
     recording = recorded.vector_add(128 * blocks).recording()
     svg = ElementTree.fromstring(memory_picture(recording, "c"))
     swatches = [str(one.get("fill")) for one in svg.findall(f"{_SPACE}rect") if one.get("width") == "10"]
@@ -150,9 +150,9 @@ def test_no_two_entries_of_a_legend_have_one_colour(page_for: Any, blocks: int) 
     page.locator(".legends .legend").first.wait_for()
     shown = page.locator(".legends .legend").first
     fills = [str(one.get_attribute("fill")) for one in shown.locator("rect").all()]
-    for colours in (swatches, fills):
-        assert len(colours) == len(set(colours)), colours
-        assert len(colours) == blocks if blocks <= len(THINGS) else len(colours) > len(THINGS)
+    for colors in (swatches, fills):
+        assert len(colors) == len(set(colors)), colors
+        assert len(colors) == blocks if blocks <= len(THINGS) else len(colors) > len(THINGS)
     # The first and the last tile block are named.
     assert "(0)" in shown.inner_text() and f"({blocks - 1})" in shown.inner_text()
 

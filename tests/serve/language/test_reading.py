@@ -1,4 +1,4 @@
-"""Signatures, hints in lines and colours, as functions of documents."""
+"""Signatures, hints in lines and colors, as functions of documents."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_hints_of_a_range_only() -> None:
     assert [hint.label for hint in found] == [": tile<16x16xf32>"]
 
 
-# --- colours ---
+# --- colors ---
 
 
 def words(document: Document, data: list[int]) -> list[tuple[str, str, list[str]]]:
@@ -119,13 +119,13 @@ def words(document: Document, data: list[int]) -> list[tuple[str, str, list[str]
     return found
 
 
-def coloured(text: str) -> list[tuple[str, str, list[str]]]:
+def colored(text: str) -> list[tuple[str, str, list[str]]]:
     document = Document("file:///k.mlir", text)
     return words(document, list(semantic_tokens(document).data))
 
 
 def test_what_words_are() -> None:
-    found = coloured(PROGRAM)
+    found = colored(PROGRAM)
     for expected in [
         ("@m", "namespace", ["declaration"]),
         ("entry", "keyword", []),
@@ -155,9 +155,9 @@ def test_what_words_are() -> None:
     assert all("\n" not in text and text.strip() == text for text, _, _ in found)
 
 
-def test_wide_characters_do_not_move_colours() -> None:
+def test_wide_characters_do_not_move_colors() -> None:
     text = 'cuda_tile.module @m { // 😀😀\nentry @k() {\n%t = print_tko "é😀" -> token // €\n} }'
-    found = [text for text, _, _ in coloured(text)]
+    found = [text for text, _, _ in colored(text)]
     assert found[:4] == ["cuda_tile.module", "@m", "// 😀😀", "entry"]
     assert '"é😀"' in found and "// €" in found
 

@@ -56,7 +56,7 @@ async def test_a_session_of_signatures(editor: Editor) -> None:
     assert found.signatures[0].label[int(start) : int(end)] == "%rhs"
 
 
-async def test_a_session_of_hints_and_colours(editor: Editor) -> None:
+async def test_a_session_of_hints_and_colors(editor: Editor) -> None:
     uri = await editor.open(PROGRAM)
     document = lsp.TextDocumentIdentifier(uri)
     everything = Document("", PROGRAM).range(0, len(PROGRAM))

@@ -2,7 +2,7 @@
 
 Functions and globals go together by name, then by what is in them.  Inside a pair of functions the surest evidence
 comes first: operations computed from the same and used for the same, one of the two, then with other types and
-attributes.  What is left is found from its neighbours: operands and users of what is matched, and the gaps between
+attributes.  What is left is found from its neighbors: operands and users of what is matched, and the gaps between
 matched operations of a block, where order decides.
 """
 
@@ -199,7 +199,7 @@ class FunctionMatcher:
         """Whether the blocks of two operations are a pair."""
         return left.parent is not None and self._matching.blocks.get(left.parent) is right.parent
 
-    # --- by neighbours ---
+    # --- by neighbors ---
 
     def _spread(self, left: dict[Operation, int], right: dict[Operation, int]) -> None:
         """Let operands, users and terminators of pairs meet that have equal keys and are in blocks that are a pair."""
@@ -229,7 +229,7 @@ class FunctionMatcher:
     # --- by place ---
 
     def _fill_gaps(self, ways: list[tuple[_Key, _Key]]) -> None:
-        """Between neighbours that are matched, what is left goes together in order, by one key after the other."""
+        """Between neighbors that are matched, what is left goes together in order, by one key after the other."""
         done: set[Block] = set()
         pending = deque(self._matching.blocks)
         while pending:
@@ -263,7 +263,7 @@ class FunctionMatcher:
         return key
 
     def _gaps(self, block: Block, other: Block) -> list[tuple[list[Operation], list[Operation]]]:
-        """What is unmatched between neighbours of two blocks that keep their order."""
+        """What is unmatched between neighbors of two blocks that keep their order."""
         matching = self._matching
         theirs = list(other)
         places = {operation: place for place, operation in enumerate(theirs)}

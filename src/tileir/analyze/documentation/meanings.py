@@ -67,7 +67,7 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Tiles over a tensor at a fixed distance, which may overlap or leave gaps",
         "strided_view<tile=(EXTENTx...), traversal_strides=[STRIDE, ...], (padding_value = PADDING_VALUE,)? "
         "TENSOR_VIEW (, dim_map=[DIMENSION, ...])?>",
-        "Like a `partition_view`, except that neighbouring tiles start `traversal_strides` elements apart, one "
+        "Like a `partition_view`, except that neighboring tiles start `traversal_strides` elements apart, one "
         "positive integer per dimension.  If the strides equal the extents of the tile, it is a partition.",
         "strided_view<tile=(4x2), traversal_strides=[3,1], tensor_view<?x64xf32, strides=[64,1]>>",
         V13_3,

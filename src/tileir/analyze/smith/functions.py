@@ -23,7 +23,7 @@ _GAP = 0.08
 
 
 def _threshold(writer: Writer, values: Sequence[float]) -> float | None:
-    """A number with two digits between two neighbouring values that are far apart."""
+    """A number with two digits between two neighboring values that are far apart."""
     ordered = sorted(values)
     gaps = [(low, high) for low, high in pairwise(ordered) if high - low > _GAP * max(abs(low), abs(high), 0.25)]
     if not gaps:

@@ -413,7 +413,7 @@ class Writer:
         return Tile(self.value(ops.OFFSET, self.filled(base, places.shape), places))
 
     def places(self, shape: Shape, count: int) -> Tile:
-        """Integers from 0 up to a power of two: neighbours, or anything that is there."""
+        """Integers from 0 up to a power of two: neighbors, or anything that is there."""
         known = self.find(tile_type(shape, I32))
         if not known or (self.bits.chance(60) and prod(shape) <= count):
             lanes = self.keep(("lanes", shape), lambda: self.reshaped(self.lanes(prod(shape)), shape))

@@ -64,7 +64,7 @@ POPCNT: Final[OperationDeclaration] = elementwise(
     description="Counts the bits that are 1 in each element.  The count has the element type of the input.",
     returns="the number of set bits",
     legalization=(
-        "Adds neighbouring fields of 1, 2 and 4 bits with unsigned `shri`, `andi`, `subi` and `addi`, then sums the "
+        "Adds neighboring fields of 1, 2 and 4 bits with unsigned `shri`, `andi`, `subi` and `addi`, then sums the "
         "bytes with a `muli` by 0x0101.. and an unsigned `shri` by the width less 8 (not needed for `i8`)."
     ),
 )
@@ -106,7 +106,7 @@ BREV: Final[OperationDeclaration] = elementwise(
     description="Reverses the order of the bits of each element: the lowest bit becomes the highest.",
     returns="the reversed bits",
     legalization=(
-        "Swaps neighbouring fields of 1, 2, 4 and more bits, one step per power of two below the width, with masks: "
+        "Swaps neighboring fields of 1, 2, 4 and more bits, one step per power of two below the width, with masks: "
         "unsigned `shri`, `shli`, `andi`, `ori`."
     ),
 )

@@ -237,7 +237,7 @@ _SMALLEST_NORMAL: Final = 2.0**-1022
 
 
 def _split(x: Any) -> tuple[Any, Any]:
-    """`x = 2**k * m` as `(k, m - 1)`, for positive normalised doubles; harmless for the others."""
+    """`x = 2**k * m` as `(k, m - 1)`, for positive normalized doubles; harmless for the others."""
     bits = x.view(numpy.int64)
     biased = bits + _BELOW_ONE
     field = biased & _EXPONENT_MASK

@@ -174,7 +174,7 @@ def integer_unary(declaration: OperationDeclaration, element: IntegerType) -> Un
         return _population(below, bits).astype(dtype)
 
     def reverse(a: Any) -> Any:
-        # Neighbouring bits change places, then pairs, and so on to the two halves.
+        # Neighboring bits change places, then pairs, and so on to the two halves.
         patterns = a.view(bits)
         distance = 1
         while distance < bits.itemsize * 8:

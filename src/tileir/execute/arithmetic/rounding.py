@@ -104,7 +104,7 @@ def to_odd(high: Any, low: Any) -> Any:
     toward = high * low
     bits = high.view(numpy.int64)
     side = (toward > 0).view(numpy.int8) - (toward < 0).view(numpy.int8)
-    # An even pattern gets its odd neighbour on the side of `low`.
+    # An even pattern gets its odd neighbor on the side of `low`.
     return numpy.add(bits, numpy.multiply(numpy.bitwise_and(~bits, 1), side)).view(numpy.float64)
 
 
@@ -196,7 +196,7 @@ def quantize(element: FloatType, rounding: str) -> Unary:
 
     def round_to_format(array: Any) -> Any:
         clipped = numpy.minimum(numpy.maximum(array, -limit), limit)
-        # The power of two below each magnitude, at least the smallest normalised one, gives the last place.
+        # The power of two below each magnitude, at least the smallest normalized one, gives the last place.
         power = numpy.bitwise_and(clipped.view(numpy.int64), _EXPONENT_MASK).view(numpy.float64)
         quantum = numpy.maximum(power, smallest_power) * unit
         result = integral(clipped / quantum) * quantum
@@ -254,7 +254,7 @@ def _encode_power(array: Any) -> Any:
 
 
 def _encode_unsigned_eight(array: Any) -> Any:
-    """fnv8E5M3FNU: last places above the smallest normalised value make the pattern, eight to a power of two."""
+    """fnv8E5M3FNU: last places above the smallest normalized value make the pattern, eight to a power of two."""
     regular = (array >= 0) & numpy.isfinite(array)
     safe = numpy.where(regular, array, 0.0)
     power = numpy.bitwise_and(safe.view(numpy.int64), _EXPONENT_MASK).view(numpy.float64)

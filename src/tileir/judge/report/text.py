@@ -33,7 +33,7 @@ _MARKS = {ord(mark): f"\\{mark}" for mark in "\\`*_{}[]<>()#+-.!|~&@:"}
 _MARKS |= {ord(blank): " " for blank in "\n\r\t"}
 
 Painter = Callable[[str, int, str], str]
-"""Colours for a cell: its text as shown, the number of its column, and its whole text."""
+"""Colors for a cell: its text as shown, the number of its column, and its whole text."""
 
 
 @dataclass(slots=True)

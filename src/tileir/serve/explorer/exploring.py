@@ -138,10 +138,10 @@ class Exploration:
         """What `export` writes: its text, the tile blocks whose values it carries, and what it leaves out."""
         return exported(self._explorer, blocks=None if blocks is None else list(blocks), size=size)
 
-    def picture(self, array: int | str | None = None, colour: str = "block") -> str:
+    def picture(self, array: int | str | None = None, color: str = "block") -> str:
         """An array as SVG, and who touched each of its elements: for papers, without a browser.
 
-        `array` is its name or number, by default the first that is written.  `colour` says what colours stand for:
+        `array` is its name or number, by default the first that is written.  `color` says what colors stand for:
         "block" and "first block" who touched an element last or first, "time" and "first time" when, "count" how often.
         """
         if self.recording is None:
@@ -151,7 +151,7 @@ class Exploration:
             if not arrays:
                 raise LaunchError("the launch has no arrays to draw")
             array = next((each["id"] for each in arrays if each["written"]), 0)
-        return memory_picture(self.recording, array, colour)
+        return memory_picture(self.recording, array, color)
 
     def _repr_html_(self) -> str:
         """The page inside of a notebook; it can reach nothing of the notebook."""

@@ -19,8 +19,8 @@ from tileir.execute.recording.recording import Recording
 from tileir.execute.schedule import block_at
 from tileir.serve.explorer.memory_cells import Cells, MemoryCells
 
-COLOURS: Final = ("block", "first block", "time", "first time", "count")
-"""What pictures are coloured by: the last or first tile block to touch an element, when that was, how often."""
+COLORS: Final = ("block", "first block", "time", "first time", "count")
+"""What pictures are colored by: the last or first tile block to touch an element, when that was, how often."""
 
 
 def _palette(text: str) -> tuple[tuple[int, ...], ...]:
@@ -45,27 +45,27 @@ _CROSSED: Final = 5
 
 
 def memory_picture(
-    recording: Recording, array: int | str, colour: str = "block", *, index: Sequence[int] | None = None
+    recording: Recording, array: int | str, color: str = "block", *, index: Sequence[int] | None = None
 ) -> str:
     """An array of a recorded launch as SVG: who touched each element, when, or how often.
 
-    `array` is a number or a name, `colour` one of `COLOURS`.  Of an array with more than two dimensions a slice is
+    `array` is a number or a name, `color` one of `COLORS`.  Of an array with more than two dimensions a slice is
     drawn: `index` says which, the first if None.  Arrays of one dimension are folded into rows, large ones are binned;
     the picture says so.  Elements that several tile blocks touch, one of them writing, are crossed.
     """
-    if colour not in COLOURS:
-        raise ChoiceError(f"pictures are coloured by one of {', '.join(COLOURS)}, and not by '{colour}'")
+    if color not in COLORS:
+        raise ChoiceError(f"pictures are colored by one of {', '.join(COLORS)}, and not by '{color}'")
     chosen = _array_of(recording, array)
     memory = MemoryCells(recording, chosen)
     place = _slice_of(memory, index)
     bins = _bin(memory.rows), _bin(memory.columns)
     cells = memory.cells(place, *bins)
-    scale, most = _scale(recording, cells, colour)
-    pixels = _pixels(recording, cells, colour, scale)
+    scale, most = _scale(recording, cells, color)
+    pixels = _pixels(recording, cells, color, scale)
     drawing = _Drawing(memory, cells, pixels, bins)
     name = f"{chosen.name} ({chosen.element.spelling}, {' x '.join(map(str, chosen.shape)) or 'scalar'})"
     words = _words(memory, place, bins)
-    return drawing.svg(f"{recording.program.entry.symbol_name}: {name}", words, _legend(recording, colour, most))
+    return drawing.svg(f"{recording.program.entry.symbol_name}: {name}", words, _legend(recording, color, most))
 
 
 def _array_of(recording: Recording, array: int | str) -> RecordedArray:
@@ -93,11 +93,11 @@ def _bin(extent: int) -> int:
     return size
 
 
-# --- colours ---
+# --- colors ---
 
 
-def amount_colour(amounts: Array) -> Array:
-    """The colours of amounts from 0 to 1."""
+def amount_color(amounts: Array) -> Array:
+    """The colors of amounts from 0 to 1."""
     places = numpy.clip(amounts, 0, 1) * (len(AMOUNTS) - 1)
     low = numpy.minimum(places.astype(numpy.int64), len(AMOUNTS) - 2)
     stops = numpy.array(AMOUNTS, numpy.float64)
@@ -106,10 +106,10 @@ def amount_colour(amounts: Array) -> Array:
     return found
 
 
-def block_colour(blocks: Array, grid: BlockId) -> Array:
-    """The colours of tile blocks.
+def block_color(blocks: Array, grid: BlockId) -> Array:
+    """The colors of tile blocks.
 
-    A few blocks have colours of their own; many are on the scale of amounts, by number, and every second one is paler,
+    A few blocks have colors of their own; many are on the scale of amounts, by number, and every second one is paler,
     so that neighbors in every direction of the grid are told apart.
     """
     count = grid[0] * grid[1] * grid[2]
@@ -117,32 +117,32 @@ def block_colour(blocks: Array, grid: BlockId) -> Array:
         own: Array = numpy.array(THINGS, numpy.uint8)[blocks]
         return own
     x, y, z = blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])
-    colours = amount_colour(blocks / (count - 1))
-    pale = ((3 * colours.astype(numpy.int64) + 512) // 5).astype(numpy.uint8)
-    found: Array = numpy.where(((x + y + z) % 2 == 1)[..., None], pale, colours)
+    colors = amount_color(blocks / (count - 1))
+    pale = ((3 * colors.astype(numpy.int64) + 512) // 5).astype(numpy.uint8)
+    found: Array = numpy.where(((x + y + z) % 2 == 1)[..., None], pale, colors)
     return found
 
 
-def _scale(recording: Recording, cells: Cells, colour: str) -> tuple[float, float]:
+def _scale(recording: Recording, cells: Cells, color: str) -> tuple[float, float]:
     """What an amount is divided by, and the largest."""
-    if colour == "count":
+    if color == "count":
         most = float(cells.count.max(initial=0))
         return most or 1.0, most
     return max(1.0, len(recording.accesses) - 1.0), float(len(recording.accesses))
 
 
-def _pixels(recording: Recording, cells: Cells, colour: str, scale: float) -> Array:
-    """The colour of each cell."""
-    rows = cells.first if colour.startswith("first") else cells.last
-    touched = cells.count > 0 if colour == "count" else rows >= 0
-    if colour == "count":
-        colours = amount_colour(cells.count / scale)
-    elif colour.endswith("time"):
-        colours = amount_colour(rows / scale)
+def _pixels(recording: Recording, cells: Cells, color: str, scale: float) -> Array:
+    """The color of each cell."""
+    rows = cells.first if color.startswith("first") else cells.last
+    touched = cells.count > 0 if color == "count" else rows >= 0
+    if color == "count":
+        colors = amount_color(cells.count / scale)
+    elif color.endswith("time"):
+        colors = amount_color(rows / scale)
     else:
         blocks = recording.accesses.block if len(recording.accesses) else numpy.zeros(1, numpy.int32)
-        colours = block_colour(blocks[numpy.maximum(rows, 0)].astype(numpy.int64), recording.grid)
-    found: Array = numpy.where(touched[..., None], colours, numpy.array(_EMPTY, numpy.uint8))
+        colors = block_color(blocks[numpy.maximum(rows, 0)].astype(numpy.int64), recording.grid)
+    found: Array = numpy.where(touched[..., None], colors, numpy.array(_EMPTY, numpy.uint8))
     return found
 
 
@@ -168,19 +168,19 @@ def _words(memory: MemoryCells, place: tuple[int, ...], bins: tuple[int, int]) -
     return "; ".join(words)
 
 
-def _legend(recording: Recording, colour: str, most: float) -> list[tuple[str, str]]:
-    """Colours with what they mean."""
+def _legend(recording: Recording, color: str, most: float) -> list[tuple[str, str]]:
+    """Colors with what they mean."""
     grid = recording.grid
     blocks = grid[0] * grid[1] * grid[2]
-    if colour.endswith("block") and blocks <= len(THINGS):
-        colours = block_colour(numpy.arange(blocks), grid)
-        return [(_css(colours[one]), _block_name(one, grid)) for one in range(blocks)]
-    colours = amount_colour(numpy.linspace(0, 1, 16))
-    first, last = ("0", f"{most:,.3g} accesses") if colour == "count" else ("first access", f"last of {most:,.0f}")
-    if colour.endswith("block"):
+    if color.endswith("block") and blocks <= len(THINGS):
+        colors = block_color(numpy.arange(blocks), grid)
+        return [(_css(colors[one]), _block_name(one, grid)) for one in range(blocks)]
+    colors = amount_color(numpy.linspace(0, 1, 16))
+    first, last = ("0", f"{most:,.3g} accesses") if color == "count" else ("first access", f"last of {most:,.0f}")
+    if color.endswith("block"):
         first, last = _block_name(0, grid), f"{_block_name(blocks - 1, grid)}, every second tile block paler"
     names = [first, *[""] * 14, last]
-    return [(_css(one), name) for one, name in zip(colours, names, strict=True)]
+    return [(_css(one), name) for one, name in zip(colors, names, strict=True)]
 
 
 def _block_name(block: int, grid: BlockId) -> str:
@@ -188,8 +188,8 @@ def _block_name(block: int, grid: BlockId) -> str:
     return f"({', '.join(map(str, block_at(block, grid)[:dimensions]))})"
 
 
-def _css(colour: Sequence[int]) -> str:
-    return "#" + "".join([f"{int(channel):02x}" for channel in colour])
+def _css(color: Sequence[int]) -> str:
+    return "#" + "".join([f"{int(channel):02x}" for channel in color])
 
 
 # --- drawing ---
@@ -240,13 +240,13 @@ class _Drawing:
                 f'href="data:image/png;base64,{data}"/>'
             )
         drawn = []
-        for row, column, height, width, colour in joined:
+        for row, column, height, width, color in joined:
             x, y = _LEFT + column * columns * self._across, _TOP + row * rows * self._down
             # Bins at the edge reach beyond the array.
             right = min(x + width * columns * self._across, self._right)
             bottom = min(y + height * rows * self._down, self._bottom)
             drawn.append(
-                f'<rect x="{x:g}" y="{y:g}" width="{right - x:g}" height="{bottom - y:g}" fill="{_css(colour)}"/>'
+                f'<rect x="{x:g}" y="{y:g}" width="{right - x:g}" height="{bottom - y:g}" fill="{_css(color)}"/>'
             )
         return "\n".join(['<g shape-rendering="crispEdges">', *drawn, "</g>"])
 
@@ -312,7 +312,7 @@ def _legend_svg(legend: list[tuple[str, str]], y: float) -> list[str]:
 
 
 def join(pixels: Array, present: Array) -> list[tuple[int, int, int, int, Sequence[int]]]:
-    """Rectangles of one colour: runs of a row, continued down while the next row has the same run."""
+    """Rectangles of one color: runs of a row, continued down while the next row has the same run."""
     height, width, _ = pixels.shape
     codes = pixels[..., 0].astype(numpy.int64) << 16 | pixels[..., 1].astype(numpy.int64) << 8 | pixels[..., 2]
     codes[~present] = -1

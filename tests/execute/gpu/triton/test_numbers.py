@@ -110,7 +110,7 @@ def test_all_operations_give_the_bits_of_the_interpreter(target: str) -> None:
 # --- where roundings differ ---
 
 
-def _neighbours(values: Any) -> Any:
+def _neighbors(values: Any) -> Any:
     """Numbers, with those next to them."""
     return numpy.concatenate([values, numpy.nextafter(values, numpy.inf), numpy.nextafter(values, -numpy.inf)])
 
@@ -124,8 +124,8 @@ def test_numbers_around_midpoints_are_rounded_once(target: str) -> None:
     midpoints = (found[1:] + found[:-1]) / 2
     magnitudes = numpy.concatenate([found, midpoints, found[-1:] * 1.5])
     with numpy.errstate(all="ignore"):
-        doubles = _neighbours(numpy.concatenate([magnitudes, -magnitudes]))
-        singles = _neighbours(numpy.concatenate([magnitudes, -magnitudes]).astype(numpy.float32))
+        doubles = _neighbors(numpy.concatenate([magnitudes, -magnitudes]))
+        singles = _neighbors(numpy.concatenate([magnitudes, -magnitudes]).astype(numpy.float32))
     wrong = []
     for number in all_numbers():
         source, *rest = number.case.operands

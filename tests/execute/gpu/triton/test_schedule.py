@@ -56,7 +56,7 @@ def test_products_get_what_was_fastest_on_an_h200(tile: tuple[int, int, int], wa
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("tile", [(128, 128, 128), (128, 256, 128), (256, 128, 128)])
-def test_products_of_f8_with_promoted_sums_have_specialised_warps(tile: tuple[int, int, int]) -> None:
+def test_products_of_f8_with_promoted_sums_have_specialized_warps(tile: tuple[int, int, int]) -> None:
     """Sums take twice the registers: 128x128 of them are what two groups of warps hold."""
     made = make(select_entry(matmul(*tile, element=f8E4M3FN, transposed=True, persistent=True), None), H200)
     assert made.code is not None and made.code.schedule.warp_specialize and made.code.schedule.num_stages == 4

@@ -245,7 +245,7 @@ def _plain(text: str) -> str:
 def run_specialized(
     text: str, made: Lowered, grid: Sequence[int], blocks: Sequence[Sequence[int]], order: Sequence[int], *arrays: Any
 ) -> None:
-    """Run some tile blocks of a specialised kernel; `order`: which groups run rather than others."""
+    """Run some tile blocks of a specialized kernel; `order`: which groups run rather than others."""
     memory = Memory()
     numbers = [memory.add(array) for array in arrays]
     lines = _plain(text).splitlines()

@@ -266,7 +266,7 @@ def _from_double(builder: Builder, value: Register, dtype: DType) -> Register:
 
 
 def _single_to_odd(builder: Builder, value: Register) -> Register:
-    """A double as a float32 rounded to odd: of the two neighbours of what is no float32, the odd one."""
+    """A double as a float32 rounded to odd: of the two neighbors of what is no float32, the odd one."""
     near = convert(builder, "fptrunc", value, SINGLE)
     back = intrinsic(builder, "fabs", [convert(builder, "fpext", near, DOUBLE)])
     exact = intrinsic(builder, "fabs", [value])

@@ -141,7 +141,7 @@ export function createHeatMap(options) {
   /** @param {Tile} tile */
   function text({ extents, binned }) {
     const bins = binned === null ? "" : `, in bins of ${extentText(binned.slice(-2))}`;
-    return `${extentText(extents.slice(-2))}${bins}, colours from ${precise(scale.low)} to ${precise(scale.high)}`;
+    return `${extentText(extents.slice(-2))}${bins}, colors from ${precise(scale.low)} to ${precise(scale.high)}`;
   }
 
   /** The picture for papers. */

@@ -70,7 +70,7 @@ export function createView(context) {
     return element(
       "div.toolbar",
       { role: "group", "aria-label": "What is shown" },
-      field("Colour by", choice(COLORS, options.color, setColor, { "aria-label": "Colour by" })),
+      field("Color by", choice(COLORS, options.color, setColor, { "aria-label": "Color by" })),
       field("Accesses", extent),
       element("fieldset", element("legend.unseen", "Kinds of access"), ...kinds),
       checkbox("conflicts", true, (conflicts) => setOptions({ conflicts })),

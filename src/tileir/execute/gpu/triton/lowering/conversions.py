@@ -76,7 +76,7 @@ def _small(build: TtirBuilder, bits: TtirValue, form: FloatFormat, wide: str) ->
 
 
 def odd_single(build: TtirBuilder, value: TtirValue) -> TtirValue:
-    """f64 to f32, rounded to odd: where it is inexact, the neighbour whose last bit is set."""
+    """f64 to f32, rounded to odd: where it is inexact, the neighbor whose last bit is set."""
     shape = value.shape
     nearest = build.convert("arith.truncf", value, "f32")
     exact = build.convert("arith.extf", nearest, "f64")
