@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from tileir.bridge.settings import Settings, SettingsMistake, settings_of
+from tileir.ir.quoting import several
 
 _PROPERTY: Final = "tileir"
 _SETTINGS: Final = pytest.StashKey[Settings]()
@@ -173,10 +174,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     here, natively = where.pop("here", set()), where.pop("on the GPU", set())
     terminalreporter.section("tileir")
     count = len(tests - here - natively)
-    terminalreporter.line(f"{_tests(len(here))} launched kernels here, {len(natively)} on a GPU, {count} launched none")
+    terminalreporter.line(
+        f"{several(len(here), 'test')} launched kernels here, {len(natively)} on a GPU, {count} launched none"
+    )
     for reason, names in sorted(where.items()):
-        terminalreporter.line(f"{_tests(len(names))} {reason.partition(chr(10))[0]}")
-
-
-def _tests(count: int) -> str:
-    return f"{count} test{'' if count == 1 else 's'}"
+        terminalreporter.line(f"{several(len(names), 'test')} {reason.partition(chr(10))[0]}")

@@ -7,7 +7,7 @@ import re
 import sys
 
 from tileir.bytecode import is_bytecode
-from tileir.ir.quoting import harmless
+from tileir.ir.quoting import harmless, several
 from tileir.program_files import ProgramFiles
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain
@@ -114,6 +114,6 @@ def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None
 def _summary(changed: int, total: int, mode: str) -> str:
     verb = "would change" if mode else "changed"
     if not changed:
-        return f"{total} file{'' if total == 1 else 's'} already laid out" if total else "no texts"
+        return f"{several(total, 'file')} already laid out" if total else "no texts"
     rest = f", {total - changed} already laid out" if total > changed else ""
-    return f"{changed} file{'' if changed == 1 else 's'} {verb}{rest}"
+    return f"{several(changed, 'file')} {verb}{rest}"

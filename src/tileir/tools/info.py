@@ -19,7 +19,7 @@ from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import TextLocation
-from tileir.ir.quoting import harmless, harmless_line
+from tileir.ir.quoting import harmless, harmless_line, several
 from tileir.ir.versions import VERSION_NAMES, version_named
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
@@ -309,37 +309,33 @@ def _program_lines(facts: dict[str, Any]) -> list[str]:
         if group or kind:
             lines.append(f"{title}:" if group else f"{title}: none")
         for function in group:
-            size = _counted(function["operations"], "operation")
+            size = several(function["operations"], "operation")
             lines.append(f"  @{_shown(function['name'])}({', '.join(function['parameters'])}): {size}")
     if facts["globals"]:
         lines.append("globals:")
     for item in facts["globals"]:
         constant = ", constant" if item["constant"] else ""
-        lines.append(f"  @{_shown(item['name'])}: {item['type']}, {_counted(item['bytes'], 'byte')}{constant}")
+        lines.append(f"  @{_shown(item['name'])}: {item['type']}, {several(item['bytes'], 'byte')}{constant}")
     counts = facts["operations"]
-    lines.append(f"operations: {sum(counts.values())} of {_counted(len(counts), 'kind')}")
+    lines.append(f"operations: {sum(counts.values())} of {several(len(counts), 'kind')}")
     # "Others" are several.
     shown = list(counts.items())[: len(counts) if len(counts) == _MOST_SHOWN + 1 else _MOST_SHOWN]
     width = max([len(name) for name, _ in shown], default=0)
     lines.extend([f"  {_shown(name):{width}}  {count}" for name, count in shown])
     if len(counts) > len(shown):
         rest = list(counts.values())[_MOST_SHOWN:]
-        lines.append(f"  {'others':{width}}  {sum(rest)} of {_counted(len(rest), 'kind')}")
+        lines.append(f"  {'others':{width}}  {sum(rest)} of {several(len(rest), 'kind')}")
     constants = facts["constants"]
-    size = _counted(constants["bytes"], "byte")
+    size = several(constants["bytes"], "byte")
     lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")
     debug = facts["debug_info"]
     if not debug["operations"]:
         return [*lines, "debug information: none"]
-    lines.append(f"debug information: {debug['operations']} of {_counted(debug['of'], 'operation')}, from")
+    lines.append(f"debug information: {debug['operations']} of {several(debug['of'], 'operation')}, from")
     lines.extend([f"  {_shown(file)}" for file in debug["files"][:_MOST_SHOWN]])
     if len(debug["files"]) > _MOST_SHOWN:
         lines.append(f"  and {len(debug['files']) - _MOST_SHOWN} other files")
     return lines
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _shown(text: str) -> str:

@@ -13,7 +13,7 @@ from itertools import chain
 
 from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN, UnknownLocation
-from tileir.ir.quoting import harmless
+from tileir.ir.quoting import harmless, several
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
 from tileir.tools.command import complain, with_suggestions
 from tileir.tools.options import SCRIPT
@@ -210,17 +210,13 @@ class _Total:
 
     def summary(self, files: int, searched: bool) -> str:
         """`2 errors, 1 remark in 2 of 3 files; 1 could not be read`; empty for named files without findings."""
-        parts = [
-            f"{count} {severity}{'' if count == 1 else 's'}"
-            for count, severity in zip(self.counts, SEVERITIES, strict=True)
-            if count
-        ]
+        parts = [several(count, severity) for count, severity in zip(self.counts, SEVERITIES, strict=True) if count]
         text = ", ".join(parts)
         if not text and (not searched or not files):
             return ""
         if files == 1 and text and not searched:
             return text
-        read = f"{files} file{'' if files == 1 else 's'}"
+        read = several(files, "file")
         text = f"{text} in {self.with_findings} of {read}" if text else f"{read}, no findings"
         return f"{text}; {self.failures} could not be read" if self.failures else text
 

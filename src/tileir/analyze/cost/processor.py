@@ -21,6 +21,7 @@ from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import MissingDependencyError
 from tileir.execute.launching.timing import duration
 from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, Work, cost_of, quantity
+from tileir.ir.quoting import several
 from tileir.ir.traits import FUNCTION
 from tileir.processors import processors
 
@@ -256,11 +257,13 @@ def estimate_on_processor(work: Work, machine: Processor, cores: int) -> tuple[f
     computing = compute_seconds(work, machine) * most / work.blocks
     reasons = []
     if work.footprint:
-        text = f"{quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}, which {_cores(cores)} reached"
+        text = (
+            f"{quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}, which {several(cores, 'core')} reached"
+        )
         reasons.append(f"memory: {text} = {duration(memory)}")
     for name, amount, rate, unit in parts:
         if amount:
-            text = f"{quantity(amount, '')} at {quantity(rate, unit)} on each of {_cores(cores)}"
+            text = f"{quantity(amount, '')} at {quantity(rate, unit)} on each of {several(cores, 'core')}"
             reasons.append(f"{name}: {text} = {duration(amount / rate * most / work.blocks)}")
     reasons.append(f"launch: {duration(LAUNCH)}, whatever the kernel does")
     if max(memory, computing) < LAUNCH:
@@ -269,7 +272,3 @@ def estimate_on_processor(work: Work, machine: Processor, cores: int) -> tuple[f
         both = f"computing, {duration(computing)}" if memory < computing else f"memory, {duration(memory)}"
         reasons.append(f"{both}, decides; the other overlaps with it in part")
     return math.hypot(memory, computing) + LAUNCH, reasons
-
-
-def _cores(count: int) -> str:
-    return f"{count} core{'' if count == 1 else 's'}"

@@ -10,7 +10,6 @@ import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Final
 
 import numpy
@@ -21,6 +20,7 @@ from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.tiles import numbers_of
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
+from tileir.ir.quoting import close_names
 from tileir.ir.types import TF32, FloatType, Type
 from tileir.serve.debugger.values import value_text
 
@@ -251,7 +251,7 @@ def _syntax_message(text: str, python: str, error: SyntaxError) -> str:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    found = get_close_matches(name, known, 1)
+    found = close_names(name, known)
     return f": did you mean {found[0]}?" if found else ""
 
 

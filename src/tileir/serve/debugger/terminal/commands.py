@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
+
+from tileir.ir.quoting import close_names
 
 Function = Callable[[Any, str], None]
 """Carries out a command, given the shell and what follows the name; its docstring is the help."""
@@ -79,7 +80,7 @@ class CommandTable:
         if found:
             names = ", ".join([command.name for command in found])
             raise BadCommand(f'Ambiguous {self._what} "{word}": {names}.')
-        close = difflib.get_close_matches(word, self._names, 1, 0.7)
+        close = close_names(word, self._names)
         hint = f' Did you mean "{close[0]}"?' if close else ' Try "help".'
         raise BadCommand(f'Undefined {self._what}: "{word}".{hint}')
 
