@@ -17,7 +17,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
-from tileir.judge.report.text import Column, table
+from tileir.judge.report.tables import Column, table
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, print_diagnostics

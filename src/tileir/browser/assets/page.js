@@ -149,7 +149,7 @@ function createTabs(tabs, choose) {
     panel.id = `view-${id}`;
     panel.classList.add("view");
     panel.setAttribute("role", "tabpanel");
-    panel.setAttribute("aria-labeledby", `tab-${id}`);
+    panel.setAttribute("aria-labelledby", `tab-${id}`);
     panel.hidden = true;
   }
   byId("content").replaceChildren(...tabs.map((tab) => tab.element));

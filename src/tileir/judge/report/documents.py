@@ -16,7 +16,8 @@ from tileir import __version__
 from tileir.ir.quoting import harmless
 from tileir.judge.report.contents import Contents, FailureKind, failure_in, summary_of
 from tileir.judge.report.entries import FIGURES, SweepEntry
-from tileir.judge.report.text import kernels_table, kinds_table, markdown_text, steps_of, steps_table
+from tileir.judge.report.tables import markdown_text
+from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps_table
 from tileir.judge.verdicts.verdict import OUTCOMES, Outcome
 
 
