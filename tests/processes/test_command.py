@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tileir.processes.child import TIMED_OUT
 from tileir.processes.command import PIPE, Command, communicate
+from tileir.processes.exit_status import TIMED_OUT
 
 PYTHON = [sys.executable, "-S", "-c"]
 

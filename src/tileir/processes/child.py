@@ -14,18 +14,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
+from tileir.processes.exit_status import CLOSED, FINISHED, TIMED_OUT, ExitStatus, kill_group
 from tileir.processes.linux import end_with_parent
 from tileir.processes.messages import BadMessage, FrameReader, frame, read_frame, send
 from tileir.processes.sandbox import Sandbox, confine, limit_resource
 from tileir.processes.scratch import most_written, why_too_much
-from tileir.processes.signals import signal_name
 
 CAN_FORK: Final = hasattr(os, "fork")
-FINISHED: Final = "finished"
-TIMED_OUT: Final = "timeout"
-CLOSED: Final = "closed"
 
 _REQUESTS: Final = 0
 """The descriptor from which a child reads requests."""
@@ -42,34 +39,6 @@ _MORE_THREADS: Final = 32
 
 Handler = Callable[[bytes], bool]
 """Takes a frame of a child; True if it is the last of a task.  Raises `BadMessage` for what a child may not say."""
-
-
-class ExitStatus(NamedTuple):
-    """How a child ended."""
-
-    reason: str
-    """`FINISHED` of a child that said all it had to say; why it was ended from outside; empty if it ended by itself."""
-    code: int
-    """Its exit status, negative for a signal."""
-    peak_bytes: int = 0
-    """The most memory that it had."""
-
-    @property
-    def is_finished(self) -> bool:
-        return self.reason == FINISHED
-
-    @property
-    def signal(self) -> str:
-        """The signal that ended it, as `SIGSEGV`; empty if none did."""
-        return signal_name(-self.code) if self.code < 0 else ""
-
-    @property
-    def message(self) -> str:
-        if self.reason == TIMED_OUT:
-            return "took too long"
-        if self.reason and not self.is_finished:
-            return f"was ended: {self.reason}"
-        return f"was ended by {self.signal}" if self.signal else f"ended with status {self.code}"
 
 
 class OwnerGone(Exception):
@@ -239,12 +208,6 @@ class Child:
                 return False
             time.sleep(0.0005)
         return True
-
-
-def kill_group(leader: int) -> None:
-    """Kill a process group, if it is there."""
-    with contextlib.suppress(OSError):
-        os.killpg(leader, signal.SIGKILL)
 
 
 def _kill(process: int) -> None:

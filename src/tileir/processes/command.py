@@ -13,11 +13,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
-from tileir.processes.child import FINISHED, TIMED_OUT, ExitStatus, Handler, kill_group
+from tileir.processes.exit_status import FINISHED, TIMED_OUT, ExitStatus, kill_group
 from tileir.processes.messages import BadMessage, FrameReader
-from tileir.processes.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from tileir.processes.child import Handler
+    from tileir.processes.sandbox import Sandbox
 
 DISCARD: Final = subprocess.DEVNULL
 PIPE: Final = subprocess.PIPE

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
 from tileir.analyze.reducing.search import Cancelled, Tested
-from tileir.processes.child import ExitStatus
 from tileir.processes.command import Command
+from tileir.processes.exit_status import ExitStatus
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""

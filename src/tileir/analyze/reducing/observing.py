@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any, Final, Generic
 
 from tileir.analyze.reducing.search import Cancelled, Tested
-from tileir.processes.child import CAN_FORK, TIMED_OUT, Child, report
+from tileir.processes.child import CAN_FORK, Child, report
+from tileir.processes.exit_status import TIMED_OUT
 from tileir.processes.messages import parsed
 from tileir.processes.sandbox import limit_resource
 

@@ -23,8 +23,9 @@ from tileir.judge.server_pool.pool import Request, python_command
 from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judge.verdicts.verdict import Step, Verdict, is_number, step_from, verdict_of
 from tileir.judge.verdicts.work import Part, Task, Work, step_of_exit
-from tileir.processes.child import CAN_FORK, Child, ExitStatus, requests
+from tileir.processes.child import CAN_FORK, Child, requests
 from tileir.processes.command import run_spawned
+from tileir.processes.exit_status import ExitStatus
 from tileir.processes.messages import BadMessage, parsed
 from tileir.processes.sandbox import Sandbox
 from tileir.processes.scratch import scratch_directory

@@ -20,7 +20,8 @@ from tileir.judge.items import Item
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of, cause_of_crash, cause_of_exception
 from tileir.judge.verdicts.verdict import Outcome, Step
-from tileir.processes.child import CLOSED, TIMED_OUT, ExitStatus, flush_output, report
+from tileir.processes.child import flush_output, report
+from tileir.processes.exit_status import CLOSED, TIMED_OUT, ExitStatus
 from tileir.processes.sandbox import last_attempt
 
 _MOST_MESSAGE: Final = 4000

@@ -45,7 +45,7 @@ from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
 from tileir.passes.emit import Emit
 from tileir.processes.command import Outcome, run_command
-from tileir.processes.signals import signal_name
+from tileir.processes.exit_status import signal_name
 
 _PRINTED: Final = (F16, BF16, F32, F64)
 _INPUT: Final = "program.tileirbc"

@@ -20,8 +20,8 @@ from typing import Any
 
 from tileir.execute.locations.python_source import character_column
 from tileir.ir.diagnostics import TileIRError
-from tileir.processes.child import TIMED_OUT
 from tileir.processes.command import communicate
+from tileir.processes.exit_status import TIMED_OUT
 from tileir.processes.sandbox import limit_resource
 
 SECONDS = 60.0

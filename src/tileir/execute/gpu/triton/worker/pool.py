@@ -29,7 +29,7 @@ from tileir.execute.gpu.triton.worker import stages
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
 from tileir.processes.command import PIPE, Command
-from tileir.processes.signals import signal_name
+from tileir.processes.exit_status import signal_name
 from tileir.processors import processors
 
 _KEPT_VARIABLES: Final = (
