@@ -191,6 +191,20 @@ def test_page_is_served_until_it_is_asked_to_end(ending: int) -> None:
         process.kill()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interrupt_of_the_script_interrupts_the_command(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import time\nprint('begun', flush=True)\ntime.sleep(60)\n")
+    command = [sys.executable, "-m", "tileir", "explore", str(script)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+
+
 def test_a_recording_is_written_and_compared_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording, page = tmp_path / "before.tilerec", tmp_path / "page.html"
     assert run(["explore", *LAUNCH, "--record", str(recording), "--export", str(page)]) == 0

@@ -5,12 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
-from tileir.tools.arguments import EXIT_FINE, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, Option, ToolFailure, Usage, UsageMistake
 from tileir.tools.options import BACKEND, EXACT, SANITIZE, WATCH_NAN
 
 if TYPE_CHECKING:
@@ -85,9 +84,13 @@ def run_script(operands: list[str], watcher: Watcher) -> int:
     except SettingsMistake as error:
         raise ToolFailure(str(error)) from None
     process = begin(Settings(), watcher=watcher)
-    with suppress(BaseException):
-        # Its errors are shown, as Python would.
+    try:
         perform(process, work)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BaseException:
+        # Its errors are shown, as Python would.
+        return process.status
     return process.status
 
 

@@ -15,7 +15,7 @@ from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools import options
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, end_as_interrupted, reason
 from tileir.tools.emulate import run_script
 from tileir.tools.launches import STATED, given_launch, made_arguments, recording_limit, uninitialized
@@ -155,6 +155,8 @@ def _script(given: Arguments, request: _Request) -> Exploration:
 
     counter = LaunchCounter(request.launch, see)
     status = run_script(given.operands, counter)
+    if status == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
     # A script may go on after the launch, and fail where it needs the results.
     if failures:
         raise failures[0]
