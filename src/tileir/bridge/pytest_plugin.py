@@ -13,7 +13,6 @@ from typing import Any, Final
 import pytest
 
 from tileir.bridge.settings import Settings, SettingsMistake, settings_of
-from tileir.ir.quoting import several
 
 _PROPERTY: Final = "tileir"
 _SETTINGS: Final = pytest.StashKey[Settings]()
@@ -171,6 +170,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
                     where.setdefault(str(value), set()).add(report.nodeid)
     if not where and config.stash.get(_SETTINGS, None) is None:
         return
+    # Imported here: a run of tests without kernels pays for nothing.
+    from tileir.ir.quoting import several
+
     here, natively = where.pop("here", set()), where.pop("on the GPU", set())
     terminalreporter.section("tileir")
     count = len(tests - here - natively)
