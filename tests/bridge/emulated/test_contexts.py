@@ -13,6 +13,7 @@ import pytest
 from tests.bridge.test_launch import add, ct
 
 import tileir
+from tileir.bridge.contexts import active
 
 torch: Any = pytest.importorskip("torch")
 
@@ -42,6 +43,21 @@ def test_threads_started_in_a_context_see_the_device():
     thread.start()
     thread.join()
     assert found == ["cuda:0"]
+
+
+def test_threads_see_the_device_where_a_loop_runs_beside_the_caller():
+    loop = asyncio.new_event_loop()
+    asyncio._set_running_loop(loop)
+    try:
+        with tileir.emulate():
+            found = []
+            thread = threading.Thread(target=lambda: found.append(active()))
+            contextvars.Context().run(thread.start)
+            thread.join()
+            assert found == [active()]
+    finally:
+        asyncio._set_running_loop(None)
+        loop.close()
 
 
 def test_threads_of_a_pool_see_the_device_also_if_they_were_started_before():
