@@ -40,19 +40,6 @@ else:
 
 
 __all__ = [
-    "TYPE_CHECKING",
-    "Any",
-    "Callable",
-    "ClassVar",
-    "Final",
-    "Generic",
-    "Iterable",
-    "Iterator",
-    "NoReturn",
-    "Part",
-    "Protocol",
-    "Sequence",
-    "cast",
-    "i32",
-    "mypyc_attr",
-]
+    "TYPE_CHECKING", "Any", "Callable", "ClassVar", "Final", "Generic", "Iterable", "Iterator", "NoReturn", "Part",
+    "Protocol", "Sequence", "cast", "i32", "mypyc_attr",
+]  # fmt: skip
