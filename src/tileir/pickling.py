@@ -47,13 +47,6 @@ def _origin_parts(origin: BytecodeOrigin) -> Parts:
     return file.data, file.version, file.tag, tuple(sections)
 
 
-def _parts_function(parts: str | Callable[[Any], Parts]) -> Callable[[Any], Parts]:
-    if not isinstance(parts, str):
-        return parts
-    fields = parts.split()
-    return lambda thing: tuple([getattr(thing, field) for field in fields])
-
-
 def _diagnostic(
     severity: str, message: str, where: location.Location, code: str, values: dict[str, str], *notes: Diagnostic
 ) -> Diagnostic:
@@ -112,124 +105,117 @@ _RECIPES: list[Recipe] = [
     (debug_info.DILocation, debug_info.di_location, "source scope"),
     (Diagnostic, _diagnostic, lambda d: (d.severity, d.message, d.location, d.code, d.values, *d.notes)),
 ]
-_PARTS: dict[type, Callable[[Any], Parts]] = {kind: _parts_function(parts) for kind, _, parts in _RECIPES}
+_RECIPE_OF: dict[type, Recipe] = {recipe[0]: recipe for recipe in _RECIPES}
 _BY_NAME: dict[str, Callable[..., object]] = {kind.__name__: make for kind, make, _ in _RECIPES}
 
 
 # --- flat lists ---
 
 
-class Reference(int):
-    """Stands for the thing of that number."""
+class _Part:
+    """Stands for a thing, and is pickled in its place: what it is made of comes before it in a flat list."""
+
+    def __init__(self, kind: type, parts: Parts) -> None:
+        self.kind: type = kind
+        self.parts: Parts = parts
+
+    def __reduce__(self) -> Reduced:
+        return made, (self.kind.__name__, *self.parts)
+
+
+def made(kind: str, *parts: object) -> object:
+    """A thing of a kind again."""
+    return _BY_NAME[kind](*parts)
 
 
 class Things:
     """Types, attributes, locations and diagnostics, each once and after those it is made of."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[str, Parts]] = []
-        # By identity: it holds them, so that no number is used twice.
-        self._numbers: dict[int, tuple[int, object]] = {}
+        self.list: list[_Part] = []
+        # By identity: it holds the things and their parts, so that no number is used twice.
+        self._known: dict[int, tuple[_Part, object, Parts]] = {}
 
-    def number(self, thing: object) -> Reference:
-        """The number of a thing, which is added if it is new."""
+    def part(self, thing: object) -> _Part:
+        """What stands for a thing, which is added if it is new."""
         waiting = [thing]
         while waiting:
             last = waiting[-1]
-            if id(last) in self._numbers:
+            if id(last) in self._known:
                 waiting.pop()
                 continue
-            parts_of = _PARTS.get(type(last))
-            if parts_of is None:
+            if type(last) not in _RECIPE_OF:
                 raise TypeError(f"{type_text(last)} cannot be pickled")
-            parts = parts_of(last)
-            missing = [part for part in _things_in(parts) if id(part) not in self._numbers]
+            _, _, fields = _RECIPE_OF[type(last)]
+            parts = tuple([getattr(last, f) for f in fields.split()]) if isinstance(fields, str) else fields(last)
+            missing = [part for part in _things_in(parts) if id(part) not in self._known]
             if missing:
                 waiting.extend(missing)
                 continue
-            waiting.pop()
-            self._numbers[id(last)] = (len(self.rows), (last, parts))
-            self.rows.append((type(last).__name__, tuple([self._refer(part) for part in parts])))
-        return Reference(self._numbers[id(thing)][0])
+            self.list.append(_Part(type(last), tuple([self._replaced(part) for part in parts])))
+            self._known[id(last)] = self.list[-1], last, parts
+        return self._known[id(thing)][0]
 
-    def _refer(self, part: object) -> object:
+    def _replaced(self, part: object) -> object:
         if isinstance(part, tuple):
-            return tuple([self._refer(inner) for inner in part])
-        return Reference(self._numbers[id(part)][0]) if type(part) in _PARTS else part
+            return tuple([self._replaced(inner) for inner in part])
+        return self._known[id(part)][0] if type(part) in _RECIPE_OF else part
 
 
 def _things_in(part: object) -> list[object]:
     if isinstance(part, tuple):
         return [thing for inner in part for thing in _things_in(inner)]
-    return [part] if type(part) in _PARTS else []
-
-
-def _made(rows: list[tuple[str, Parts]]) -> list[object]:
-    """The things of a list, made again."""
-    made: list[object] = []
-
-    def found(part: object) -> object:
-        if isinstance(part, Reference):
-            return made[part]
-        return tuple([found(inner) for inner in part]) if isinstance(part, tuple) else part
-
-    for name, parts in rows:
-        made.append(_BY_NAME[name](*[found(part) for part in parts]))
-    return made
+    return [part] if type(part) in _RECIPE_OF else []
 
 
 # --- programs ---
 
 
-def _program_rows(root: Operation) -> tuple[list[tuple[str, Parts]], list[Parts], list[Parts]]:
+def _program_rows(root: Operation) -> tuple[list[_Part], list[Parts], list[Parts]]:
     """The things, blocks and operations of a program; values are numbered results first, then block arguments."""
     operations = list(root.walk())
     number_of = {operation: number for number, operation in enumerate(operations)}
     blocks = [block for operation in operations for region in operation.regions for block in region.blocks]
     block_numbers = {block: number for number, block in enumerate(blocks)}
-    values: dict[Value, int] = {}
-    for operation in operations:
-        for result in operation.results:
-            values[result] = len(values)
-    for block in blocks:
-        for argument in block.arguments:
-            values[argument] = len(values)
+    results: list[Value] = [result for operation in operations for result in operation.results]
+    arguments: list[Value] = [argument for block in blocks for argument in block.arguments]
+    values = {value: number for number, value in enumerate([*results, *arguments])}
     things = Things()
     rows: list[Parts] = []
     for operation in operations:
-        for operand in operation.operands:
-            if operand not in values:
-                raise TypeError(f"'{operation.name}' cannot be pickled: it takes a value of another program")
+        if any(operand not in values for operand in operation.operands):
+            raise TypeError(f"'{operation.name}' cannot be pickled: it takes a value of another program")
         rows.append(
             (
                 operation.name,
                 operation.declaration.unregistered,
                 [values[operand] for operand in operation.operands],
-                [things.number(result.type) for result in operation.results],
-                [(name, things.number(value)) for name, value in operation.attributes.items()],
+                [things.part(result.type) for result in operation.results],
+                {name: things.part(value) for name, value in operation.attributes.items()},
                 [[block_numbers[block] for block in region.blocks] for region in operation.regions],
-                things.number(operation.location),
+                things.part(operation.location),
                 operation.segments,
                 None if operation.successors is None else [block_numbers[block] for block in operation.successors],
             )
         )
-    block_rows: list[Parts] = []
-    for block in blocks:
-        arguments = [(things.number(argument.type), things.number(argument.location)) for argument in block.arguments]
-        block_rows.append((arguments, [number_of[operation] for operation in block]))
-    return things.rows, block_rows, rows
+    block_rows: list[Parts] = [
+        (
+            [(things.part(argument.type), things.part(argument.location)) for argument in block.arguments],
+            [number_of[operation] for operation in block],
+        )
+        for block in blocks
+    ]
+    return things.list, block_rows, rows
 
 
-def restored_program(things: list[tuple[str, Parts]], block_rows: list[Any], rows: list[Any]) -> Operation:
-    """The program of such lists."""
-    made: list[Any] = _made(things)
+def restored_program(things: list[object], block_rows: list[Any], rows: list[Any]) -> Operation:
+    """The program of such lists; the rows hold the things."""
     blocks = [Block() for _ in block_rows]
     operations: list[Operation] = []
-    for name, is_unregistered, _, results, attributes_, regions, where, segments, successors in rows:
+    for name, is_unregistered, _, results, given, regions, where, segments, successors in rows:
         declaration = unregistered(name) if is_unregistered else REGISTRY.by_name[name]
         bodies = [Region([blocks[number] for number in region]) for region in regions]
-        given = {key: made[value] for key, value in attributes_}
-        new = Operation(declaration, [], [made[type] for type in results], location=made[where], segments=segments)
+        new = Operation(declaration, [], results, location=where, segments=segments)
         if given:
             new.attributes = given
         if bodies:
@@ -241,8 +227,7 @@ def restored_program(things: list[tuple[str, Parts]], block_rows: list[Any], row
         operations.append(new)
     values: list[Value] = [result for operation in operations for result in operation.results]
     for block, (arguments, contents) in zip(blocks, block_rows, strict=True):
-        for type, where in arguments:
-            values.append(block.add_argument(made[type], made[where]))
+        values += [block.add_argument(type, where) for type, where in arguments]
         for number in contents:
             block.append(operations[number])
     for operation, row in zip(operations, rows, strict=True):
@@ -251,8 +236,8 @@ def restored_program(things: list[tuple[str, Parts]], block_rows: list[Any], row
     return operations[0]
 
 
-def restored_thing(rows: list[tuple[str, Parts]]) -> object:
-    return _made(rows)[-1]
+def restored_thing(things: list[object]) -> object:
+    return things[-1]
 
 
 def restored_operation(root: Operation, number: int) -> Operation:
@@ -268,14 +253,12 @@ def restored_part(owner: Operation | Region | Block, kind: str, number: int) -> 
 
 
 def restored_error(
-    kind: type[TileIRError], rows: list[tuple[str, Parts]], last: list[int], state: dict[str, Any]
+    kind: type[TileIRError], things: list[object], diagnostics: list[Diagnostic], state: dict[str, Any]
 ) -> TileIRError:
     """Not through its own constructor, which has arguments of its own."""
-    made: list[Any] = _made(rows)
     error = kind.__new__(kind)
-    error.args = ([made[number] for number in last],)
-    error.diagnostics = error.args[0]
-    for name, value in state.items():
+    error.args = (diagnostics,)
+    for name, value in {**state, "diagnostics": diagnostics}.items():
         setattr(error, name, value)
     return error
 
@@ -303,8 +286,8 @@ def reduced(thing: object) -> Reduced:
         raise TypeError(f"{type_text(thing)} that belongs to no operation cannot be pickled")
     things = Things()
     if isinstance(thing, TileIRError):
-        numbers = [int(things.number(diagnostic)) for diagnostic in thing.diagnostics]
+        diagnostics = [things.part(diagnostic) for diagnostic in thing.diagnostics]
         state = {name: value for name, value in vars(thing).items() if name != "diagnostics"}
-        return restored_error, (type(thing), things.rows, numbers, state)
-    things.number(thing)
-    return restored_thing, (things.rows,)
+        return restored_error, (type(thing), things.list, diagnostics, state)
+    things.part(thing)
+    return restored_thing, (things.list,)
