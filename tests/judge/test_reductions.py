@@ -22,7 +22,7 @@ import tileir
 from tileir.judge.items import Item
 from tileir.judge.plans import Plan
 from tileir.judge.reductions import narrowed, reduce_failures
-from tileir.judge.report.contents import contents_of
+from tileir.judge.report.contents import Contents
 from tileir.judge.report.suspects import features_of
 from tileir.judge.results.results import Results
 from tileir.judge.verdicts.verdict import Step, Verdict
@@ -44,9 +44,9 @@ def test_each_planted_bug_is_reduced_to_its_operation(tmp_path: Path) -> None:
         (having,) = [each for each in operations if name in each]
         assert not ({"mulf", "xori", "minf"} - {name}) & having
     with Results(path) as results:
-        contents = contents_of(results)
-    assert all(0 < cluster.reproducer_operations <= 8 for cluster in contents.clusters)
-    assert all(cluster.reproducer_operations < cluster.smallest.operations for cluster in contents.clusters)
+        contents = Contents(results)
+    assert all(0 < cluster.reproducer_operations <= 8 for cluster in contents.kinds)
+    assert all(cluster.reproducer_operations < cluster.smallest.operations for cluster in contents.kinds)
 
 
 def test_what_is_reduced_is_not_reduced_again(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_an_interrupted_reduction_keeps_what_is_done(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         reduce_failures(path, Plan(), judge=judge)
     with Results(path) as results:
-        assert [cluster.reproducer != "" for cluster in contents_of(results).clusters] == [True, False]
+        assert [cluster.reproducer != "" for cluster in Contents(results).kinds] == [True, False]
 
 
 def test_only_what_shows_the_failure_is_done_again() -> None:

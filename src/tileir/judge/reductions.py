@@ -29,7 +29,7 @@ from tileir.judge.executor.executors import Judge, ThreadExecutor
 from tileir.judge.items import Item, content_of
 from tileir.judge.kernels.runs import backend_of
 from tileir.judge.plans import Plan
-from tileir.judge.report.contents import FailureKind, contents_of, failure_in, of_module
+from tileir.judge.report.contents import Contents, FailureKind, failure_in, of_module
 from tileir.judge.report.entries import StepFailure, SweepEntry
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
@@ -90,7 +90,7 @@ def reduce_failures(
         with Store(path) as store:
             store.begin(plan)
             with Results(path, plan.digest) as results:
-                waiting = [each for each in contents_of(results).clusters if _is_waiting(each)]
+                waiting = [each for each in Contents(results).kinds if _is_waiting(each)]
                 for number, cluster in enumerate(waiting, 1):
                     entry = _chosen(cluster)
                     if entry is None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 _LENGTH: Final = 4
 MOST_BYTES: Final = 64 << 20
@@ -87,3 +90,42 @@ def parsed(content: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BadMessage("what it wrote is no object")
     return found
+
+
+_hints = cache(get_type_hints)
+_NOUNS: Final[dict[Any, str]] = {str: "text", float: "number", int: "whole number", bytes: "sequence of bytes"}
+
+
+def checked(kind: Any, plain: Any, what: str = "message") -> Any:
+    """A plain value, of JSON or of a database, as its type: a dataclass is made of an object with its fields.
+
+    Raises `BadMessage` for what is not of the type."""
+    arguments, origin = get_args(kind), get_origin(kind)
+    if kind is Any or (origin is Literal and plain in arguments):
+        return plain
+    if origin is UnionType:
+        return None if plain is None else checked(arguments[0], plain, what)
+    if origin is list and isinstance(plain, list):
+        return [checked(arguments[0], each, what) for each in plain]
+    if origin is dict and isinstance(plain, dict):
+        return {str(key): checked(arguments[1], value, what) for key, value in plain.items()}
+    if is_dataclass(kind) and isinstance(plain, dict):
+        try:
+            return kind(
+                **{name: checked(hint, plain[name], name) for name, hint in _hints(kind).items() if name in plain}
+            )
+        except TypeError:
+            raise BadMessage(f"its {what} lacks something") from None
+    if kind is float and is_number(plain):
+        return float(plain)
+    if kind is str and isinstance(plain, str):
+        # A lone surrogate cannot be written to a table.
+        return plain.encode("utf-8", "replace").decode()
+    if kind in (int, bytes) and isinstance(plain, kind) and (kind is bytes or 0 <= plain < 1 << 63):
+        return plain
+    raise BadMessage(f"its {what} is no {_NOUNS.get(kind, 'such value')}")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a number that a float can be."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 1000)

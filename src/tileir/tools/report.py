@@ -9,10 +9,10 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.judge.report import documents
 from tileir.judge.report.comparison import SweepComparison, changes_object, changes_text, compared, markdown_changes
-from tileir.judge.report.contents import Contents, contents_of
+from tileir.judge.report.contents import Contents
 from tileir.judge.report.page import page
 from tileir.judge.report.programs import digest_named, extract, row_object, shown
-from tileir.judge.report.text import Paint, TextReport, plain
+from tileir.judge.report.text import Paint, plain, text_report
 from tileir.judge.results.results import Results
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
@@ -56,7 +56,7 @@ def run(given: Arguments) -> int:
 
     try:
         with Results(given.operands[0], given.value("plan") or None) as results:
-            return _reported(given, results, contents_of(results), limit)
+            return _reported(given, results, Contents(results), limit)
     except TileIRError as error:
         raise ToolFailure(error.message) from None
 
@@ -82,7 +82,7 @@ def write_page(path: str, target: str, is_quiet: bool) -> None:
 
     try:
         with Results(path) as results:
-            _write_page(results, contents_of(results), None, target, is_quiet)
+            _write_page(results, Contents(results), None, target, is_quiet)
     except TileIRError as error:
         raise ToolFailure(error.message) from None
 
@@ -109,7 +109,7 @@ def _format(given: Arguments, option: str, *allowed: str) -> str:
 def _text(given: Arguments, contents: Contents, limit: int) -> str:
     format = given.value("format", "text")
     if format == "text":
-        return TextReport(contents, _width(given), _painter(given), limit).render()
+        return text_report(contents, _width(given), _painter(given), limit)
     if format == "markdown":
         return documents.markdown_report(contents, limit)
     render = {
@@ -130,7 +130,7 @@ def _shown(given: Arguments, results: Results, contents: Contents) -> str:
 def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
     _format(given, "compare", "text", "json", "markdown")
     with Results(given.value("compare")) as older:
-        return compared(contents_of(older), contents)
+        return compared(Contents(older), contents)
 
 
 def _compared(given: Arguments, found: SweepComparison, limit: int) -> int:

@@ -14,7 +14,7 @@ from tileir.judge.verdicts.verdict import Step
 from tileir.judge.verdicts.work import Task, Work
 
 
-def in_child(task: Task, *, scratch: str, is_foreign: bool) -> TaskResult:
+def in_child(task: Task, scratch: str, is_foreign: bool) -> TaskResult:
     """Fork, do a task, and take its value back."""
     readable, writable = os.pipe()
     child = os.fork()

@@ -11,7 +11,7 @@ from tests.judge.report.made_results import written
 from tests.judge.report.planted_engine import judge_here
 
 from tileir.judge.items import MODULES, Item
-from tileir.judge.kernels.module import judge_module, launched_programs
+from tileir.judge.kernels.module import judge_module
 from tileir.judge.plans import Plan
 from tileir.judge.results.store import Finished
 from tileir.judge.server_pool.pool import request_for
@@ -38,8 +38,7 @@ class PlantedJudge:
 
 
 def _module(item: Item, plan: Plan) -> Verdict:
-    judge = launched_programs if item.kind == "launches" else judge_module
     with tempfile.TemporaryDirectory() as scratch:
         request = request_for(item, plan, scratch)
         warm_kernels(with_torch=False)
-        return verdict_of(item, judge(request.item, plan, scratch, in_child, request.reference))
+        return verdict_of(item, judge_module(request.item, plan, scratch, in_child, request.reference))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from tests.judge.report.made_results import several, written
 
-from tileir.judge.report.contents import Contents, contents_of
+from tileir.judge.report.contents import Contents
 from tileir.judge.results.results import Results
 from tileir.tools.main import run
 
@@ -42,6 +42,6 @@ def results(tmp_path: Path) -> str:
 def contents() -> Callable[[str], Contents]:
     def read(path: str) -> Contents:
         with Results(path) as opened:
-            return contents_of(opened)
+            return Contents(opened)
 
     return read

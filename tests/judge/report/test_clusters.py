@@ -16,7 +16,7 @@ from tests.judge.report.planted_engine import (
     swept,
 )
 
-from tileir.judge.report.contents import Contents, contents_of
+from tileir.judge.report.contents import Contents
 from tileir.judge.report.suspects import blamed, features_of
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Finished
@@ -26,14 +26,14 @@ pytest.importorskip("numpy", reason="programs run in the interpreter: pip instal
 
 def contents_with(path: Path, finished: list[Finished]) -> Contents:
     with Results(written(path, finished, PLAN)) as results:
-        return contents_of(results)
+        return Contents(results)
 
 
 def test_each_planted_bug_is_one_kind_of_failure(tmp_path: Path) -> None:
     with planted(WRONG_XOR, WRONG_PRODUCT, CRASHING_MINIMUM):
         finished = swept([seed(number) for number in range(150)])
     found = contents_with(tmp_path / "r.sqlite", finished)
-    assert sorted([(cluster.verb, cluster.outcome, cluster.suspect) for cluster in found.clusters]) == [
+    assert sorted([(cluster.verb, cluster.outcome, cluster.suspect) for cluster in found.kinds]) == [
         ("compare", "failed", "mulf"),
         ("compare", "failed", "xori"),
         ("run", "crashed", ""),
@@ -46,7 +46,7 @@ def test_one_bug_is_one_kind_in_programs_of_other_seeds_and_sizes(tmp_path: Path
     for first, size in ((0, 14), (1000, 20)):
         with planted(CRASHING_MINIMUM):
             finished = swept([seed(number, size=size) for number in range(first, first + 40)])
-        (cluster,) = contents_with(tmp_path / f"{first}.sqlite", finished).clusters
+        (cluster,) = contents_with(tmp_path / f"{first}.sqlite", finished).kinds
         assert cluster.count > 1
         keys.add(cluster.key)
     assert len(keys) == 1
@@ -54,7 +54,7 @@ def test_one_bug_is_one_kind_in_programs_of_other_seeds_and_sizes(tmp_path: Path
 
 def test_without_bugs_nothing_fails(tmp_path: Path) -> None:
     with planted():
-        assert contents_with(tmp_path / "r.sqlite", swept([seed(number) for number in range(20)])).is_fine
+        assert not contents_with(tmp_path / "r.sqlite", swept([seed(number) for number in range(20)])).kinds
 
 
 def features(*words: str) -> frozenset[str]:

@@ -35,28 +35,27 @@ def compare(
     work.begin("correct")
     tolerance = None if stated is None else Tolerance(*stated)
     most = 2 * plan.limits.file_bytes
-    steps = [Step("results", "passed"), Step("correct", "passed"), Step("unchanged", "passed")]
+    found, correct, unchanged = Step("results", "passed"), Step("correct", "passed"), Step("unchanged", "passed")
     for number in range(count):
         where = "" if count == 1 else f"inputs {number}: "
         wanted = _computed(expected, f"expected_{number}.bin", most)
         try:
-            found = _computed(results, f"results_{number}.bin", most)
-        except (NotCarried, NotReadable) as error:
-            steps[0] = Step("results", "failed", f"{where}{error}", "results cannot be read")
+            mine = _computed(results, f"results_{number}.bin", most)
+            pairs = _pairs(mine, wanted)
+        except NotCarried as error:
+            found = Step("results", "failed", f"{where}{error}", "results cannot be read")
+        except _OtherShapes as error:
+            found = Step("results", "failed", f"{where}{error}", _CAUSE_OF_SHAPES)
+        if found.outcome != "passed":
+            correct, unchanged = Step("correct", "skipped"), Step("unchanged", "skipped")
             break
-        pairs = _pairs(found, wanted)
-        message = _shapes(pairs, found, wanted)
-        if message:
-            steps[0] = Step("results", "failed", where + message, _CAUSE_OF_SHAPES)
-            break
-        _judge_values(steps[1], pairs, tolerance, where)
-        extra = [int(key) for key in found.changed if key not in wanted.changed and key.isdecimal()]
-        if extra and steps[2].outcome == "passed":
-            words = f"it changes input {min(extra)}, which the reference does not"
-            steps[2] = Step("unchanged", "failed", where + words, "it changes an input that the reference does not")
-    if steps[0].outcome != "passed":
-        steps[1:] = [Step("correct", "skipped"), Step("unchanged", "skipped")]
-    steps.append(_deterministic(results, most, steps[0].outcome == "passed"))
+        for pair in pairs:
+            _judge_values(correct, pair, tolerance, where)
+        extra = [int(key) for key in mine.changed if key not in wanted.changed and key.isdecimal()]
+        if extra and unchanged.outcome == "passed":
+            message = f"{where}it changes input {min(extra)}, which the reference does not"
+            unchanged = Step("unchanged", "failed", message, "it changes an input that the reference does not")
+    steps = [found, correct, unchanged, _deterministic(results, most, found.outcome == "passed")]
     return [asdict(step) for step in steps]
 
 
@@ -77,66 +76,55 @@ class _Pair(NamedTuple):
     expected: Any
 
 
+class _OtherShapes(Exception):
+    """What differs before any element is looked at, in words."""
+
+
 def _pairs(found: Computed, expected: Computed) -> list[_Pair]:
-    """What is compared with what: results, and the inputs that the reference changes."""
+    """What is compared with what: results, and the inputs that the reference changes; `_OtherShapes` where it
+    cannot be."""
+    if len(found.results) != len(expected.results):
+        mine, theirs = [several(len(each.results), "result") for each in (found, expected)]
+        raise _OtherShapes(f"it returns {mine}, the reference {theirs}")
     is_one = len(expected.results) == 1
     pairs = [
         _Pair("the result" if is_one else f"result {number}", mine, theirs)
-        for number, (mine, theirs) in enumerate(zip(found.results, expected.results, strict=False))
+        for number, (mine, theirs) in enumerate(zip(found.results, expected.results, strict=True))
     ]
-    for key, theirs in expected.changed.items():
-        pairs.append(_Pair(f"input {key}", found.changed.get(key), theirs))
+    pairs += [_Pair(f"input {key}", found.changed.get(key), theirs) for key, theirs in expected.changed.items()]
+    for name, mine, theirs in pairs:
+        if mine is None and theirs is not None:
+            is_input = name.startswith("input")
+            raise _OtherShapes(f"{name} is not changed, but the reference does" if is_input else f"{name} is None")
+        one, other = _words(mine), _words(theirs)
+        if one != other and not any(isinstance(each, (bool, int, float)) for each in (mine, theirs)):
+            raise _OtherShapes(f"{name} is {one}, the reference's is {other}")
     return pairs
 
 
-def _shapes(pairs: list[_Pair], found: Computed, expected: Computed) -> str:
-    """What differs before any element is looked at; empty if nothing does."""
-    if len(found.results) != len(expected.results):
-        mine, theirs = [several(len(each.results), "result") for each in (found, expected)]
-        return f"it returns {mine}, the reference {theirs}"
-    for name, mine, theirs in pairs:
-        if mine is None and theirs is not None:
-            return (
-                f"{name} is None" if not name.startswith("input") else f"{name} is not changed, but the reference does"
-            )
-        one, other = _words(mine), _words(theirs)
-        if one != other and not (_is_number(mine) or _is_number(theirs)):
-            return f"{name} is {one}, the reference's is {other}"
-    return ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float))
-
-
 def _words(value: Any) -> str:
-    if isinstance(value, numpy.ndarray):
-        return f"{value.dtype.name}{list(value.shape)}"
-    return type_text(value)
+    return f"{value.dtype.name}{list(value.shape)}" if isinstance(value, numpy.ndarray) else type_text(value)
 
 
-def _judge_values(step: Step, pairs: list[_Pair], stated: Tolerance | None, where: str) -> None:
+def _judge_values(step: Step, pair: _Pair, stated: Tolerance | None, where: str) -> None:
     """Compare all elements; the message is about the first result that is wrong."""
-    for name, mine, theirs in pairs:
-        if isinstance(theirs, str) or theirs is None:
-            if mine != theirs and step.outcome == "passed":
-                _fail(step, f"{where}{name} is {mine!r}, not {theirs!r}", "")
-            continue
-        found, expected = numpy.asarray(mine), numpy.asarray(theirs)
-        if found.shape != expected.shape:
-            _fail(step, f"{where}{name} has shape {list(found.shape)}, not {list(expected.shape)}", "")
-            continue
-        tolerance = tolerance_for(expected, stated)
-        errors = Errors(found, expected, tolerance)
-        step.measured["max_error"] = max(step.measured.get("max_error", 0.0), errors.greatest)
-        step.measured["mean_error"] = max(step.measured.get("mean_error", 0.0), errors.mean)
-        if errors.wrong and step.outcome == "passed":
-            _fail(step, f"{where}{name}: {errors.words(expected)}", expected.dtype.name)
-            step.details["wrong"] = errors.wrong
-            step.details["elements"] = int(expected.size)
-            step.details["first"] = [int(place) for place in errors.first]
-            if errors.nans:
-                step.details["nan"] = errors.nans
+    name, mine, theirs = pair
+    if isinstance(theirs, str) or theirs is None:
+        if mine != theirs:
+            _fail(step, f"{where}{name} is {mine!r}, not {theirs!r}", "")
+        return
+    found, expected = numpy.asarray(mine), numpy.asarray(theirs)
+    if found.shape != expected.shape:
+        _fail(step, f"{where}{name} has shape {list(found.shape)}, not {list(expected.shape)}", "")
+        return
+    errors = Errors(found, expected, tolerance_for(expected, stated))
+    for figure, error in (("max_error", errors.greatest), ("mean_error", errors.mean)):
+        step.measured[figure] = max(step.measured.get(figure, 0.0), error)
+    if errors.wrong and step.outcome == "passed":
+        _fail(step, f"{where}{name}: {errors.words(expected)}", expected.dtype.name)
+        step.details.update(wrong=errors.wrong, elements=int(expected.size), first=list(errors.first))
+        if errors.nans:
+            step.details["nan"] = errors.nans
 
 
 def _fail(step: Step, message: str, dtype: str) -> None:
@@ -193,11 +181,9 @@ class Errors:
 
 
 def _shown(value: Any) -> str:
-    return (
-        str(value.item())
-        if value.dtype.kind in "biu"
-        else f"{complex(value) if value.dtype.kind == 'c' else float(value):.6g}"
-    )
+    if value.dtype.kind in "biu":
+        return str(value.item())
+    return f"{complex(value) if value.dtype.kind == 'c' else float(value):.6g}"
 
 
 def _deterministic(directory: str, most: int, is_there: bool) -> Step:
@@ -256,6 +242,4 @@ def is_inexact(dtype: DType) -> bool:
 
 def widened(array: Array) -> Array:
     """Elements in which differences are exact enough."""
-    if array.dtype.kind == "c":
-        return array.astype(numpy.complex128)
-    return array.astype(numpy.float64)
+    return array.astype(numpy.complex128 if array.dtype.kind == "c" else numpy.float64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +26,7 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import FloatType, Type
 from tileir.judge.kernels.launches import KeptLaunch, kept_launch
 from tileir.judge.kernels.runs import backend_of
-from tileir.judge.kernels.values import NotCarried, NotReadable, read_foreign
+from tileir.judge.kernels.values import NotCarried, read_foreign
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.launches import Results, compare_results, open_operations, ready, run
 from tileir.judge.verdicts.programs import compile_for, sanitize
@@ -56,48 +56,39 @@ class KeptLaunches(NamedTuple):
         return kept_launch(read_foreign(self.directory, file, 2 * plan.limits.file_bytes + (1 << 20)))
 
 
-def aspects_of(plan: Plan) -> list[tuple[str, str]]:
-    """What is done to the programs, and with what: `compile` for `sm_90`."""
-    found = [("optimize", str(plan.optimize))] if plan.optimize is not None else []
-    found += [("compare", engine) for engine in plan.engines if engine != backend_of(plan)]
-    found += [("sanitize", "")] if plan.sanitize else []
-    found += [("compile", target) for target in plan.targets]
-    found += [("cost", target) for target in plan.cost]
+def planned_steps(plan: Plan) -> list[str]:
+    """What a plan asks for of the programs: the names of steps, as `compile sm_90`."""
+    found = ["optimize"] if plan.optimize is not None else []
+    found += [f"compare {engine}" for engine in plan.engines if engine != backend_of(plan)]
+    found += ["sanitize"] if plan.sanitize else []
+    found += [f"compile {target}" for target in plan.targets]
+    found += [f"cost {target}" for target in plan.cost]
     if plan.time:
         # The interpreter is there to be right: how long it takes says nothing.
-        found += [("time", engine) for engine in plan.engines or ("auto",) if engine != "interpreter"]
+        found += [f"time {engine}" for engine in plan.engines or ("auto",) if engine != "interpreter"]
     return found
 
 
-def step_name(aspect: str, argument: str) -> str:
-    return aspect if aspect in ("optimize", "sanitize") else f"{aspect} {argument}"
-
-
-def judge_programs(
-    aspect: str,
-    argument: str,
-    candidate: KeptLaunches,
-    baseline: KeptLaunches,
-    least: float | None,
-    plan: Plan,
-    work: Work,
+def judge_launches(
+    name: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: Plan, work: Work
 ) -> dict[str, Any]:
     """One step for all launches that were kept; `least` is the speedup that is required."""
-    step = Step(step_name(aspect, argument), "passed")
-    work.begin(step.name)
+    step = Step(name, "passed")
+    work.begin(name)
+    verb, _, about = name.partition(" ")
     try:
         _write_source(candidate)
-        if aspect == "cost":
-            _cost(step, argument, candidate, baseline, least, plan)
-        elif aspect == "time":
-            _time(step, argument, candidate, baseline, plan)
+        if verb == "cost":
+            _cost(step, about, candidate, baseline, least, plan)
+        elif verb == "time":
+            _time(step, about, candidate, baseline, plan)
         else:
             for kept, _ in candidate.launches(plan):
-                _ASPECTS[aspect](step, argument, kept, plan)
+                _judge(step, verb, about, kept, plan)
                 if step.outcome != "passed":
                     step.message = f"{kept.launch.entry}: {step.message}"
                     break
-    except (NotCarried, NotReadable) as error:
+    except NotCarried as error:
         step.outcome, step.message, step.cause = "failed", str(error), "launches cannot be read"
     except Exception as error:
         failed_step(step, error)
@@ -106,46 +97,30 @@ def judge_programs(
 
 def _write_source(kept: KeptLaunches) -> None:
     """So that messages can show the lines of the module; what stands there may be something else."""
-    if kept.file:
-        if os.path.lexists(kept.file):
-            os.unlink(kept.file)
-        with open(kept.file, "xb") as file:
-            file.write(kept.source)
+    if os.path.lexists(kept.file):
+        os.unlink(kept.file)
+    with open(kept.file, "xb") as file:
+        file.write(kept.source)
 
 
-# --- the steps ---
+def _judge(step: Step, verb: str, about: str, kept: KeptLaunch, plan: Plan) -> None:
+    """Do a step for one launch."""
+    module, launch, first = kept.module, kept.launch, backend_of(plan)
 
+    def results(program: Operation, engine: str) -> list[Results]:
+        return run(program, [launch], engine, plan.limits.threads)
 
-def _optimize(step: Step, level: str, kept: KeptLaunch, plan: Plan) -> None:
-    modules = (kept.module, optimize(kept.module, int(level)))
-    before, after = [_results(kept, module, backend_of(plan), plan) for module in modules]
-    compare_results(step, before, after, ("before, it", "optimized, it"), [])
-
-
-def _compare(step: Step, engine: str, kept: KeptLaunch, plan: Plan) -> None:
-    first = backend_of(plan)
-    before, after = [_results(kept, kept.module, each, plan) for each in (first, engine)]
-    compare_results(step, before, after, (first, engine), open_operations(kept.module, engine))
-
-
-def _results(kept: KeptLaunch, module: Operation, engine: str, plan: Plan) -> list[Results]:
-    return run(module, [kept.launch], engine, plan.limits.threads)
-
-
-def _sanitize(step: Step, argument: str, kept: KeptLaunch, plan: Plan) -> None:
-    sanitize(step, kept.module, kept.launch, "auto")
-
-
-def _compile(step: Step, target: str, kept: KeptLaunch, plan: Plan) -> None:
-    compile_for(kept.module, target, plan, step)
-
-
-_ASPECTS: Final[dict[str, Callable[[Step, str, KeptLaunch, Plan], None]]] = {
-    "optimize": _optimize,
-    "compare": _compare,
-    "sanitize": _sanitize,
-    "compile": _compile,
-}
+    if verb == "optimize":
+        assert plan.optimize is not None, "the plan says so"
+        after = results(optimize(kept.module, plan.optimize), first)
+        compare_results(step, results(module, first), after, ("before, it", "optimized, it"), [])
+    elif verb == "compare":
+        open_bits = open_operations(module, about)
+        compare_results(step, results(module, first), results(module, about), (first, about), open_bits)
+    elif verb == "sanitize":
+        sanitize(step, module, launch, "auto")
+    else:
+        compile_for(module, about, plan, step)
 
 
 # --- speed ---
@@ -166,16 +141,11 @@ def _cost(
     figures["baseline_seconds"] = theirs
     speedup = figures["speedup"] = float(f"{theirs / seconds:.4g}")
     if least is not None and speedup < least:
-        step.outcome = "failed"
+        step.outcome, step.cause = "failed", "slower than what is asked for"
         step.message = (
-            f"estimated at {_microseconds(seconds)} us on {target}, the baseline at {_microseconds(theirs)} us: "
+            f"estimated at {seconds * 1e6:.3g} us on {target}, the baseline at {theirs * 1e6:.3g} us: "
             f"a speedup of {speedup:.3g}, and {least:g} is asked for"
         )
-        step.cause = "slower than what is asked for"
-
-
-def _microseconds(seconds: float) -> str:
-    return f"{seconds * 1e6:.3g}"
 
 
 def _estimated(kept: KeptLaunches, target: str, plan: Plan) -> float:
@@ -189,15 +159,14 @@ def _estimated(kept: KeptLaunches, target: str, plan: Plan) -> float:
 
 def _time(step: Step, engine: str, candidate: KeptLaunches, baseline: KeptLaunches, plan: Plan) -> None:
     """The measured time of all launches of one run, and the baseline's: nothing here is the candidate's word."""
+    figures = step.measured
     for name, kept in (("seconds", candidate), ("baseline_seconds", baseline)):
-        total = 0.0
         for each, count in kept.launches(plan):
             kernel = compile(each.module, each.launch.entry, engine)
-            total += count * kernel.time(each.launch.grid, *each.launch.arguments(), repeat=_TIMES).median
-        if kept.files:
-            step.measured[name] = total
-    if step.measured.get("seconds") and step.measured.get("baseline_seconds"):
-        step.measured["speedup"] = step.measured["baseline_seconds"] / step.measured["seconds"]
+            seconds = kernel.time(each.launch.grid, *each.launch.arguments(), repeat=_TIMES).median
+            figures[name] = figures.get(name, 0.0) + count * seconds
+    if figures.get("seconds") and figures.get("baseline_seconds"):
+        figures["speedup"] = figures["baseline_seconds"] / figures["seconds"]
 
 
 # --- launches as programs that state them, for reductions ---
@@ -223,7 +192,7 @@ def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dic
         described: dict[str, Any]
         try:
             described = _described(kept.read(file, plan))
-        except (NotCarried, NotReadable, TileIRError, ValueError) as error:
+        except (NotCarried, TileIRError, ValueError) as error:
             described = {"why": str(error).partition("\n")[0][:1000]}
         size = len(json.dumps(described))
         if size > left:

@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import Any, Final
@@ -64,6 +64,8 @@ class ModuleReport:
     """Results in memory that no kernel was given."""
     torch: dict[str, int] = field(default_factory=dict)
     """Operators of torch that compute something, and how often each was called."""
+    failed: Step | None = None
+    """The step that failed, if one did."""
 
 
 def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, Any]:
@@ -214,38 +216,35 @@ class Tampered(Exception):
 
 def _failed(step: str, error: BaseException, file: str) -> dict[str, Any]:
     """What a child reports of foreign code that failed."""
-    return {"failed": {**asdict(failure_of(error, file)), "name": step}}
+    return asdict(ModuleReport(failed=replace(failure_of(error, file), name=step)))
 
 
 def failure_of(error: BaseException, file: str) -> Step:
     """What an exception of foreign code means for a step, with the line of the module that it comes from."""
+    outcome: Outcome = "failed"
     kind = type(error).__name__
-    line = _line(error, file)
-    if isinstance(error, Tampered):
-        return _failure("forbidden", str(error))
-    if isinstance(error, (WrongModule, NotCarried)):
-        return _failure("failed", str(error))
-    if isinstance(error, ModuleNotFoundError) and error.name is not None:
+    line, cause = _line(error, file), ""
+    if isinstance(error, (Tampered, WrongModule, NotCarried)):
+        outcome, message, line = "forbidden" if isinstance(error, Tampered) else "failed", str(error), ""
+    elif isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]
         install = f"pip install {'cuda-tile' if package == 'cuda' else package}"
-        return _failure("refused", f"{package} is not installed: {install}")
-    if isinstance(error, SystemExit):
-        return _failure("failed", f"it ends the process ({kind}: {error.code}){line}")
-    if isinstance(error, MemoryError):
-        return _failure("memory", f"out of memory{line}")
-    if is_forbidden(error):
-        message = f"{kind}: {error.strerror if isinstance(error, OSError) else error}"
-        return _failure("forbidden", f"{message}{line}", message)
-    if isinstance(error, SyntaxError):
-        return _failure("failed", f"{file}:{error.lineno}: {kind}: {error.msg}", f"{kind}: {error.msg}")
-    # The same on every machine: no addresses, and no path to the scratch directory.
-    message = _ADDRESS.sub("0x..", str(error).replace(os.getcwd() + os.sep, "")).strip()
-    outcome: Outcome = "refused" if kind in ("EmulationError", "MissingDependencyError") else "failed"
-    return _failure(outcome, f"{kind}: {message}{line}", f"{kind}: {cause_of(message)}")
-
-
-def _failure(outcome: Outcome, message: str, cause: str = "") -> Step:
-    return Step("", outcome, message[:_LONGEST], cause or cause_of(message))
+        outcome, message, line = "refused", f"{package} is not installed: {install}", ""
+    elif isinstance(error, SystemExit):
+        message = f"it ends the process ({kind}: {error.code})"
+    elif isinstance(error, MemoryError):
+        outcome, message = "memory", "out of memory"
+    elif is_forbidden(error):
+        outcome, message = "forbidden", f"{kind}: {error.strerror if isinstance(error, OSError) else error}"
+        cause = message
+    elif isinstance(error, SyntaxError):
+        message, line, cause = f"{file}:{error.lineno}: {kind}: {error.msg}", "", f"{kind}: {error.msg}"
+    else:
+        # The same on every machine: no addresses, and no path to the scratch directory.
+        message = _ADDRESS.sub("0x..", str(error).replace(os.getcwd() + os.sep, "")).strip()
+        outcome = "refused" if kind in ("EmulationError", "MissingDependencyError") else "failed"
+        message, cause = f"{kind}: {message}", f"{kind}: {cause_of(message)}"
+    return Step("", outcome, f"{message}{line}"[:_LONGEST], cause or cause_of(message))
 
 
 def _is_of_cutile(error: BaseException) -> bool:

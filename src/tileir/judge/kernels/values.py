@@ -225,7 +225,7 @@ def _torch() -> Any:
 # --- files that foreign code may have written ---
 
 
-class NotReadable(Exception):
+class NotReadable(NotCarried):
     """Why a file is not read, in words."""
 
 

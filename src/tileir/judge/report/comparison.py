@@ -80,8 +80,8 @@ class SweepComparison:
 def compared(old: Contents, new: Contents) -> SweepComparison:
     """What became of the programs of an older file, and of its kinds of failures."""
     found = SweepComparison(has_other_plan=old.plan != new.plan)
-    before = {name: entry for entry in old.entries for name in entry.names}
-    after = {name: entry for entry in new.entries for name in entry.names}
+    before = {name: entry for entry in old.programs for name in entry.names}
+    after = {name: entry for entry in new.programs for name in entry.names}
     for name, entry in after.items():
         was = before.get(name)
         if was is None:
@@ -108,7 +108,7 @@ def _ways(entry: SweepEntry) -> set[tuple[str, str, str]]:
 def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
     """One of each kind; which operation is suspect is found by chance, too."""
     found: dict[tuple[str, str, str], FailureKind] = {}
-    for cluster in contents.clusters:
+    for cluster in contents.kinds:
         found.setdefault((cluster.verb, cluster.outcome, cluster.cause), cluster)
     return found
 

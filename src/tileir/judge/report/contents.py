@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tileir.judge.items import Item, operations_in
@@ -19,105 +19,53 @@ from tileir.judge.results.results import Results
 from tileir.judge.verdicts.causes import DIFFERENT, reason_of
 from tileir.judge.verdicts.verdict import FINE, OUTCOMES, Outcome
 
-_MOST = 5
-"""Rows of the lists of what took longest and most."""
 
-
-@dataclass(slots=True)
-class StepCount:
-    """How often a step came to which outcome."""
-
-    name: str
-    outcomes: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def total(self) -> int:
-        return self.outcomes.total()
-
-
-@dataclass(slots=True)
 class Contents:
     """A file of results, looked at as a whole."""
 
-    path: str
-    plan: str
-    settings: dict[str, object]
-    entries: list[SweepEntry]
-    clusters: list[FailureKind]
-    steps: list[StepCount]
-    counts: Counter[str]
-
-    @property
-    def names(self) -> int:
-        """How many were given: items that are the same are judged once."""
-        return sum([len(entry.names) for entry in self.entries])
-
-    @property
-    def failures(self) -> list[SweepEntry]:
-        return [entry for entry in self.entries if entry.outcome not in FINE]
+    def __init__(self, results: Results) -> None:
+        self.path: str = results.path
+        self.plan: str = results.plan
+        self.settings: dict[str, object] = results.settings
+        self.programs: list[SweepEntry] = entries_of(results)
+        self.steps: dict[str, Counter[str]] = _step_counts(self.programs)
+        """How often each step came to which outcome."""
+        self.counts: Counter[str] = Counter([str(entry.outcome) for entry in self.programs])
+        self.kinds: list[FailureKind] = _kinds_of(self.programs, results)
+        self.duplicates: int = sum([len(entry.names) - 1 for entry in self.programs])
+        """How many were given that are the same as others: they are judged once."""
 
     @property
     def kernels(self) -> list[SweepEntry]:
         """The modules of kernels, those that are right and fast first."""
-        found = [entry for entry in self.entries if entry.kind == "kernels"]
+        found = [entry for entry in self.programs if entry.kind == "kernels"]
         return sorted(
             found, key=lambda entry: (entry.outcome not in FINE, -max([s.ratio for s in entry.speeds], default=0.0))
         )
 
     @property
-    def is_fine(self) -> bool:
-        return not self.clusters
-
-    @property
-    def seconds(self) -> float:
-        """Of all items together."""
-        return sum([entry.seconds for entry in self.entries])
-
-    def slowest(self, count: int = _MOST) -> list[SweepEntry]:
-        return sorted(self.entries, key=lambda entry: (-entry.seconds, entry.name))[:count]
-
-    def largest(self, count: int = _MOST) -> list[SweepEntry]:
-        """Those that took most memory."""
-        known = [entry for entry in self.entries if entry.peak]
-        return sorted(known, key=lambda entry: (-entry.peak, entry.name))[:count]
+    def summary(self) -> str:
+        """`10,000 programs: 9,871 passed, 120 failed, 9 crashed; 3 kinds of failures`."""
+        parts = [f"{self.counts[name]:,} {name}" for name in OUTCOMES if self.counts[name]]
+        text = f"{counted(len(self.programs), 'program')}: {', '.join(parts)}" if parts else "no programs"
+        if self.kinds:
+            text += f"; {counted(len(self.kinds), 'kind')} of failure{'' if len(self.kinds) == 1 else 's'}"
+        return text
 
 
-def contents_of(results: Results) -> Contents:
-    """Read a file of results whole."""
-    entries = entries_of(results)
-    steps = _step_counts(entries)
-    counts = Counter([str(entry.outcome) for entry in entries])
-    clusters = clusters_of(entries, results.item, results.reproducers())
-    for cluster in clusters:
-        if cluster.reproducer:
-            found = results.reproducer(cluster.reproducer)
-            cluster.reproducer_operations = operations_in(found[0]) if found is not None and found[0] is not None else 0
-    return Contents(results.path, results.plan, results.settings, entries, clusters, steps, counts)
-
-
-def _step_counts(entries: list[SweepEntry]) -> list[StepCount]:
+def _step_counts(entries: list[SweepEntry]) -> dict[str, Counter[str]]:
     """The steps in the order in which they are done, which items show of which all were done."""
     lists = Counter([entry.steps for entry in entries])
-    found: dict[str, StepCount] = {}
+    found: dict[str, Counter[str]] = {}
     for steps, count in sorted(lists.items(), key=lambda pair: (-len(pair[0]), pair[0])):
         for name, outcome in steps:
-            found.setdefault(name, StepCount(name)).outcomes[outcome] += count
-    return list(found.values())
+            found.setdefault(name, Counter())[outcome] += count
+    return found
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
+def counted(number: int, thing: str) -> str:
     """`1 program`, `10,000 programs`."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
-def summary_of(contents: Contents) -> str:
-    """`10,000 programs: 9,871 passed, 120 failed, 9 crashed; 3 kinds of failures`."""
-    total = len(contents.entries)
-    parts = [f"{contents.counts[name]:,} {name}" for name in OUTCOMES if contents.counts[name]]
-    text = f"{counted(total, 'program')}: {', '.join(parts)}" if parts else "no programs"
-    if contents.clusters:
-        text += f"; {counted(len(contents.clusters), 'kind')} of failure{'' if len(contents.clusters) == 1 else 's'}"
-    return text
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 # --- kinds of failures ---
@@ -184,16 +132,10 @@ def verb_of(step: str) -> str:
     return step if step == OPTIMIZED else step.partition(" ")[0]
 
 
-def clusters_of(
-    entries: Iterable[SweepEntry], item: Callable[[str], Item], reproducers: dict[str, tuple[int, str]]
-) -> list[FailureKind]:
-    """All kinds of failures, the most frequent first; entries get the numbers of theirs.
-
-    `item` gives an item by its digest, `reproducers` are the sizes and notes of those that are there.
-    """
-    entries = list(entries)
+def _kinds_of(entries: list[SweepEntry], results: Results) -> list[FailureKind]:
+    """All kinds of failures, the most frequent first; entries get the numbers of theirs."""
     found: dict[tuple[str, str, str, str], FailureKind] = {}
-    suspects = _suspects(entries, item)
+    suspects = _suspects(entries, results.item)
     for entry in entries:
         shown: dict[tuple[str, str], FailureKind] = {}
         for failure in entry.failures:
@@ -201,57 +143,57 @@ def clusters_of(
             suspect = suspects.get((entry.digest, failure.step), "")
             key = (verb_of(failure.step), failure.outcome, reason, suspect)
             # What fails for the same reason in a later step of the same program is the same failure.
-            cluster = found.get(key) or shown.get((failure.outcome, reason)) if reason != DIFFERENT else found.get(key)
-            if cluster is None:
-                cluster = found[key] = FailureKind(key[0], failure.outcome, reason, suspect)
-            shown.setdefault((failure.outcome, reason), cluster)
-            if not cluster.entries or cluster.entries[-1] is not entry:
-                cluster.entries.append(entry)
-            if failure.step not in cluster.steps:
-                cluster.steps.append(failure.step)
-    for cluster in found.values():
-        _finish(cluster, reproducers)
+            kind = found.get(key) or (shown.get((failure.outcome, reason)) if reason != DIFFERENT else None)
+            if kind is None:
+                kind = found[key] = FailureKind(key[0], failure.outcome, reason, suspect)
+            shown.setdefault((failure.outcome, reason), kind)
+            if not kind.entries or kind.entries[-1] is not entry:
+                kind.entries.append(entry)
+            if failure.step not in kind.steps:
+                kind.steps.append(failure.step)
+    reproducers = results.reproducers()
+    for kind in found.values():
+        _finish(kind, results, reproducers)
     ordered = sorted(found.values(), key=lambda each: (-each.count, each.verb, each.outcome, each.cause, each.suspect))
-    for number, cluster in enumerate(ordered):
-        for entry in cluster.entries:
+    for number, kind in enumerate(ordered):
+        for entry in kind.entries:
             entry.clusters.append(number)
     return ordered
 
 
-def failure_in(cluster: FailureKind, entry: SweepEntry) -> StepFailure:
+def failure_in(kind: FailureKind, entry: SweepEntry) -> StepFailure:
     """How an entry shows a kind of failure."""
     for failure in entry.failures:
         way = (verb_of(failure.step), failure.outcome, reason_of(failure.cause))
-        if way == (cluster.verb, cluster.outcome, cluster.cause):
+        if way == (kind.verb, kind.outcome, kind.cause):
             return failure
     raise KeyError(entry.digest)
 
 
-def _finish(cluster: FailureKind, reproducers: dict[str, tuple[int, str]]) -> None:
-    cluster.entries.sort(key=lambda entry: (entry.operations or entry.size, entry.size, entry.name, entry.digest))
-    cluster.steps.sort()
-    cluster.message = failure_in(cluster, cluster.smallest).message
-    known = [
-        (reproducers[entry.digest][0], entry.digest)
-        for entry in cluster.entries
-        if entry.digest in reproducers and entry.reproduced is failure_in(cluster, entry)
-    ]
-    programs = [(size, digest) for size, digest in known if size >= 0]
+def _finish(kind: FailureKind, results: Results, reproducers: dict[str, tuple[int, str]]) -> None:
+    """Fill in what is known of all of its programs together; `reproducers` are sizes and notes."""
+    kind.entries.sort(key=lambda entry: (entry.operations or entry.size, entry.size, entry.name, entry.digest))
+    kind.steps.sort()
+    smallest = failure_in(kind, kind.smallest)
+    kind.message = smallest.message
+    tried = [entry for entry in kind.entries if entry.digest in reproducers]
+    known = [entry.digest for entry in tried if entry.reproduced is failure_in(kind, entry)]
+    programs = [(reproducers[digest][0], digest) for digest in known if reproducers[digest][0] >= 0]
     if programs:
-        cluster.reproducer_size, cluster.reproducer = min(programs)
+        kind.reproducer_size, kind.reproducer = min(programs)
+        content, _ = results.reproducer(kind.reproducer) or (None, "")
+        kind.reproducer_operations = operations_in(content or b"")
     if known:
-        cluster.note = reproducers[cluster.reproducer or known[0][1]][1]
-    elif all(_is_of_module(entry, cluster) and entry.digest in reproducers for entry in cluster.entries):
-        cluster.note = of_module(failure_in(cluster, cluster.smallest).step)
+        kind.note = reproducers[kind.reproducer or known[0]][1]
+    elif len(tried) == kind.count and not any(
+        entry.kind != "kernels" or failure_in(kind, entry).is_of_launch for entry in tried
+    ):
+        kind.note = of_module(smallest.step)
 
 
 def of_module(step: str) -> str:
     """Why the failure of a Python module has no reproducer."""
     return f"a Python module, which is not reduced: it fails in '{step}', not in a kernel that it launched"
-
-
-def _is_of_module(entry: SweepEntry, cluster: FailureKind) -> bool:
-    return entry.kind == "kernels" and not failure_in(cluster, entry).is_of_launch
 
 
 def _suspects(entries: list[SweepEntry], item: Callable[[str], Item]) -> dict[tuple[str, str], str]:

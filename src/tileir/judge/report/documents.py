@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tileir import __version__
 from tileir.ir.quoting import harmless
-from tileir.judge.report.contents import Contents, FailureKind, failure_in, summary_of
+from tileir.judge.report.contents import Contents, FailureKind, failure_in
 from tileir.judge.report.entries import FIGURES, SweepEntry
 from tileir.judge.report.tables import markdown_text
 from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps_table
@@ -26,11 +26,11 @@ def json_report(contents: Contents) -> str:
     found = {
         "file": os.path.basename(contents.path),
         "plan": {"digest": contents.plan, "settings": contents.settings},
-        "summary": summary_of(contents),
+        "summary": contents.summary,
         "counts": {outcome: contents.counts[outcome] for outcome in OUTCOMES if contents.counts[outcome]},
-        "kinds": [cluster_object(cluster) for cluster in contents.clusters],
-        "steps": [{"step": step.name, **dict(sorted(step.outcomes.items()))} for step in contents.steps],
-        "programs": [entry_object(contents, entry) for entry in contents.entries],
+        "kinds": [cluster_object(cluster) for cluster in contents.kinds],
+        "steps": [{"step": name, **dict(sorted(counts.items()))} for name, counts in contents.steps.items()],
+        "programs": [entry_object(contents, entry) for entry in contents.programs],
     }
     return json.dumps(found, indent=1)
 
@@ -58,12 +58,13 @@ def cluster_object(cluster: FailureKind) -> dict[str, Any]:
 def entry_object(contents: Contents, entry: SweepEntry) -> dict[str, Any]:
     return {
         **{name: getattr(entry, name) for name in ("name", "names", "digest", "kind", "outcome", "step", "cause")},
-        "kinds": [contents.clusters[number].key for number in entry.clusters],
+        "kinds": [contents.kinds[number].key for number in entry.clusters],
         **{figure.name: figure.of(entry) for figure in FIGURES},
         **({"speeds": [asdict(speed) for speed in entry.speeds]} if entry.speeds else {}),
     }
 
 
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _CSV_TEXTS = ("name", "digest", "kind", "outcome", "step", "cause", "message")
 
 
@@ -72,7 +73,7 @@ def csv_report(contents: Contents) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*_CSV_TEXTS, *[figure.name for figure in FIGURES]])
-    for entry in contents.entries:
+    for entry in contents.programs:
         texts = [_no_command(getattr(entry, name)) for name in _CSV_TEXTS[1:]]
         figures = [f"{figure.of(entry):.{6 if figure.unit == 'seconds' else 0}f}" for figure in FIGURES]
         writer.writerows([[_no_command(name), *texts, *figures] for name in entry.names])
@@ -82,24 +83,16 @@ def csv_report(contents: Contents) -> str:
 def _no_command(text: str) -> str:
     """A text that no spreadsheet computes, as a name may begin like a formula, and no terminal obeys."""
     text = harmless(text, keep="\n\r\t")
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _NUMBER.fullmatch(text) else text
 
 
 def markdown_report(contents: Contents, most: int = 20) -> str:
     """For a pull request or a job's summary."""
-    lines = [f"**{markdown_text(os.path.basename(contents.path))}**: {summary_of(contents)}"]
+    lines = [f"**{markdown_text(os.path.basename(contents.path))}**: {contents.summary}"]
     for each in (kinds_table(contents, most), kernels_table(contents, most), steps_table(contents)):
         if each.rows:
             lines += ["", *each.markdown()]
-        left = len(contents.clusters) - most
+        left = len(contents.kinds) - most
         if each.title.startswith("Kinds") and left > 0:
             lines += ["", f"and {left:,} more"]
     return "\n".join(lines)
@@ -111,11 +104,11 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def sarif_report(contents: Contents) -> str:
-    rules = [_rule(cluster) for cluster in contents.clusters]
+    rules = [_rule(cluster) for cluster in contents.kinds]
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     results = [
         _result(number, cluster, entry)
-        for number, cluster in enumerate(contents.clusters)
+        for number, cluster in enumerate(contents.kinds)
         for entry in sorted(cluster.entries, key=lambda entry: (entry.name, entry.digest))
     ]
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
@@ -159,9 +152,10 @@ _CRASHES = ("crashed", "timeout", "memory", "forbidden")
 
 
 def junit_report(contents: Contents) -> str:
-    lines = ["<?xml version='1.0' encoding='UTF-8'?>", f'<testsuites name="tileir" time="{contents.seconds:.3f}">']
-    suites: dict[str, list[tuple[SweepEntry, Outcome]]] = {step.name: [] for step in contents.steps}
-    for entry in contents.entries:
+    seconds = sum([entry.seconds for entry in contents.programs])
+    lines = ["<?xml version='1.0' encoding='UTF-8'?>", f'<testsuites name="tileir" time="{seconds:.3f}">']
+    suites: dict[str, list[tuple[SweepEntry, Outcome]]] = {name: [] for name in contents.steps}
+    for entry in contents.programs:
         for name, outcome in entry.steps or ((entry.step, entry.outcome),):
             suites.setdefault(name, []).append((entry, outcome))
     for name, cases in suites.items():

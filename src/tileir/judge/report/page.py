@@ -13,7 +13,7 @@ from tileir.browser import one_file
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.items import content_of, text_of
 from tileir.judge.report.comparison import SweepComparison, state_of
-from tileir.judge.report.contents import Contents, FailureKind, summary_of
+from tileir.judge.report.contents import Contents, FailureKind
 from tileir.judge.report.entries import FIGURES, SweepEntry
 from tileir.judge.report.text import steps_of
 from tileir.judge.results.results import Results
@@ -36,18 +36,18 @@ def page(results: Results, contents: Contents, comparison: SweepComparison | Non
 
 def _report(results: Results, contents: Contents, comparison: SweepComparison | None) -> dict[str, Any]:
     """What `assets/types.d.ts` calls `Report`."""
-    numbers = {entry.digest: number for number, entry in enumerate(contents.entries)}
+    numbers = {entry.digest: number for number, entry in enumerate(contents.programs)}
     failures, untold = _failures(contents)
     return {
         "file": os.path.basename(contents.path),
-        "summary": summary_of(contents),
+        "summary": contents.summary,
         "plan": {"digest": contents.plan, "settings": contents.settings},
         "outcomes": [{"id": each, "title": each, "count": contents.counts[each]} for each in OUTCOMES],
-        "duplicates": contents.names - len(contents.entries),
+        "duplicates": contents.duplicates,
         "kinds": [
-            _kind(results, cluster, numbers, place < _MOST_SOURCES) for place, cluster in enumerate(contents.clusters)
+            _kind(results, cluster, numbers, place < _MOST_SOURCES) for place, cluster in enumerate(contents.kinds)
         ],
-        "steps": [{"name": step.name, "counts": dict(sorted(step.outcomes.items()))} for step in contents.steps],
+        "steps": [{"name": name, "counts": dict(sorted(counts.items()))} for name, counts in contents.steps.items()],
         "programs": _columns(contents),
         "failures": failures,
         "untold": untold,
@@ -64,8 +64,8 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
 
 
 def _columns(contents: Contents) -> dict[str, Any]:
-    steps = {step.name: number for number, step in enumerate(contents.steps)}
-    entries = contents.entries
+    steps = {name: number for number, name in enumerate(contents.steps)}
+    entries = contents.programs
     return {
         "name": [entry.name for entry in entries],
         "others": [len(entry.names) - 1 for entry in entries],
@@ -85,7 +85,7 @@ def _failures(contents: Contents) -> tuple[dict[str, list[dict[str, str]]], int]
     found: dict[str, list[dict[str, str]]] = {}
     room = _MOST_MESSAGES
     untold = 0
-    for number, entry in enumerate(contents.entries):
+    for number, entry in enumerate(contents.programs):
         if not entry.failures:
             continue
         messages = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]

@@ -26,14 +26,14 @@ _LONGEST = 80
 def digest_named(contents: Contents, name: str) -> str:
     """The digest of the item that somebody means: by a name, a digest or its beginning, or a kind of failure, of which
     the smallest program is shown."""
-    for entry in contents.entries:
+    for entry in contents.programs:
         if name in entry.names or name == entry.digest:
             return entry.digest
-    for cluster in contents.clusters:
+    for cluster in contents.kinds:
         if name == cluster.key:
             return cluster.reproducer or cluster.smallest.digest
-    found = [entry.digest for entry in contents.entries if len(name) >= 4 and entry.digest.startswith(name)]
-    found = found or [entry.digest for entry in contents.entries for each in entry.names if each.endswith(f"/{name}")]
+    found = [entry.digest for entry in contents.programs if len(name) >= 4 and entry.digest.startswith(name)]
+    found = found or [entry.digest for entry in contents.programs for each in entry.names if each.endswith(f"/{name}")]
     if len(set(found)) == 1:
         return found[0]
     if found:
@@ -133,7 +133,7 @@ def extract(results: Results, contents: Contents, directory: str) -> int:
     """Write the programs that failed; return the number of files."""
     count = 0
     try:
-        for cluster in contents.clusters:
+        for cluster in contents.kinds:
             count += _extract(results, cluster, os.path.join(directory, folder_of(cluster)))
     except OSError as error:
         raise ResultsError(f"cannot write '{error.filename or directory}': {message_of(error)}") from None

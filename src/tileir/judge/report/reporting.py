@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from tileir.judge.report.comparison import SweepComparison, compared
-from tileir.judge.report.contents import Contents, FailureKind, contents_of, summary_of
+from tileir.judge.report.contents import Contents
 from tileir.judge.report.documents import csv_report, json_report, junit_report, markdown_report, sarif_report
-from tileir.judge.report.entries import SweepEntry
 from tileir.judge.report.page import page
-from tileir.judge.report.text import TextReport
+from tileir.judge.report.text import text_report
 from tileir.judge.results.results import Results
 
 
-class SweepReport:
+class SweepReport(Contents):
     """What a sweep found; made by `tileir.report`.
 
     `programs` are all that were judged, `kinds` the kinds of failures, the most frequent first; `counts` says how many
@@ -23,55 +21,30 @@ class SweepReport:
     """
 
     def __init__(self, path: str, plan: str | None = None) -> None:
-        self.path: str = path
         with Results(path, plan) as results:
-            self._contents: Contents = contents_of(results)
+            super().__init__(results)
 
-    @property
-    def summary(self) -> str:
-        """`10,000 programs: 9,871 passed, 129 failed; 3 kinds of failures`."""
-        return summary_of(self._contents)
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        return dict(self._contents.counts)
-
-    @property
-    def kinds(self) -> list[FailureKind]:
-        return list(self._contents.clusters)
-
-    @property
-    def programs(self) -> list[SweepEntry]:
-        return list(self._contents.entries)
+    json = json_report
+    csv = csv_report
+    sarif = sarif_report
+    junit = junit_report
 
     def text(self, *, width: int = 0, limit: int = 20, measured: bool = True) -> str:
         """For a terminal of some width, 0 for any; at most `limit` kinds.  Without what was measured, the same results
         give the same text."""
-        return TextReport(self._contents, width, most=limit, measured=measured).render()
-
-    def json(self) -> str:
-        return json_report(self._contents)
-
-    def csv(self) -> str:
-        return csv_report(self._contents)
+        return text_report(self, width, most=limit, measured=measured)
 
     def markdown(self, *, limit: int = 20) -> str:
-        return markdown_report(self._contents, limit)
-
-    def sarif(self) -> str:
-        return sarif_report(self._contents)
-
-    def junit(self) -> str:
-        return junit_report(self._contents)
+        return markdown_report(self, limit)
 
     def compare(self, older: SweepReport) -> SweepComparison:
         """What is better and what is worse than in an older one."""
-        return compared(older._contents, self._contents)
+        return compared(older, self)
 
     def write_page(self, path: str | os.PathLike[str], older: SweepReport | None = None) -> None:
         """Write the page that `tileir report --html` writes, with the changes since an older report."""
-        with Results(self.path, self._contents.plan or None) as results:
-            text = page(results, self._contents, self.compare(older) if older is not None else None)
+        with Results(self.path, self.plan or None) as results:
+            text = page(results, self, self.compare(older) if older is not None else None)
         Path(path).write_bytes(text.encode())
 
     def __str__(self) -> str:

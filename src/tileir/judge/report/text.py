@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from tileir.ir.quoting import harmless
-from tileir.judge.report.contents import Contents, FailureKind, counted, summary_of
+from tileir.judge.report.contents import Contents, FailureKind, counted
 from tileir.judge.report.entries import SweepEntry
 from tileir.judge.report.tables import Column, Table, shortened, table
 from tileir.judge.verdicts.verdict import OUTCOMES
@@ -16,6 +15,7 @@ Paint = Callable[[str, str], str]
 """A text in the color of an outcome, or in bold for `title`."""
 
 _MESSAGE_LINES = 6
+_MOST_LISTED = 5
 _INDENT = "    "
 _KIND_COLUMNS = (
     Column("kind"),
@@ -33,59 +33,48 @@ def plain(text: str, _: str) -> str:
     return text
 
 
-@dataclass(slots=True)
-class TextReport:
+def text_report(
+    contents: Contents, width: int = 0, paint: Paint = plain, most: int = 20, *, measured: bool = True
+) -> str:
     """The report for a terminal of some width; 0 is any width.  At most `most` kinds of failures are described."""
+    kinds = contents.kinds
+    summary = paint(harmless(f"{os.path.basename(contents.path)}: {contents.summary}"), "title")
+    again = contents.duplicates
+    parts = [summary + (f"\n{again:,} more had the same contents as another" if again else "")]
+    if kinds:
+        parts.append(_shown(kinds_table(contents, most), width, paint))
+        parts += [_message(kind, width, paint) for kind in kinds[:most]]
+    if len(kinds) > most:
+        parts.append(f"and {counted(len(kinds) - most, 'more kind')} (--limit {len(kinds)} shows all)")
+    tables = [kernels_table(contents, most), steps_table(contents)]
+    if measured:
+        tables += [
+            _listed("Slowest", "seconds", contents, lambda entry: entry.seconds, ".2f"),
+            _listed("Most memory", "MiB", contents, lambda entry: entry.peak / (1 << 20), ",.0f"),
+        ]
+    return "\n\n".join([*parts, *[_shown(each, width, paint) for each in tables if each.rows]])
 
-    contents: Contents
-    width: int = 0
-    paint: Paint = plain
-    most: int = 20
-    measured: bool = True
 
-    def render(self) -> str:
-        contents, most = self.contents, self.most
-        parts = [self._summary()]
-        if contents.clusters:
-            parts.append(self._shown(kinds_table(contents, most)))
-            parts += [self._message(cluster) for cluster in contents.clusters[:most]]
-        left = len(contents.clusters) - most
-        if left > 0:
-            parts.append(f"and {counted(left, 'more kind')} (--limit {len(contents.clusters)} shows all)")
-        tables = [kernels_table(contents, most), steps_table(contents)]
-        if self.measured:
-            slowest = [(entry, f"{entry.seconds:.2f}") for entry in contents.slowest() if entry.seconds > 0]
-            largest = [(entry, f"{entry.peak / (1 << 20):,.0f}") for entry in contents.largest()]
-            tables += [_listed("Slowest", "seconds", slowest), _listed("Most memory", "MiB", largest)]
-        return "\n\n".join([*parts, *[self._shown(each) for each in tables if each.rows]])
+def _message(kind: FailureKind, width: int, paint: Paint) -> str:
+    """What is said of the smallest program."""
+    head = f"{kind.key}  {harmless(kind.smallest.name)}, {steps_of(kind)}"
+    lines = [paint(harmless(shortened(head, width or len(head))), kind.outcome)]
+    message = (kind.message or kind.cause).splitlines()
+    for line in message[:_MESSAGE_LINES]:
+        shown = harmless(line.expandtabs())
+        room = max(20, width - len(_INDENT)) if width else len(shown)
+        lines.append((_INDENT + shortened(shown, room, at_end=True)).rstrip())
+    if len(message) > _MESSAGE_LINES:
+        lines.append(f"{_INDENT}and {counted(len(message) - _MESSAGE_LINES, 'more line')}")
+    return "\n".join([*lines, *([_INDENT + harmless(kind.note)] if kind.note else [])])
 
-    def _summary(self) -> str:
-        contents = self.contents
-        text = harmless(f"{os.path.basename(contents.path)}: {summary_of(contents)}")
-        again = contents.names - len(contents.entries)
-        return self.paint(text, "title") + (f"\n{again:,} more had the same contents as another" if again else "")
 
-    def _message(self, cluster: FailureKind) -> str:
-        """What is said of the smallest program."""
-        head = f"{cluster.key}  {harmless(cluster.smallest.name)}, {steps_of(cluster)}"
-        lines = [self.paint(harmless(shortened(head, self.width or len(head))), cluster.outcome)]
-        message = (cluster.message or cluster.cause).splitlines()
-        for line in message[:_MESSAGE_LINES]:
-            shown = harmless(line.expandtabs())
-            room = max(20, self.width - len(_INDENT)) if self.width else len(shown)
-            lines.append((_INDENT + shortened(shown, room, at_end=True)).rstrip())
-        if len(message) > _MESSAGE_LINES:
-            lines.append(f"{_INDENT}and {counted(len(message) - _MESSAGE_LINES, 'more line')}")
-        if cluster.note:
-            lines.append(_INDENT + harmless(cluster.note))
-        return "\n".join(lines)
+def _shown(shown: Table, width: int, paint: Paint) -> str:
+    def painter(text: str, column: int, cell: str) -> str:
+        is_outcome = shown.columns[column].title in ("outcome", "verdict") and cell in OUTCOMES
+        return paint(text, cell) if is_outcome else text
 
-    def _shown(self, shown: Table) -> str:
-        def paint(text: str, column: int, cell: str) -> str:
-            is_outcome = shown.columns[column].title in ("outcome", "verdict") and cell in OUTCOMES
-            return self.paint(text, cell) if is_outcome else text
-
-        return f"{self.paint(shown.title, 'title')}\n{table(shown.columns, shown.rows, self.width, paint)}"
+    return f"{paint(shown.title, 'title')}\n{table(shown.columns, shown.rows, width, painter)}"
 
 
 def kinds_table(contents: Contents, most: int) -> Table:
@@ -94,7 +83,7 @@ def kinds_table(contents: Contents, most: int) -> Table:
             *[cluster.key, f"{cluster.count:,}", steps_of(cluster), cluster.outcome, cluster.title],
             *[cluster.smallest.name, cluster.smallest.extent, cluster.reduced or "-"],
         ]
-        for cluster in contents.clusters[:most]
+        for cluster in contents.kinds[:most]
     ]
     return Table("Kinds of failures", _KIND_COLUMNS, rows)
 
@@ -112,16 +101,17 @@ def kernels_table(contents: Contents, most: int) -> Table:
 
 def steps_table(contents: Contents) -> Table:
     steps = contents.steps
-    shown = [outcome for outcome in OUTCOMES if any(step.outcomes[outcome] for step in steps)]
-    rows = [
-        [step.name, *[f"{step.outcomes[each]:,}" if step.outcomes[each] else "-" for each in shown]] for step in steps
-    ]
+    shown = [outcome for outcome in OUTCOMES if any(counts[outcome] for counts in steps.values())]
+    rows = [[name, *[f"{counts[each]:,}" if counts[each] else "-" for each in shown]] for name, counts in steps.items()]
     return Table("Steps", [Column("step", least=12), *[Column(outcome, is_number=True) for outcome in shown]], rows)
 
 
-def _listed(title: str, unit: str, rows: Sequence[tuple[SweepEntry, str]]) -> Table:
+def _listed(title: str, unit: str, contents: Contents, figure: Callable[[SweepEntry], float], form: str) -> Table:
+    """The programs with the largest figures."""
+    known = [entry for entry in contents.programs if figure(entry) > 0]
+    largest = sorted(known, key=lambda entry: (-figure(entry), entry.name))[:_MOST_LISTED]
     columns = [Column(unit, is_number=True), Column("outcome"), Column("program", least=12)]
-    return Table(title, columns, [[value, entry.outcome, entry.name] for entry, value in rows])
+    return Table(title, columns, [[f"{figure(entry):{form}}", entry.outcome, entry.name] for entry in largest])
 
 
 def steps_of(cluster: FailureKind) -> str:

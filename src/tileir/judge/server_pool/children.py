@@ -17,16 +17,16 @@ from functools import partial
 from typing import Any, Final
 
 from tileir.judge.items import MODULES, Item
-from tileir.judge.kernels.module import TaskResult, judge_module, launched_programs
+from tileir.judge.kernels.module import TaskResult, judge_module
 from tileir.judge.plans import Plan
 from tileir.judge.server_pool.pool import Request, python_command
 from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
-from tileir.judge.verdicts.verdict import Step, Verdict, is_number, step_from, verdict_of
+from tileir.judge.verdicts.verdict import Step, Verdict, verdict_of
 from tileir.judge.verdicts.work import Part, Task, Work, step_of_exit
 from tileir.processes.child import CAN_FORK, Child, requests
 from tileir.processes.command import run_spawned
 from tileir.processes.exit_status import ExitStatus
-from tileir.processes.messages import BadMessage, parsed
+from tileir.processes.messages import BadMessage, checked, is_number, parsed
 from tileir.processes.sandbox import Sandbox
 from tileir.processes.scratch import scratch_directory
 
@@ -53,7 +53,7 @@ class ChildReport:
             if kind == "begin" and isinstance(value, str):
                 self.begun.append(value.encode("utf-8", "replace").decode()[:_LONGEST_NAME])
             elif kind == "step":
-                self.steps.append(step_from(value))
+                self.steps.append(checked(Step, value, kind))
             elif kind == "value":
                 if len(content) > _MOST_VALUE:
                     raise BadMessage(f"it reports more than {_MOST_VALUE >> 20} MiB")
@@ -156,14 +156,13 @@ class Children:
         begun = time.perf_counter()
         reports: list[ChildReport] = []
 
-        def run_task(task: Task, *, scratch: str, is_foreign: bool) -> TaskResult:
+        def run_task(task: Task, scratch: str, is_foreign: bool) -> TaskResult:
             part = Part(partial(_without_emulation, task), processes=not is_foreign)
             reports.append(self.run(part, Work(item, plan, scratch), begun + plan.limits.seconds))
             return _task_result(reports, plan)
 
         with scratch_directory(self._root) as scratch:
-            judge = launched_programs if item.kind == "launches" else judge_module
-            steps = judge(item, plan, scratch, run_task, request.reference)
+            steps = judge_module(item, plan, scratch, run_task, request.reference)
         measured = _measured(reports, time.perf_counter() - begun)
         return verdict_of(item, steps, _output(reports)[: plan.limits.output_bytes], measured)
 

@@ -20,9 +20,9 @@ from tileir.judge.inputs import imports_torch
 from tileir.judge.items import MODULES, Item
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.verdict import Step, Verdict, verdict_from, verdict_of
+from tileir.judge.verdicts.verdict import Step, Verdict, verdict_of
 from tileir.processes.command import PIPE, Command
-from tileir.processes.messages import frame, parsed, read_frame, write_all
+from tileir.processes.messages import checked, frame, parsed, read_frame, write_all
 
 _KEPT: Final = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USER", "TILEIR_LIBCUDA")
 _KEPT_PREFIXES: Final = ("LC_", "PYTHON", "CUDA_", "NVIDIA_", "TILEIR_TILEIRAS")
@@ -129,7 +129,7 @@ class Server:
             raise ServerDied(str(error)) from None
         if found is None:
             raise ServerDied(self._last_error())
-        verdict = verdict_from(parsed(found))
+        verdict: Verdict = checked(Verdict, parsed(found))
         # The server does not know all that an item is known by.
         verdict.digest = item.digest
         return verdict

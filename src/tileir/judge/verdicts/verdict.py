@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, TypeVar, get_args
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
 
 from tileir.judge.items import Item
-from tileir.processes.messages import BadMessage
 
 Outcome = Literal["passed", "failed", "crashed", "timeout", "memory", "forbidden", "refused", "skipped"]
 """passed; failed: the program is wrong, or results differ; crashed: the process died; timeout and memory: a limit was
@@ -60,53 +59,3 @@ def verdict_of(item: Item, steps: list[Step], output: str = "", measured: dict[s
         step.message = _ADDRESS.sub("0x...", step.message)
     first = next((step for step in steps if step.outcome not in FINE), Step("", "passed"))
     return Verdict(item.digest, first.outcome, first.cause, steps, output, measured or {})
-
-
-# --- from a process that is not trusted ---
-
-_T = TypeVar("_T")
-
-
-def is_number(value: object) -> bool:
-    """Whether a value of JSON is a number that a float can be."""
-    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 1000)
-
-
-def step_from(plain: object) -> Step:
-    """A step as a child reports it; raises `BadMessage` for what is none."""
-    return _checked(Step, plain)
-
-
-def verdict_from(plain: object) -> Verdict:
-    found = _checked(Verdict, plain)
-    found.steps = [step_from(step) for step in found.steps]
-    return found
-
-
-def _checked(kind: type[_T], plain: object) -> _T:
-    """A dataclass made of a JSON object, whose fields have to be of their types."""
-    if not isinstance(plain, dict):
-        raise BadMessage("what it wrote is no object")
-    values: dict[str, Any] = {}
-    for each in fields(kind):  # type: ignore[arg-type]
-        empty, noun = _JSON[str(each.type)]
-        value = plain.get(each.name, empty)
-        if not isinstance(value, type(empty)):
-            raise BadMessage(f"its {each.name} is no {noun}")
-        if each.type == "Outcome" and value not in OUTCOMES:
-            raise BadMessage("its outcome is none")
-        if each.type == "dict[str, float]" and not all(map(is_number, value.values())):
-            raise BadMessage(f"its {each.name} are no numbers")
-        # A lone surrogate cannot be written to the table.
-        values[each.name] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    return kind(**values)
-
-
-_JSON: Final[dict[str, tuple[Any, str]]] = {
-    "str": ("", "text"),
-    "Outcome": ("", "text"),
-    "list[Step]": ([], "list"),
-    "dict[str, Any]": ({}, "object"),
-    "dict[str, float]": ({}, "object"),
-}
-"""What each type of a field is in JSON: empty, and in words."""
