@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item, Kind
 from tileir.judge.results.tables import WHOLE, Connection, connected
-from tileir.judge.verdicts.verdict import FINE, OUTCOMES, Step, Verdict
+from tileir.judge.verdicts.verdict import FINE, Outcome, Step, Verdict
+from tileir.processes.messages import BadMessage, checked
 
 _PAGE: Final = 500
 
@@ -72,11 +73,10 @@ class Results:
             found = self._query(f"{query} JOIN sweeps ON sweeps.plan = plans.id ORDER BY sweeps.id DESC LIMIT 1")
         else:
             found = self._query(f"{query} WHERE digest = ?", plan)
-        for number, digest, settings in found:
-            with self._sound():
-                self._plan, self.plan, self.settings = _typed(number, int), _text(digest), _object(settings)
-            return
-        if plan is not None:
+        with self._sound():
+            for number, digest, settings in found:
+                self._plan, self.plan, self.settings = checked(int, number), checked(str, digest), _object(settings)
+        if plan is not None and not found:
             known = ", ".join(self.plans()) or "none"
             raise ResultsError(f"'{self.path}' has no results of the plan '{plan}': it has those of {known}")
 
@@ -84,14 +84,14 @@ class Results:
         """All plans of the file, by their digests, in the order in which they were first swept."""
         found = self._query("SELECT digest, settings FROM plans ORDER BY id")
         with self._sound():
-            return {_text(digest): _object(settings) for digest, settings in found}
+            return {checked(str, digest): _object(settings) for digest, settings in found}
 
     def counts(self) -> Counter[str]:
         """How many items came to which outcome."""
         query = "SELECT outcome, count(*) FROM verdicts WHERE plan = ? AND EXISTS (SELECT 1 FROM names"
         matching = " WHERE names.plan = verdicts.plan AND names.item = verdicts.item) GROUP BY outcome"
         with self._sound():
-            return Counter({_outcome(name): count for name, count in self._query(query + matching, self._plan)})
+            return Counter({checked(Outcome, name): count for name, count in self._query(query + matching, self._plan)})
 
     def rows(self) -> Iterator[Row]:
         """All items, in the order of their digests, which is the same whoever judged them."""
@@ -116,49 +116,45 @@ class Results:
 
     def _page(self, keys: list[int]) -> Iterator[Row]:
         """The rows of some verdicts."""
+        own = "verdict = verdicts.id"
         self._query("BEGIN")
         try:
             verdicts = self._grouped(
-                "SELECT verdicts.id, items.digest, items.kind, items.size, verdicts.outcome, verdicts.cause,"
-                " machines.description, verdicts.finished FROM verdicts JOIN items ON items.id = verdicts.item"
-                " LEFT JOIN machines ON machines.id = verdicts.machine WHERE verdicts.id",
+                "digest kind size outcome cause machines.description finished",
+                "items ON items.id = verdicts.item LEFT JOIN machines ON machines.id = verdicts.machine",
                 keys,
             )
-            names = self._grouped(
-                "SELECT verdicts.id, names.name FROM verdicts JOIN names ON names.plan = verdicts.plan"
-                " AND names.item = verdicts.item WHERE verdicts.id",
-                keys,
-                "names.name",
-            )
-            columns = "verdict, name, outcome, message, cause, details"
-            steps = self._grouped(f"SELECT {columns} FROM steps WHERE verdict", keys, "position")
-            measured = self._grouped(
-                "SELECT verdict, position, name, value FROM measured WHERE verdict", keys, "position"
-            )
+            matching = "names ON names.plan = verdicts.plan AND names.item = verdicts.item"
+            names = self._grouped("name", matching, keys, "name")
+            columns = "name steps.outcome message steps.cause details"
+            steps = self._grouped(columns, f"steps ON {own}", keys, "position")
+            measured = self._grouped("position name value", f"measured ON {own}", keys)
         finally:
             if self._connection.in_transaction:
                 self._query("COMMIT")
         for key in keys:
             # A verdict may have been replaced in the meantime, and an item without a name is left out.
-            for digest, kind, size, outcome, cause, machine, finished in verdicts.get(key, []) if key in names else []:
+            for found in verdicts.get(key, []) if key in names else []:
                 with self._sound():
-                    own = [_step(*columns) for columns in steps.get(key, [])]
-                    verdict = Verdict(_text(digest), _outcome(outcome), _text(cause), own)
-                    for position, name, value in measured.get(key, []):
-                        of = verdict if position == WHOLE else own[_typed(position, int)]
-                        of.measured[_text(name)] = _typed(value, float)
-                    own_names = [_text(name) for (name,) in names[key]]
-                    about = _object(machine) if machine else {}
-                    size, finished = _typed(size, int), _typed(finished, float)
-                    row = Row(verdict.digest, _kind(kind), size, own_names, verdict, about, finished)
+                    found["steps"] = [{**step, "details": _object(step["details"])} for step in steps.get(key, [])]
+                    found["names"] = [each["name"] for each in names[key]]
+                    found["machine"] = _object(found["description"] or "{}")
+                    row: Row = checked(Row, {**found, "verdict": found})
+                    for each in measured.get(key, []):
+                        position = each["position"]
+                        of = row.verdict if position == WHOLE else row.verdict.steps[checked(int, position)]
+                        of.measured[checked(str, each["name"])] = checked(float, each["value"])
                 yield row
 
-    def _grouped(self, query: str, keys: list[int], order: str = "1") -> dict[int, list[tuple[Any, ...]]]:
-        """Rows by the verdict that they begin with, of these verdicts."""
-        found: dict[int, list[tuple[Any, ...]]] = {}
-        rows = self._query(f"{query} IN (SELECT value FROM json_each(?)) ORDER BY {order}", json.dumps(keys))
-        for key, *columns in rows:
-            found.setdefault(key, []).append(tuple(columns))
+    def _grouped(self, columns: str, joined: str, keys: list[int], order: str = "1") -> dict[int, list[dict[str, Any]]]:
+        """Columns of a table that is joined to verdicts, by name, for each of some verdicts."""
+        names = columns.split()
+        query = f"SELECT verdicts.id, {', '.join(names)} FROM verdicts JOIN {joined}"
+        chosen = "WHERE verdicts.id IN (SELECT value FROM json_each(?))"
+        found: dict[int, list[dict[str, Any]]] = {}
+        bare = [name.rpartition(".")[2] for name in names]
+        for key, *values in self._query(f"{query} {chosen} ORDER BY {order}", json.dumps(keys)):
+            found.setdefault(key, []).append(dict(zip(bare, values, strict=True)))
         return found
 
     def comparable(self) -> Iterator[tuple[Any, ...]]:
@@ -177,15 +173,14 @@ class Results:
     def item(self, digest: str) -> Item:
         """What was judged, whole."""
         joined = "items LEFT JOIN modules ON modules.id = items.reference WHERE items.digest = ?"
-        for kind, content, reference in self._query(
-            f"SELECT kind, items.content, modules.content FROM {joined}", digest
-        ):
+        columns = "kind, items.content, coalesce(modules.content, x'')"
+        for kind, content, reference in self._query(f"SELECT {columns} FROM {joined}", digest):
             of_item = "names JOIN items ON items.id = names.item WHERE names.plan = ? AND items.digest = ?"
             names = self._query(f"SELECT names.name FROM {of_item} ORDER BY 1", self._plan, digest)
             with self._sound():
-                name = _text(names[0][0]) if names else digest
-                of = b"" if reference is None else _typed(reference, bytes)
-                return Item(name, _kind(kind), _typed(content, bytes), of)
+                name = names[0][0] if names else digest
+                item: Item = checked(Item, {"name": name, "kind": kind, "content": content, "reference": reference})
+                return item
         raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
 
     def output(self, digest: str) -> str:
@@ -199,7 +194,7 @@ class Results:
         join = "JOIN reproducers ON reproducers.verdict = verdicts.id"
         for content, note in self._of_verdict("reproducers.content, reproducers.note", join, digest):
             with self._sound():
-                return (None if content is None else _typed(content, bytes)), _text(note)
+                return checked(bytes | None, content), checked(str, note)
         return None
 
     def reproducers(self) -> dict[str, tuple[int, str]]:
@@ -208,7 +203,7 @@ class Results:
         joins = " JOIN verdicts ON verdicts.id = reproducers.verdict JOIN items ON items.id = verdicts.item"
         found = self._query(f"{query}{joins} WHERE verdicts.plan = ? ORDER BY items.digest", self._plan)
         with self._sound():
-            return {_text(digest): (size, _text(note)) for digest, size, note in found}
+            return {checked(str, digest): (size, checked(str, note)) for digest, size, note in found}
 
     def _of_verdict(self, columns: str, join: str, digest: str) -> list[tuple[Any, ...]]:
         query = f"SELECT {columns} FROM verdicts JOIN items ON items.id = verdicts.item {join}"
@@ -228,43 +223,8 @@ class Results:
         """What is read here may be anything."""
         try:
             yield
-        except (ValueError, TypeError, IndexError, RecursionError) as error:
+        except (BadMessage, ValueError, TypeError, IndexError, RecursionError) as error:
             raise ResultsError(f"'{self.path}' is damaged: {error}") from None
-
-
-def _step(name: Any, outcome: Any, message: Any, cause: Any, details: Any) -> Step:
-    """A step of a file that may be damaged."""
-    found = _object(details) if details != "{}" else {}
-    return Step(_text(name), _outcome(outcome), _text(message), _text(cause), found)
-
-
-# What is in a column: SQLite keeps any value in a column of any type.
-_NOUNS: Final = {str: "text", bytes: "the bytes of a program", int: "a whole number", float: "a number"}
-
-
-def _typed(value: Any, kind: type) -> Any:
-    is_right = isinstance(value, (int, float)) if kind is float else isinstance(value, kind)
-    if not is_right or (kind is int and value < 0):
-        raise TypeError(f"there is something else where there should be {_NOUNS[kind]}")
-    return float(value) if kind is float else value
-
-
-def _text(value: Any) -> str:
-    return str(_typed(value, str))
-
-
-def _one_of(value: Any, choices: tuple[Any, ...], what: str) -> Any:
-    if value not in choices:
-        raise TypeError(f"there is something else where there should be {what}")
-    return value
-
-
-def _outcome(value: Any) -> Any:
-    return _one_of(value, OUTCOMES, "an outcome")
-
-
-def _kind(value: Any) -> Any:
-    return _one_of(value, get_args(Kind), "the kind of an item")
 
 
 def finite(value: object) -> float | None:
@@ -279,7 +239,6 @@ def finite(value: object) -> float | None:
 
 def _object(text: Any) -> dict[str, Any]:
     """An object in JSON, which has no infinities: they are None."""
-    found = json.loads(_text(text), parse_constant=lambda _: None, parse_float=lambda digits: finite(float(digits)))
-    if not isinstance(found, dict):
-        raise TypeError("there is something else where there should be an object")
-    return found
+    plain = checked(str, text)
+    found = json.loads(plain, parse_constant=lambda _: None, parse_float=lambda digits: finite(float(digits)))
+    return dict(checked(dict[str, Any], found))
