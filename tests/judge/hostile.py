@@ -15,13 +15,14 @@ import tempfile
 import time
 from functools import partial
 
+from tests.judge.denied_calls import ALL
+
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.server_pool.children import Children
 from tileir.judge.verdicts.work import Part, Work, step_of_exit
 from tileir.processes.linux import adopt_descendants, system_call
 from tileir.processes.scratch import scratch_directory
-from tileir.processes.system_calls import NUMBERS
 
 LIBRARIES = """
 import concurrent.futures, mmap, platform, select, shutil, tempfile
@@ -194,7 +195,7 @@ class Others:
 
 def call(name: str, *arguments: object) -> int:
     """A system call."""
-    return system_call(NUMBERS[platform.machine()][name], *arguments)
+    return system_call(ALL[platform.machine()][name], *arguments)
 
 
 def _made(name: str, *arguments: object) -> int:

@@ -21,7 +21,7 @@ from tileir.judge.plans import Limits, Plan
 from tileir.judge.server_pool import pool
 from tileir.judge.server_pool.children import Children
 from tileir.judge.server_pool.pool import Request, import_path, judge_chunk
-from tileir.judge.server_pool.server import WarmUp
+from tileir.judge.server_pool.server import warm_up
 from tileir.judge.verdicts.programs import parts_of
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")
@@ -49,7 +49,7 @@ def test_the_server_itself_does_not_use_a_gpu(engine: str, monkeypatch: pytest.M
     judged: list[str] = []
     monkeypatch.setattr("tileir.judge.verdicts.programs.judge_program", lambda work: judged.append(work.item.name))
     for engines in (("interpreter", engine), ("interpreter",)):
-        WarmUp().prepare(Request(program(ADDITION), Plan(engines=engines)))
+        warm_up(Request(program(ADDITION), Plan(engines=engines)), set())
         parts = parts_of(Plan(engines=engines))
         # Such an engine starts a compiler.
         assert [part.processes for part in parts] == [engine in engines]

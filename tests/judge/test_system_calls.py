@@ -17,11 +17,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from tests.judge.denied_calls import ALL, DENIED
 
 from tileir.processes import seccomp
 from tileir.processes.linux import leave_network
 from tileir.processes.seccomp import instructions
-from tileir.processes.system_calls import ABSENT, ALLOW, ARCHITECTURES, DENY, NUMBERS, OWN, rules
+from tileir.processes.system_calls import ABSENT, ALLOW, ARCHITECTURES, DENY, NEWEST, NUMBERS, OWN, rules
 
 ROOT = Path(__file__).parents[2]
 PASS, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
@@ -84,7 +85,7 @@ class Filter:
         return answer(self.code, ARCHITECTURES[self.machine], number, *arguments)
 
     def __call__(self, name: str, *arguments: int) -> int:
-        return self.number(NUMBERS[self.machine][name], *arguments)
+        return self.number(ALL[self.machine][name], *arguments)
 
 
 @pytest.mark.parametrize(("machine", "processes", "gpu"), MODES)
@@ -94,7 +95,7 @@ def test_the_filter_says_what_the_table_says_about_every_number(machine: str, pr
     expected = {number: named[name] for name, number in NUMBERS[machine].items()}
     answers = {ALLOW: PASS, DENY: EPERM, ABSENT: ENOSYS}
     for number in (*range(HIGHEST), *range(X32, X32 + HIGHEST), 0xFFFFFFFF):
-        rule = expected.get(number, ABSENT)
+        rule = expected.get(number, DENY if number <= NEWEST else ABSENT)
         if rule.checks:
             continue
         for arguments in ((), (OWN,) * 6, (0xFFFFFFFFFFFFFFFF,) * 6):
@@ -157,8 +158,8 @@ def test_calls_of_other_architectures_end_the_process() -> None:
 
 
 def test_system_calls_have_numbers_of_their_own() -> None:
-    for machine in NUMBERS.values():
-        assert len(set(machine.values())) == len(machine)
+    for machine, numbers in ALL.items():
+        assert len(set(numbers.values())) == len(numbers) == len(NUMBERS[machine]) + len(DENIED[machine])
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_numbers_are_those_of_the_headers_of_the_kernel(machine: str, header: st
         pytest.skip("the headers of the kernel are not installed: apt-get install linux-libc-dev")
     text = path.read_text().partition("__BITS_PER_LONG == 32")[0] if machine == "x86_64" else path.read_text()
     found = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)\n", text)}
-    named = NUMBERS[machine]
+    named = ALL[machine]
     assert {name: found[name] for name in named if name in found} == {
         name: named[name] for name in named if name in found
     }
@@ -184,7 +185,7 @@ def test_every_number_in_a_child_ends_as_the_table_says() -> None:
     machine = platform.machine()
     named = rules(processes=False, gpu=False)
     expected = {number: named[name] for name, number in NUMBERS[machine].items()}
-    numbers = [*range(max(expected) + 30), X32, X32 + NUMBERS["x86_64"]["socket"]]
+    numbers = [*range(NEWEST + 30), X32, X32 + ALL["x86_64"]["socket"]]
     script = Path(__file__).with_name("every_call.py")
     path = os.pathsep.join([*[each for each in sys.path if each], str(ROOT)])
     command = [sys.executable, str(script), *map(str, numbers)]
@@ -192,7 +193,7 @@ def test_every_number_in_a_child_ends_as_the_table_says() -> None:
     assert done.returncode == 0, done.stderr
     denied = {number: error for number, error in zip(numbers, json.loads(done.stdout), strict=True) if error >= MARK}
     # Conditions do not hold for arguments that are all -1.
-    rules_of_numbers = {number: expected.get(number, ABSENT) for number in numbers}
+    rules_of_numbers = {number: expected.get(number, DENY if number <= NEWEST else ABSENT) for number in numbers}
     assert denied == {number: MARK + rule.error for number, rule in rules_of_numbers.items() if rule.error}
 
 

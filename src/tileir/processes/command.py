@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 DISCARD: Final = subprocess.DEVNULL
 PIPE: Final = subprocess.PIPE
 
-_PRINTED: Final = "printed"
 _START_SECONDS: Final = 20.0
 """How long a new Python may take until it begins: that is not the task's time."""
 _DYING_SECONDS: Final = 5.0
@@ -194,15 +193,11 @@ def run_command(
         # The tool's own temporary files, and those of what it starts, stay with the rest.
         environment = {name: value for name, value in os.environ.items() if name not in without}
         environment.update(TMPDIR=folder, TMP=folder, TEMP=folder)
-        printed = Path(folder, _PRINTED)
-        with (
-            printed.open("wb") as sink,
-            Command(command, stdout=sink, stderr=sink, directory=folder, environment=environment) as running,
-        ):
-            running.limit(seconds=time_limit, memory=memory_limit)
-            status = running.wait(time_limit)
-        text = printed.read_bytes().decode("utf-8", "surrogateescape")
+        status, printed, _ = communicate(
+            command, seconds=time_limit, memory=memory_limit, directory=folder, environment=environment, together=True
+        )
         files = {file: Path(folder, file).read_bytes() for file in outputs if Path(folder, file).is_file()}
+        text = printed.decode("utf-8", "surrogateescape")
         return Outcome(status.code, text, files, status.peak_bytes, status.reason == TIMED_OUT)
 
 
@@ -214,19 +209,16 @@ def communicate(
     memory: int = 0,
     directory: str | None = None,
     environment: Mapping[str, str] | None = None,
+    together: bool = False,
 ) -> tuple[ExitStatus, bytes, bytes]:
-    """Run a command with `data` as its input; how it ended, its output and its errors.
+    """Run a command with `data` as its input; how it ended, its output and its errors, or both `together` as output.
 
     Files hold them, so that a command that reads and writes in any order never waits for this process."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         given.write(data)
         given.seek(0)
-        with (
-            orderly_end(),
-            Command(
-                command, stdin=given, stdout=output, stderr=errors, directory=directory, environment=environment
-            ) as running,
-        ):
+        streams: dict[str, Any] = {"stdin": given, "stdout": output, "stderr": output if together else errors}
+        with orderly_end(), Command(command, **streams, directory=directory, environment=environment) as running:
             running.limit(seconds=seconds or 0.0, memory=memory)
             status = running.wait(seconds)
         output.seek(0)

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Final
 
 from tileir.processes.linux import PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, prctl
-from tileir.processes.system_calls import ABSENT, ARCHITECTURES, NUMBERS, OWN, Check, Rule, rules
+from tileir.processes.system_calls import ABSENT, ARCHITECTURES, DENY, NEWEST, NUMBERS, OWN, Check, Rule, rules
 
 # The instructions of a filter, and where it finds what it looks at.
 _LOAD, _AND, _EQUAL, _AT_LEAST, _JUMP, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x05, 0x06
@@ -64,8 +64,8 @@ def instructions(machine: str, processes: bool, gpu: bool) -> bytes:
     found = {NUMBERS[machine][name]: rule for name, rule in rules(processes, gpu).items() if name in NUMBERS[machine]}
     # Where another rule begins.  No call has a higher number than the last; those of x32 do.
     starts: list[tuple[int, Rule]] = []
-    for number in range(max(found) + 2):
-        rule = found.get(number, ABSENT)
+    for number in range(NEWEST + 2):
+        rule = found.get(number, DENY if number <= NEWEST else ABSENT)
         if not starts or starts[-1][1] != rule:
             starts.append((number, rule))
     code = [_does(_LOAD, _ARCHITECTURE), _jump(_EQUAL, ARCHITECTURES[machine], 1, 0), _does(_RETURN, _KILL)]

@@ -65,13 +65,13 @@ def main(root: str) -> None:
     adopt_descendants()
     # What a child was in the middle of when it crashed is a part of its output.
     faulthandler.enable(all_threads=False)
-    warm_up = WarmUp()
+    known: set[tuple[str, Plan]] = set()
     children = Children(root, requests)
     try:
         while (content := read_frame(requests)) is not None:
             # The owner is trusted, as it started this process.
             request: Request = pickle.loads(content)
-            if CAN_FORK and warm_up.prepare(request):
+            if CAN_FORK and warm_up(request, known):
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
                 gc.freeze()
@@ -95,28 +95,24 @@ def _verdict(children: Children, request: Request) -> Verdict:
         return verdict_of(request.item, [Step("start", "crashed", message, cause_of(message))])
 
 
-class WarmUp:
-    """What this process has judged itself, so that all that is imported or built on first use is there in children."""
+def warm_up(request: Request, known: set[tuple[str, Plan]]) -> bool:
+    """Judge a small program with the plan, so that all that is imported or built on first use is there in children.
 
-    def __init__(self) -> None:
-        self._known: set[tuple[str, Plan]] = set()
-
-    def prepare(self, request: Request) -> bool:
-        """Judge a small program with the plan, if that has not been done; return whether it was."""
-        item, plan = request.item, request.plan
-        if item.kind in MODULES:
-            warm_kernels(with_torch=request.with_torch)
-        if (item.kind, plan) in self._known:
-            return False
-        self._known.add((item.kind, plan))
-        small = Item("warm", "program", _ADDITION.encode())
-        for part in parts_of(plan):
-            if not part.processes:
-                part.task(Work(small, plan, os.getcwd(), lambda message: None))
-        if any(isinstance(target_named(name), ProcessorTarget) for name in plan.cost if name in target_names()):
-            # It is measured, which takes a second.
-            processor()
-        return True
+    `known` is what this process has judged so; return whether there was something to do."""
+    item, plan = request.item, request.plan
+    if item.kind in MODULES:
+        warm_kernels(with_torch=request.with_torch)
+    if (item.kind, plan) in known:
+        return False
+    known.add((item.kind, plan))
+    small = Item("warm", "program", _ADDITION.encode())
+    for part in parts_of(plan):
+        if not part.processes:
+            part.task(Work(small, plan, os.getcwd(), lambda message: None))
+    if any(isinstance(target_named(name), ProcessorTarget) for name in plan.cost if name in target_names()):
+        # It is measured, which takes a second.
+        processor()
+    return True
 
 
 _warm: Final[set[str]] = set()

@@ -32,15 +32,19 @@ _SIGIL = re.compile(r"[%@^#!]+(?:[\w$.-]+|\"[^\"\n]*\")(?:#\d+)?")
 _PATH = re.compile(r"(?<![\w<])(?:~|\.{1,2})?/[\w.+@-]+(?:/[\w.+@-]*)+(?::\d+)*")
 # Types of the dialect that stand in a text without quotes, and what they hold in angle brackets.
 _BRACKETED = re.compile(r"!?\b(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|[a-z_]*_view|array|dense)<")
-_ADDRESS = re.compile(r"\b0[xX][0-9a-fA-F]+\b")
 _SHAPE = re.compile(r"(?<![\w.])(?:\d+|\?)(?:x(?:\d+|\?))+(?:x[a-z]\w*)?\b")
-_NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:\d+(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.]*\w)|(?<![\w.])[-+]?(?:inf|nan|NaN|Infinity)\b"
+_REPLACED = (
+    (_PATH, "PATH"),
+    # Addresses and digests.
+    (re.compile(r"\b0[xX][0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}\b"), "N"),
+    (_SHAPE, "N"),
+    # Numbers: whole, with a point and an exponent, and what is none.
+    (re.compile(r"(?<![\w.])[-+]?(?:\d+(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.]*\w)"), "N"),
+    (re.compile(r"(?<![\w.])[-+]?(?:inf|nan|NaN|Infinity)\b"), "N"),
+    (re.compile(r"\bN[jJ]\b"), "N"),
+    (re.compile(r"N(?:(?:, ?| x | )N)+"), "N"),
+    (re.compile(r"\s+"), " "),
 )
-_COMPLEX = re.compile(r"\bN[jJ]\b")
-_NUMBERS = re.compile(r"N(?:(?:, ?| x | )N)+")
-_DIGEST = re.compile(r"\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}\b")
-_BLANKS = re.compile(r"\s+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.]*")
 # What the parser expects, and what may stand in quotes without being anybody's name.
 _WORDS = (
@@ -57,14 +61,9 @@ def cause_of(message: str) -> str:
     line = _QUOTED.sub(_unquoted, line)
     line = _without_types(line)
     line = _SIGIL.sub(_without_sigil, line)
-    line = _PATH.sub("PATH", line)
-    line = _ADDRESS.sub("N", line)
-    line = _DIGEST.sub("N", line)
-    line = _SHAPE.sub("N", line)
-    line = _NUMBER.sub("N", line)
-    line = _COMPLEX.sub("N", line)
-    line = _NUMBERS.sub("N", line)
-    line = _BLANKS.sub(" ", line).strip()
+    for pattern, word in _REPLACED:
+        line = pattern.sub(word, line)
+    line = line.strip()
     return line if len(line) <= LONGEST else line[: LONGEST - 3].rstrip() + "..."
 
 

@@ -47,27 +47,21 @@ class Subject:
         self.module: Operation = module
         self._text: str = text
         self._smith: SmithProgram | None = smith
-        self._launches: list[Launch] | None = None
-        self._refusal: LaunchError | None = None
+        self._launches: list[Launch] | LaunchError | None = None
 
     def launches(self, seed: int) -> list[Launch]:
         """A launch of each kernel: its own, the one that the text states, or a random one."""
-        if self._refusal is not None:
-            # Arguments that are not found take seconds to look for: once, not again in each step.
-            raise self._refusal
         if self._launches is None:
             try:
-                self._launches = self._made(seed)
+                self._launches = [self._launch(*entry, seed) for entry in entries_of(self.module).items()]
             except LaunchError as error:
-                self._refusal = error
-                raise
-        return self._launches
-
-    def _made(self, seed: int) -> list[Launch]:
-        entries = entries_of(self.module)
-        if not entries:
+                # Arguments that are not found take seconds to look for: once, not again in each step.
+                self._launches = error
+        if isinstance(self._launches, LaunchError):
+            raise self._launches
+        if not self._launches:
             raise LaunchError("the module has no entry, so nothing to launch")
-        return [self._launch(name, entry, seed) for name, entry in entries.items()]
+        return self._launches
 
     def _launch(self, name: str, entry: Operation, seed: int) -> Launch:
         if self._smith is not None:
@@ -83,9 +77,8 @@ def subject_of(item: Item) -> Subject:
         made = seed_program(item.content)
         verify(made.module)
         return Subject(made.module, smith=made)
-    if is_bytecode(item.content):
-        return Subject(load(item.content, item.name))
-    return Subject(load(item.content, item.name), item.content.decode("utf-8", "replace"))
+    text = "" if is_bytecode(item.content) else item.content.decode("utf-8", "replace")
+    return Subject(load(item.content, item.name), text)
 
 
 class Result(NamedTuple):
@@ -104,12 +97,12 @@ class Result(NamedTuple):
     @property
     def nans(self) -> Array:
         """Which of its elements are NaNs."""
-        flat = numpy.ascontiguousarray(self.array).reshape(-1)
+        flat = self.array.reshape(-1)
         # One float type has no dtype of its own.
-        found: Array = numpy.zeros(flat.size, numpy.bool_)
-        if isinstance(self.element, FloatType) and flat.dtype.kind != "u":
-            with numpy.errstate(all="ignore"):
-                found = numpy.isnan(flat)
+        if not isinstance(self.element, FloatType) or flat.dtype.kind == "u":
+            return numpy.zeros(flat.size, numpy.bool_)
+        with numpy.errstate(all="ignore"):
+            found: Array = numpy.isnan(flat)
         return found
 
 
@@ -161,14 +154,9 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
 
 def time_launches(module: Operation, launches: list[Launch], engine: str, threads: int) -> float:
     """Seconds that the launches take, one after the other."""
-    return sum(
-        [
-            ready(module, each, engine)
-            .time(each.grid, *each.arguments(), **_options_of(engine, threads))
-            .median
-            for each in launches
-        ]
-    )  # fmt: skip
+    options = _options_of(engine, threads)
+    timings = [ready(module, each, engine).time(each.grid, *each.arguments(), **options) for each in launches]
+    return sum([timing.median for timing in timings])
 
 
 def arrays_of(entry: Operation, arguments: list[Any]) -> list[Result]:
