@@ -26,20 +26,29 @@ _LONGEST_NAME: Final = 60
 def described(thing: object) -> str:
     """The line for an operation, a block, a region or a value."""
     if isinstance(thing, Operation):
-        return _operation_words(thing)
-    if isinstance(thing, Block):
-        return _block_words(thing)
-    if isinstance(thing, Region):
-        return _region_words(thing)
+        # `<Operation cuda_tile.addf (tile<8xf32>, tile<8xf32>) -> tile<8xf32> at a.mlir:5:12>`
+        return f"<Operation {_operation_words(thing)}{_place(thing.location)}>"
     if isinstance(thing, OperationResult):
-        return _result_words(thing)
+        # `<OperationResult 0 of cuda_tile.addf: tile<8xf32>, 2 uses at a.mlir:5:12>`
+        owner = thing.operation
+        return f"<OperationResult {thing.index} of {_named(owner)}: {_facts(thing)}{_place(owner.location)}>"
     if isinstance(thing, BlockArgument):
-        return _argument_words(thing)
+        # `<BlockArgument 0 of cuda_tile.entry @k: tile<ptr<f32>>, 2 uses>`
+        of = _named(thing.block.parent_operation, "a block of no operation")
+        return f"<BlockArgument {thing.index} of {of}: {_facts(thing)}>"
+    if isinstance(thing, Block):
+        # `<Block of cuda_tile.for, (tile<i32>), 12 operations>`
+        arguments = f", ({_types([argument.type for argument in thing.arguments])})" if thing.arguments else ""
+        return f"<Block of {_named(thing.parent_operation)}{arguments}, {_counted(thing)}>"
+    if isinstance(thing, Region):
+        # `<Region 1 of cuda_tile.if, 1 block>`
+        regions = thing.parent.regions if thing.parent is not None else []
+        number = "".join([f"{number} " for number, each in enumerate(regions) if each is thing])
+        return f"<Region {number}of {_named(thing.parent)}, {several(len(thing.blocks), 'block')}>"
     return f"<{type(thing).__name__}>"
 
 
 def _operation_words(operation: Operation) -> str:
-    """`<Operation cuda_tile.addf (tile<8xf32>, tile<8xf32>) -> tile<8xf32> at a.mlir:5:12>`."""
     words = _named(operation)
     if operation.operands or operation.results:
         words += f" ({_types([value.type for value in operation.operands])})"
@@ -50,7 +59,7 @@ def _operation_words(operation: Operation) -> str:
         words += f" {{{_contents(contents[0])}}}"
     elif contents:
         words += f" {{{several(len(contents), 'block')}}}"
-    return f"<Operation {words}{_place(operation.location)}>"
+    return words
 
 
 def function_words(function: Operation) -> str:
@@ -59,38 +68,14 @@ def function_words(function: Operation) -> str:
     return f"@{_cut(function.symbol_name or '')}({_types([argument.type for argument in arguments])})"
 
 
-def _result_words(value: OperationResult) -> str:
-    """`<OperationResult 0 of cuda_tile.addf: tile<8xf32>, 2 uses, at a.mlir:5:12>`."""
-    owner = value.operation
-    facts = f"{_cut(value.type.spelling)}, {several(value.use_count, 'use')}"
-    return f"<OperationResult {value.index} of {_named(owner)}: {facts}{_place(owner.location)}>"
+def _facts(value: OperationResult | BlockArgument) -> str:
+    return f"{_cut(value.type.spelling)}, {several(value.use_count, 'use')}"
 
 
-def _argument_words(value: BlockArgument) -> str:
-    """`<BlockArgument 0 of cuda_tile.entry @k: tile<ptr<f32>>, 2 uses>`."""
-    owner = value.block.parent_operation
-    of = _named(owner) if owner is not None else "a block of no operation"
-    return f"<BlockArgument {value.index} of {of}: {_cut(value.type.spelling)}, {several(value.use_count, 'use')}>"
-
-
-def _block_words(block: Block) -> str:
-    """`<Block of cuda_tile.for, (tile<i32>), 12 operations>`."""
-    owner = block.parent_operation
-    of = f"of {_named(owner)}" if owner is not None else "of no operation"
-    arguments = f", ({_types([argument.type for argument in block.arguments])})" if block.arguments else ""
-    return f"<Block {of}{arguments}, {_counted(block)}>"
-
-
-def _region_words(region: Region) -> str:
-    """`<Region 1 of cuda_tile.if, 1 block>`."""
-    owner = region.parent
-    number = next((at for at, each in enumerate(owner.regions) if each is region), -1) if owner is not None else -1
-    of = f"{number} of {_named(owner)}" if owner is not None else "of no operation"
-    return f"<Region {of}, {several(len(region.blocks), 'block')}>"
-
-
-def _named(operation: Operation) -> str:
+def _named(operation: Operation | None, nothing: str = "no operation") -> str:
     """The name of an operation and, where it defines or refers to one, of a symbol."""
+    if operation is None:
+        return nothing
     symbol = operation.symbol_name
     if symbol is not None:
         return f"{operation.name} @{_cut(symbol)}"

@@ -17,14 +17,14 @@ import pytest
 
 import tileir
 from tileir.judge import archives
-from tileir.judge.inputs import Found, Inputs, Seeds
+from tileir.judge.inputs import Inputs, Seeds
 from tileir.judge.items import Item
 
 TEXT = b"cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 
 
-def shown(found: list[Found]) -> list[tuple[str, str, str]]:
-    return [(each.item.name, each.item.kind, each.trouble) for each in found]
+def shown(found: list[Item]) -> list[tuple[str, str, str]]:
+    return [(each.name, each.kind, each.trouble) for each in found]
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_what_cannot_be_read_is_an_item_with_the_reason(folder: Path) -> None:
     (folder / "large.mlir").write_bytes(b"")
     os.truncate(folder / "large.mlir", archives.MOST_OF_A_FILE + 1)
     found = list(Inputs(["missing.mlir", "pipe.mlir", "pipe.zip", "empty", "large.mlir", "@missing"]))
-    assert [(each.item.kind, each.trouble) for each in found] == [
+    assert [(each.kind, each.trouble) for each in found] == [
         ("unreadable", "cannot read 'missing.mlir': No such file or directory"),
         ("unreadable", "cannot read 'pipe.mlir': it is no file"),
         ("unreadable", "cannot read 'pipe.zip': it is no file"),
@@ -79,7 +79,7 @@ def test_what_cannot_be_read_is_an_item_with_the_reason(folder: Path) -> None:
         ("unreadable", "cannot read 'large.mlir': it is larger than 64 MiB"),
         ("unreadable", "cannot read 'missing': No such file or directory"),
     ]
-    assert len({each.item.digest for each in found}) == 6
+    assert len({each.digest for each in found}) == 6
 
 
 def test_a_list_names_paths_and_no_other_lists(folder: Path) -> None:
@@ -103,18 +103,18 @@ def test_programs_in_memory_and_streams_of_inputs(folder: Path) -> None:
     assert inputs.total is None
     found = list(inputs)
     assert shown(found) == [("a.mlir", "program", ""), ("made", "program", ""), ("m", "program", "")]
-    assert tileir.parse(found[2].item.content.decode()).text() == tileir.parse(TEXT.decode()).text()
+    assert tileir.parse(found[2].content.decode()).text() == tileir.parse(TEXT.decode()).text()
 
 
 def test_seeds_say_what_is_asked_for_and_nothing_else() -> None:
     (plain,) = Inputs([], Seeds([7]))
-    assert json.loads(plain.item.content) == {"seed": 7}
+    assert json.loads(plain.content) == {"seed": 7}
     found = list(Inputs([], Seeds([7], ["a", "b"], ["addf", "mulf"], "13.2", 30)))
-    assert [each.item.name for each in found] == [
+    assert [each.name for each in found] == [
         "smith:a:7:addf,mulf:version=13.2:size=30",
         "smith:b:7:addf,mulf:version=13.2:size=30",
     ]
-    assert json.loads(found[1].item.content) == {
+    assert json.loads(found[1].content) == {
         "seed": 7,
         "family": "b",
         "operations": ["addf", "mulf"],
@@ -144,7 +144,7 @@ def test_archives_are_read_without_being_unpacked(folder: Path, name: str) -> No
     inputs = Inputs([name])
     assert inputs.total is None
     found = list(inputs)
-    assert [(each.item.name, each.item.kind) for each in found] == [
+    assert [(each.name, each.kind) for each in found] == [
         (f"{name}/x/one.mlir", "program"),
         (f"{name}/x/two.bin", "program"),
         (f"{name}/y.mlir", "program"),
@@ -153,7 +153,7 @@ def test_archives_are_read_without_being_unpacked(folder: Path, name: str) -> No
         (f"{name}/inner.zip", "unreadable"),
     ]
     assert found[5].trouble == f"cannot read '{name}/inner.zip': an archive in an archive is not opened"
-    assert [each.item.content for each in found[:3]] == [TEXT, files["x/two.bin"], files["y.mlir"]]
+    assert [each.content for each in found[:3]] == [TEXT, files["x/two.bin"], files["y.mlir"]]
     assert sorted(os.listdir(folder)) == [name]
 
 
@@ -232,5 +232,5 @@ def test_one_wrong_checksum_spoils_one_file(folder: Path) -> None:
     data[start + 5] ^= 0xFF
     (folder / "a.zip").write_bytes(data)
     first, second = Inputs(["a.zip"])
-    assert first.item.kind == "unreadable" and first.trouble.startswith("cannot read 'a.zip/a.mlir': ")
-    assert second.item.content == TEXT
+    assert first.kind == "unreadable" and first.trouble.startswith("cannot read 'a.zip/a.mlir': ")
+    assert second.content == TEXT

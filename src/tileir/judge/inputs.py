@@ -19,7 +19,7 @@ from tileir.bytecode import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
 from tileir.judge.errors import message_of
-from tileir.judge.items import Item
+from tileir.judge.items import Item, unreadable
 from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 
 Given: TypeAlias = "str | os.PathLike[str] | Item | Operation"
@@ -34,13 +34,6 @@ _CANDIDATE: Final = re.compile(
 )
 _CUTILE: Final = re.compile(rb"\bcuda\.tile\b|\bfrom\s+cuda\s+import\b[^\n]*\btile\b")
 _TORCH: Final = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
-
-
-class Found(NamedTuple):
-    """An item, and why it cannot be judged where it cannot."""
-
-    item: Item
-    trouble: str = ""
 
 
 class Seeds(NamedTuple):
@@ -83,74 +76,66 @@ class Inputs:
     ) -> None:
         if isinstance(given, (str, os.PathLike, Item, Operation)):
             given = [given]
-        self._given: Iterable[Given | _File | Found] = given
         self._seeds: Seeds | None = seeds
         self._references: References = references or References(None)
         self._programs: int = 0
         self.total: int | None = None
         """How many items there will be; None where nobody knows before they are read."""
+        self._sources: Iterable[str | Item] = (source for each in given for source in self._searched(each))
         if isinstance(given, Sequence):
             # What a directory holds is looked up first, so that progress has a total.
-            found = self._given = self._searched(given)
-            if not any(isinstance(each, _File) and is_archive(each.path) for each in found):
+            found = self._sources = list(self._sources)
+            if not any(isinstance(each, str) and is_archive(each) for each in found):
                 self.total = len(found)
         if seeds is not None and self.total is not None:
             self.total = None if seeds.total is None else self.total + seeds.total
 
-    def __iter__(self) -> Iterator[Found]:
-        for each in self._given:
-            for source in [each] if isinstance(each, (_File, Found)) else self._searched([each]):
-                if isinstance(source, _File):
-                    yield from self._in_file(source.path)
-                else:
-                    yield source
-        if self._seeds is not None:
-            yield from map(Found, self._seeds.items())
-
-    def _searched(self, given: Iterable[Given]) -> list[_File | Found]:
-        """Directories, patterns and lists replaced by the files that they stand for."""
-        found: list[_File | Found] = []
-        for each in given:
-            if isinstance(each, Item):
-                found.append(Found(each))
-            elif isinstance(each, Operation):
-                self._programs += 1
-                name = each.symbol_name or f"program {self._programs}"
-                found.append(Found(Item(name, "program", each.text(debug_info=True).encode())))
+    def __iter__(self) -> Iterator[Item]:
+        for source in self._sources:
+            if isinstance(source, str):
+                yield from self._in_file(source)
             else:
-                found.extend(self._at(os.fspath(each)))
-        return found
+                yield source
+        if self._seeds is not None:
+            yield from self._seeds.items()
 
-    def _at(self, path: str) -> list[_File | Found]:
+    def _searched(self, given: Given) -> list[str | Item]:
+        """The files that a directory, a pattern or a list stands for; what was made in this process as an item."""
+        if isinstance(given, Item):
+            return [given]
+        if isinstance(given, Operation):
+            self._programs += 1
+            name = given.symbol_name or f"program {self._programs}"
+            return [Item(name, "program", given.text(debug_info=True).encode())]
+        path = os.fspath(given)
         if path.startswith(_LIST) and len(path) > 1:
             return self._listed(path)
         if os.path.isdir(path) or (_PATTERN & set(path) and not os.path.lexists(path)):
             files = ProgramFiles([path], _is_wanted_file)
-            return [_unreadable(name, words) for name, words in files.failures] + [_File(each) for each in files.paths]
-        return [_File(path)]
+            return [*[unreadable(name, why) for name, why in files.failures], *files.paths]
+        return [path]
 
-    def _listed(self, path: str) -> list[_File | Found]:
+    def _listed(self, path: str) -> list[str | Item]:
         """The paths in a file, one on each line."""
         try:
             content = _content(path[len(_LIST) :])
         except (OSError, ValueError) as error:
-            return [_unreadable(path, f"cannot read '{path[len(_LIST) :]}': {message_of(error)}")]
+            return [unreadable(path, f"cannot read '{path[len(_LIST) :]}': {message_of(error)}")]
         lines = [os.fsdecode(line.rstrip(b"\r")) for line in content.split(b"\n")]
         # A list may not name lists, for they could name each other.
-        return self._searched([f"./{line}" if line.startswith(_LIST) else line for line in lines if line.strip()])
+        paths = [f"./{line}" if line.startswith(_LIST) else line for line in lines if line.strip()]
+        return [source for each in paths for source in self._searched(each)]
 
-    def _in_file(self, path: str) -> Iterator[Found]:
+    def _in_file(self, path: str) -> Iterator[Item]:
         try:
             if is_archive(path):
                 yield from self._in_archive(path)
-                return
-            content = _content(path)
+            else:
+                yield self._item("standard input" if path == STANDARD_INPUT else path, _content(path))
         except (OSError, ValueError) as error:
-            yield _unreadable(path, f"cannot read '{path}': {message_of(error)}")
-            return
-        yield self._found("standard input" if path == STANDARD_INPUT else path, content)
+            yield unreadable(path, f"cannot read '{path}': {message_of(error)}")
 
-    def _in_archive(self, path: str) -> Iterator[Found]:
+    def _in_archive(self, path: str) -> Iterator[Item]:
         any_found = False
         with _opened(path) as file:
             for member in members(file, _is_wanted):
@@ -159,29 +144,19 @@ class Inputs:
                 any_found = True
                 name = f"{path}/{member.name}" if member.name else path
                 if member.trouble:
-                    yield _unreadable(name, f"cannot read '{name}': {member.trouble}")
+                    yield unreadable(name, f"cannot read '{name}': {member.trouble}")
                 else:
-                    yield self._found(name, member.content)
+                    yield self._item(name, member.content)
         if not any_found:
-            yield _unreadable(path, f"cannot read '{path}': there is no Tile IR program in it")
+            yield unreadable(path, f"cannot read '{path}': there is no Tile IR program in it")
 
-    def _found(self, name: str, content: bytes) -> Found:
+    def _item(self, name: str, content: bytes) -> Item:
         if not name.endswith(KERNELS):
-            return Found(Item(name, "program", content))
+            return Item(name, "program", content)
         try:
-            return Found(Item(name, "kernels", content, self._references.reference_for(name)))
+            return Item(name, "kernels", content, self._references.reference_for(name))
         except NoReference as error:
-            return _unreadable(name, str(error))
-
-
-class _File(NamedTuple):
-    """A path that leads to a file, or to an archive."""
-
-    path: str
-
-
-def _unreadable(name: str, why: str) -> Found:
-    return Found(Item(name, "unreadable", f"{name}\0{why}".encode("utf-8", "surrogateescape")), why)
+            return unreadable(name, str(error))
 
 
 def _opened(path: str) -> BinaryIO:

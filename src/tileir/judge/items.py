@@ -44,6 +44,18 @@ class Item:
             known += b"\0" + hashlib.blake2b(self.reference).digest()
         return hashlib.blake2b(known, digest_size=16).hexdigest()
 
+    @property
+    def trouble(self) -> str:
+        """Why it cannot be read, of one that cannot."""
+        is_unreadable = self.kind == "unreadable"
+        return self.content.rpartition(b"\0")[2].decode("utf-8", "surrogateescape") if is_unreadable else ""
+
+
+def unreadable(name: str, why: str) -> Item:
+    """What stands in the table for something that cannot be read."""
+    reason = why.replace("\0", "\\0")
+    return Item(name, "unreadable", f"{name}\0{reason}".encode("utf-8", "surrogateescape"))
+
 
 def seed_program(content: bytes) -> SmithProgram:
     """The program of a seed, which may come from a stranger."""

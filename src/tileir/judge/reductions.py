@@ -29,8 +29,7 @@ from tileir.judge.executor.executors import Judge, ThreadExecutor
 from tileir.judge.items import Item, content_of
 from tileir.judge.kernels.runs import backend_of
 from tileir.judge.plans import Plan
-from tileir.judge.report.contents import Contents, FailureKind, failure_in, of_module
-from tileir.judge.report.entries import StepFailure, SweepEntry
+from tileir.judge.report.contents import Contents, FailureKind, StepFailure, SweepEntry, failure_in, of_module
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.server_pool.pool import judge_chunk

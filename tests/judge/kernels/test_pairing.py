@@ -29,7 +29,7 @@ def test_candidates_are_found_in_directories_and_archives(tmp_path: Path) -> Non
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("b.py", CANDIDATE)
         archive.writestr("setup.py", "import setuptools")
-    found = [each.item for each in Inputs([tmp_path / "d", tmp_path / "all.zip"])]
+    found = list(Inputs([tmp_path / "d", tmp_path / "all.zip"]))
     assert [(Path(item.name).name, item.kind, item.reference) for item in found] == [
         ("a.py", "kernels", b""),
         ("b.py", "kernels", b""),
@@ -40,7 +40,7 @@ def test_one_reference_is_for_all(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(CANDIDATE)
     (tmp_path / "reference.py").write_bytes(b"# it")
     (found,) = Inputs([tmp_path / "a.py"], references=References(tmp_path / "reference.py"))
-    assert found.item.reference == b"# it"
+    assert found.reference == b"# it"
     with pytest.raises(FileNotFoundError):
         References(tmp_path / "none.py")
 
@@ -61,5 +61,5 @@ def test_a_directory_has_a_reference_for_each(tmp_path: Path) -> None:
         assert references.reference_for(name).decode() == expected
     (tmp_path / "candidate.py").write_bytes(CANDIDATE)
     (found,) = Inputs([tmp_path / "candidate.py"], references=References(tmp_path / "softmax"))
-    assert found.item.kind == "unreadable"
+    assert found.kind == "unreadable"
     assert "there is no reference for" in found.trouble

@@ -15,7 +15,7 @@ import tileir
 from tileir.judge.items import Item
 from tileir.judge.plans import Limits, Plan
 from tileir.judge.reductions import FailingLaunch, failing_launch, reduce_failures
-from tileir.judge.report.entries import StepFailure
+from tileir.judge.report.contents import StepFailure
 from tileir.judge.report.suspects import features_of
 from tileir.judge.server_pool.pool import judge_chunk
 

@@ -10,7 +10,7 @@ import pickle
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tileir.execute.errors import MissingDependencyError
 from tileir.judge.errors import SweepError
@@ -57,28 +57,12 @@ def work_elsewhere(judge: Judge, chunk: bytes, expected: str) -> JudgedChunk:
     return work(judge, items, plan)
 
 
-class ChunkExecutor(Protocol):
-    """Takes chunks of items and judges them."""
-
-    workers: int | None
-    """How many chunks are judged at once, where that is known."""
-
-    def submit(self, items: list[Item], plan: Plan) -> Future[JudgedChunk]: ...
-
-    def renew(self) -> str:
-        """Go on after it broke; if it cannot, what the user can do."""
-        ...
-
-    def close(self, is_done: bool) -> None:
-        """Let all of it go; what is still under way, unless all is done, is ended at once."""
-        ...
-
-
 class ThreadExecutor:
     """Threads of this process, each of which has a server."""
 
     def __init__(self, workers: int, judge: Judge = judge_chunk) -> None:
         self.workers: int | None = workers
+        """How many chunks are judged at once, where that is known."""
         self._judge: Judge = judge
         self._group: Final = ServerGroup()
         self._threads: Final = ThreadPoolExecutor(workers, "tileir-sweep", self._group.enter)
@@ -87,9 +71,11 @@ class ThreadExecutor:
         return self._threads.submit(work, self._judge, items, plan)
 
     def renew(self) -> str:
+        """Go on after it broke; if it cannot, what the user can do."""
         return "Call it again to go on"
 
     def close(self, is_done: bool) -> None:
+        """Let all of it go; what is still under way, unless all is done, is ended at once."""
         if not is_done:
             self._group.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -185,3 +171,7 @@ class DaskExecutor:
     def close(self, is_done: bool) -> None:
         self._executor.shutdown(wait=False)
         self._client.close(timeout=_PATIENCE)
+
+
+ChunkExecutor: TypeAlias = ThreadExecutor | UserExecutor | DaskExecutor
+"""Takes chunks of items and judges them."""

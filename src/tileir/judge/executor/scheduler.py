@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.executors import ChunkExecutor, JudgedChunk
-from tileir.judge.inputs import Found, Inputs
+from tileir.judge.inputs import Inputs
 from tileir.judge.items import Item
 from tileir.judge.machine import sources
 from tileir.judge.plans import Plan
@@ -154,17 +154,17 @@ class Scheduler:
         executor: ChunkExecutor,
         *,
         retry: Container[str] = (),
-        report: Callable[[SweepProgress], None] = lambda progress: None,
+        report: Callable[[SweepProgress], None] | None = None,
         stops_at_failure: bool = False,
     ) -> None:
-        self._source: Iterator[Found] = iter(inputs)
+        self._source: Iterator[Item] = iter(inputs)
         self._is_last: bool = False
         """Whether the source has no more."""
         self._store: Store = store
         self._plan: Plan = plan
         self._executor: ChunkExecutor = executor
         self._retry: Container[str] = retry
-        self._report: Callable[[SweepProgress], None] = report
+        self._report: Callable[[SweepProgress], None] | None = report
         self._stops_at_failure: bool = stops_at_failure
         self._inputs: Inputs = inputs
         self.progress: SweepProgress = SweepProgress(inputs.total)
@@ -220,7 +220,8 @@ class Scheduler:
         progress.outcomes.update([each.verdict.outcome for each in written])
         self._flushed = time.monotonic()
         progress.seconds = self._flushed - self._began
-        self._report(progress)
+        if self._report is not None:
+            self._report(progress)
 
     def _flush_if_due(self) -> None:
         if time.monotonic() - self._flushed >= FLUSH_SECONDS:
@@ -244,8 +245,8 @@ class Scheduler:
             if time.monotonic() > until:
                 return
 
-    def _take(self, found: Found) -> None:
-        item = self._uniquely_named(found.item)
+    def _take(self, item: Item) -> None:
+        item = self._uniquely_named(item)
         digest = item.digest
         if digest in self._other_names:
             names = self._other_names[digest]
@@ -263,8 +264,8 @@ class Scheduler:
             self.progress.outcomes[outcome] += 1
             return
         self._other_names[digest] = []
-        if found.trouble:
-            step = Step("read", "failed", found.trouble, cause_of(found.trouble))
+        if item.trouble:
+            step = Step("read", "failed", item.trouble, cause_of(item.trouble))
             self._finish(item, Verdict(digest, "failed", step.cause, [step]), "")
         else:
             self._waiting.append(item)

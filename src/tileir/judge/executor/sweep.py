@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TypeAlias
 
 from tileir.ir.diagnostics import OptionError
-from tileir.judge.executor.executors import ChunkExecutor, GivenExecutor, ThreadExecutor, UserExecutor
+from tileir.judge.executor.executors import ChunkExecutor, DaskExecutor, GivenExecutor, ThreadExecutor, UserExecutor
 from tileir.judge.executor.scheduler import Scheduler, SweepProgress
 from tileir.judge.inputs import Given, Inputs, References, Seeds
 from tileir.judge.items import Item
@@ -95,7 +95,7 @@ def sweep(
         raise OptionError("give an executor or the address of a Dask cluster, not both")
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs={jobs}: give a number from 1 on")
-    chosen = plan if plan is not None else default_plan()
+    chosen = plan if plan is not None else Plan(engines=present_engines())
     wanted = seeds if seeds is None or isinstance(seeds, Seeds) else Seeds(seeds)
     found = Inputs(inputs if inputs is not None else [], wanted, References(reference))
     path = os.fspath(results)
@@ -104,9 +104,8 @@ def sweep(
     try:
         with Store(path) as store:
             store.begin(chosen)
-            report = progress if progress is not None else lambda progress: None
             scheduler = Scheduler(
-                found, store, chosen, chosen_executor, retry=retry, report=report, stops_at_failure=fail_fast
+                found, store, chosen, chosen_executor, retry=retry, report=progress, stops_at_failure=fail_fast
             )
             is_done = scheduler.run()
     finally:
@@ -119,11 +118,6 @@ def sweep(
     return SweepResult(path, chosen.digest, scheduler.progress)
 
 
-def default_plan() -> Plan:
-    """Check, run on the engines that are here, and compare."""
-    return Plan(engines=present_engines())
-
-
 def present_engines() -> tuple[str, ...]:
     """The engines of this machine that need no GPU."""
     from tileir.execute.engine.registry import find_engine, why_missing
@@ -134,12 +128,7 @@ def present_engines() -> tuple[str, ...]:
 def _executor(jobs: int | None, executor: GivenExecutor | None, dask: str | None) -> ChunkExecutor:
     if executor is not None:
         return UserExecutor(executor, jobs)
-    if dask is not None:
-        # Imported here: it takes a second, and may be missing.
-        from tileir.judge.executor.executors import DaskExecutor
-
-        return DaskExecutor(dask, jobs)
-    return ThreadExecutor(jobs or processors())
+    return ThreadExecutor(jobs or processors()) if dask is None else DaskExecutor(dask, jobs)
 
 
 def judge_kernels(module: Source, *, reference: Source | None = None, plan: Plan | None = None) -> Verdict:

@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -22,7 +23,7 @@ from tileir.judge.kernels.runs import ModuleReport, compute_expected, make_input
 from tileir.judge.kernels.values import NotReadable, read_foreign
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.verdict import FINE, Outcome, Step
+from tileir.judge.verdicts.verdict import Outcome, Step
 from tileir.judge.verdicts.work import Task
 from tileir.processes.messages import BadMessage, checked
 
@@ -164,14 +165,14 @@ class _Judging:
         """What a task in a child without foreign code gives; None if it came to no end, and that is a step."""
         ended = self.run_task(task, self.scratch, False)
         if ended.value is None:
-            self.steps.append(_ended_step(name, ended))
+            self.steps.append(replace(ended.step, name=name))
         return ended.value
 
     def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport:
         """What a child with foreign code reports; `_Ended` if one of the steps that it does failed."""
         ended = self.run_task(task, scratch, True)
         if ended.value is None:
-            step = _ended_step(ended.step.name if ended.step.name in names else names[0], ended)
+            step = replace(ended.step, name=ended.step.name if ended.step.name in names else names[0])
         else:
             try:
                 report: ModuleReport = checked(ModuleReport, ended.value)
@@ -202,8 +203,3 @@ def _file_name(name: str) -> str:
     content = PurePath(name).name.replace("\0", "_").encode("utf-8", "replace")
     found = content[-_LONGEST_NAME:].decode("utf-8", "ignore")
     return "module.py" if found in ("", "..") else found
-
-
-def _ended_step(name: str, ended: TaskResult) -> Step:
-    step = ended.step
-    return Step(name, "crashed" if step.outcome in FINE else step.outcome, step.message, step.cause)

@@ -18,20 +18,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
+from tileir.judge.kernels import protocol
 from tileir.judge.kernels.launches import Launches, Origins, emulate
-from tileir.judge.kernels.protocol import (
-    CANDIDATES,
-    REFERENCES,
-    Case,
-    WrongModule,
-    case_of,
-    computes,
-    find,
-    results_of,
-    shapes_of,
-    speedup_of,
-    tolerance_of,
-)
 from tileir.judge.kernels.values import NotCarried, dump, load
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
@@ -74,13 +62,15 @@ def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, 
     try:
         module = _reference(file, directory, plan, Launches(0, ""))
         digests: list[str] = []
-        for shape in shapes_of(module):
+        for shape in protocol.shapes_of(module):
             for trial in range(max(plan.trials, 1)):
-                data = dump(case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
+                data = dump(protocol.case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
                 with open(f"inputs_{len(digests)}.bin", "wb") as written:
                     written.write(data)
                 digests.append(_digest(data))
-        return asdict(ModuleReport(inputs=digests, tolerance=tolerance_of(module), speedup=speedup_of(module)))
+        return asdict(
+            ModuleReport(inputs=digests, tolerance=protocol.tolerance_of(module), speedup=protocol.speedup_of(module))
+        )
     except BaseException as error:
         return _failed("inputs", error, file)
 
@@ -97,7 +87,7 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
         work.begin(step)
         emulate(backend_of(plan), launches)
         module = load_module(content, directory, file, "candidate")
-        find(module, CANDIDATES, "candidate")
+        protocol.find(module, protocol.CANDIDATES, "candidate")
         step = "run"
         work.begin(step)
         for number in range(count):
@@ -105,7 +95,7 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
                 data = inputs.read()
             for name in ("results_0.bin", "again.bin") if number == 0 else (f"results_{number}.bin",):
                 case = _case(data)
-                function = computes(module, CANDIDATES, "candidate", case)
+                function = protocol.computes(module, protocol.CANDIDATES, "candidate", case)
                 launches.keeps = name == "results_0.bin"
                 if launches.keeps:
                     launches.origins = Origins()
@@ -132,7 +122,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
         for number, data in enumerate(inputs):
             case = _case(data)
             launches.keeps = number == 0 and not has_baseline
-            function = computes(module, REFERENCES, "reference", case)
+            function = protocol.computes(module, protocol.REFERENCES, "reference", case)
             seconds.append(compute(function, case.inputs, f"expected_{number}.bin"))
         if has_baseline and (plan.time or plan.cost):
             seconds = []
@@ -141,7 +131,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
             for number, data in enumerate(inputs if plan.time else inputs[:1]):
                 case = _case(data)
                 launches.keeps = number == 0
-                function = computes(module, ("baseline",), "baseline", case)
+                function = protocol.computes(module, ("baseline",), "baseline", case)
                 seconds.append(compute(function, case.inputs, "baseline.bin"))
     except BaseException as error:
         return _failed("reference", error, file)
@@ -155,13 +145,13 @@ def backend_of(plan: Plan) -> str:
 
 def compute(function: Callable[[Any], Any], inputs: Any, file: str) -> float:
     """Call a module's function, and write its results and the inputs that it changed to a file; return seconds."""
-    flat = results_of(inputs)
+    flat = protocol.results_of(inputs)
     before = [dump(value) for value in flat]
     begin = _CLOCK()
     found = function(inputs)
     seconds = _CLOCK() - begin
     changed = {str(number): value for number, value in enumerate(flat) if dump(value) != before[number]}
-    data = dump({"results": results_of(found), "changed": changed}, "what it returns")
+    data = dump({"results": protocol.results_of(found), "changed": changed}, "what it returns")
     with open(file, "wb") as written:
         written.write(data)
     return seconds
@@ -202,9 +192,9 @@ def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def _case(data: bytes) -> Case:
+def _case(data: bytes) -> protocol.Case:
     """A set of inputs in arrays of its own."""
-    return Case(**load(data))
+    return protocol.Case(**load(data))
 
 
 # --- foreign code that fails ---
@@ -224,7 +214,7 @@ def failure_of(error: BaseException, file: str) -> Step:
     outcome: Outcome = "failed"
     kind = type(error).__name__
     line, cause = _line(error, file), ""
-    if isinstance(error, (Tampered, WrongModule, NotCarried)):
+    if isinstance(error, (Tampered, protocol.WrongModule, NotCarried)):
         outcome, message, line = "forbidden" if isinstance(error, Tampered) else "failed", str(error), ""
     elif isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]

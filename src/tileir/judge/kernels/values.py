@@ -60,22 +60,14 @@ def _memory_order(strides: Sequence[int]) -> list[int]:
     return sorted(range(len(strides)), key=lambda axis: (-abs(strides[axis]), axis))
 
 
-def _inverse(order: list[int]) -> list[int]:
-    return [order.index(axis) for axis in range(len(order))]
-
-
 def _tree(value: object, what: str, keep: Callable[[Array, str], int], depth: int) -> object:
     if depth > 20:
         raise NotCarried(f"{what} is nested too deeply")
-    if value is None or isinstance(value, (bool, str)):
-        return {"value": value}
-    if type(value) is int:
-        return {"integer": str(value)}
-    if type(value) is float:
-        return {"float": value.hex()}
+    if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
+        return value
     if isinstance(value, (tuple, list)):
-        kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [_tree(item, f"{what}[{number}]", keep, depth + 1) for number, item in enumerate(value)]}
+        items = [_tree(item, f"{what}[{number}]", keep, depth + 1) for number, item in enumerate(value)]
+        return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict):
         return {"dict": [[str(key), _tree(item, f"{what}[{key!r}]", keep, depth + 1)] for key, item in value.items()]}
     torch: Any = sys.modules.get("torch")
@@ -119,7 +111,7 @@ def _of_tensor(host: Any, what: str, torch: Any) -> Array:
         words = str(error).partition("\n")[0]
         raise NotCarried(f"{what} is a tensor without plain memory ({words})") from None
     found = flat.view(dtype).reshape(tuple(dense.shape))
-    return found.transpose(_inverse(order))
+    return found.transpose(numpy.argsort(order))
 
 
 def dtype_named(name: str, what: str) -> DType:
@@ -172,25 +164,21 @@ def _read(data: bytes, start: int, entry: Any) -> tuple[Array, str]:
         raise NotCarried("an array is longer than the file")
     found: Array = numpy.frombuffer(data, dtype, count, start + place) if count else numpy.empty(0, dtype)
     dense = found.reshape([shape[axis] for axis in order])
-    return dense.transpose(_inverse(order)), library
+    return dense.transpose(numpy.argsort(order)), library
 
 
 def _value(tree: Any, arrays: list[tuple[Array, str]], as_numpy: bool) -> Any:
+    if isinstance(tree, list):
+        return [_value(item, arrays, as_numpy) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
     ((kind, held),) = tree.items()
-    if kind == "value" and (held is None or isinstance(held, (bool, str))):
-        return held
-    if kind == "integer":
-        return int(held)
-    if kind == "float":
-        return float.fromhex(held)
     if kind == "tuple":
-        return tuple([_value(item, arrays, as_numpy) for item in held])
-    if kind == "list":
-        return [_value(item, arrays, as_numpy) for item in held]
+        return tuple(_value(held, arrays, as_numpy))
     if kind == "dict":
         return {str(key): _value(item, arrays, as_numpy) for key, item in held}
     if kind == "dtype":
-        return f"torch.{held}" if as_numpy else getattr(_torch(), str(held))
+        return f"torch.{held}" if as_numpy else getattr(importlib.import_module("torch"), str(held))
     if kind == "array":
         array, library = arrays[held]
         return array if as_numpy else _in_library(array, library)
@@ -202,24 +190,20 @@ def _in_library(array: Array, library: str) -> Any:
     if library == SCALAR:
         return array[()]
     order = _memory_order(array.strides)
-    back = _inverse(order)
+    back = numpy.argsort(order).tolist()
     dense = array.transpose(order).copy()
     if library == NUMPY:
         return dense.transpose(back)
     if library == CUPY:
         # CuPy's, or its emulation.
         return importlib.import_module("cupy").asarray(dense).transpose(back)
-    torch = _torch()
+    torch: Any = importlib.import_module("torch")
     tensor = torch.empty(dense.shape, dtype=getattr(torch, array.dtype.name))
     if dense.size:
         tensor.reshape(-1).view(torch.uint8).copy_(torch.from_numpy(dense.reshape(-1).view(numpy.uint8)))
     if library == CUDA:
         tensor = tensor.cuda()
     return tensor.permute(back)
-
-
-def _torch() -> Any:
-    return importlib.import_module("torch")
 
 
 # --- files that foreign code may have written ---

@@ -1,7 +1,6 @@
 """What a file of results says: a table, failures grouped by cause, a page.
 
-entries.py     each item of the file, as much of it as a report needs; `FIGURES`: the numbers that all tables have
-contents.py    all of it together, with the kinds of failures
+contents.py    each item of the file, as much of it as a report needs, and all together, with the kinds of failures
 suspects.py    which operation is to blame where results differ
 comparison.py  what is better and worse than in an older file
 programs.py    a program shown whole, those that failed as files

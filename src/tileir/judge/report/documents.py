@@ -14,8 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tileir import __version__
 from tileir.ir.quoting import harmless
-from tileir.judge.report.contents import Contents, FailureKind, failure_in
-from tileir.judge.report.entries import FIGURES, SweepEntry
+from tileir.judge.report.contents import FIGURES, Contents, FailureKind, SweepEntry, failure_in
 from tileir.judge.report.tables import markdown_text
 from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps_table
 from tileir.judge.verdicts.verdict import OUTCOMES, Outcome

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable
 
 from tileir.ir.quoting import harmless
-from tileir.judge.report.contents import Contents, FailureKind, counted
-from tileir.judge.report.entries import SweepEntry
+from tileir.judge.report.contents import Contents, FailureKind, SweepEntry, counted
 from tileir.judge.report.tables import Column, Table, shortened, table
 from tileir.judge.verdicts.verdict import OUTCOMES
 

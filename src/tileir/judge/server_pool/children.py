@@ -21,7 +21,7 @@ from tileir.judge.kernels.module import TaskResult, judge_module
 from tileir.judge.plans import Plan
 from tileir.judge.server_pool.pool import Request, python_command
 from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
-from tileir.judge.verdicts.verdict import Step, Verdict, verdict_of
+from tileir.judge.verdicts.verdict import FINE, Step, Verdict, verdict_of
 from tileir.judge.verdicts.work import Part, Task, Work, step_of_exit
 from tileir.processes.child import CAN_FORK, Child, requests
 from tileir.processes.command import run_spawned
@@ -125,9 +125,7 @@ class Children:
     def _judge_kept(self, item: Item, plan: Plan, part: Part) -> tuple[Verdict, bool]:
         """A verdict by the child that is kept, or a new one; and whether it had judged nothing before."""
         begun = time.perf_counter()
-        if self._kept is None:
-            self._kept = _KeptChild(plan, part, self._root)
-        kept = self._kept
+        kept = self._kept = self._kept or _KeptChild(plan, part, self._root)
         is_first = kept.count == 0
         try:
             report = kept.judge(item, begun + plan.limits.seconds, self._owner)
@@ -138,7 +136,7 @@ class Children:
             self._kept = None
             report.status = kept.end(report.status.reason)
             report.output = bytes(kept.child.output)
-        return _program_verdict(item, plan, [report], time.perf_counter() - begun), is_first
+        return _program_verdict(item, plan, [report], begun), is_first
 
     def _judge_apart(self, item: Item, plan: Plan, parts: list[Part]) -> Verdict:
         """The verdict on a program by children that judge nothing else."""
@@ -149,7 +147,7 @@ class Children:
             if passed.issuperset(part.needs):
                 with scratch_directory(self._root) as scratch:
                     reports.append(self.run(part, Work(item, plan, scratch), begun + plan.limits.seconds))
-        return _program_verdict(item, plan, reports, time.perf_counter() - begun)
+        return _program_verdict(item, plan, reports, begun)
 
     def _judge_kernels(self, request: Request) -> Verdict:
         item, plan = request.item, request.plan
@@ -163,8 +161,7 @@ class Children:
 
         with scratch_directory(self._root) as scratch:
             steps = judge_module(item, plan, scratch, run_task, request.reference)
-        measured = _measured(reports, time.perf_counter() - begun)
-        return verdict_of(item, steps, _output(reports)[: plan.limits.output_bytes], measured)
+        return _verdict(item, plan, steps, reports, begun)
 
 
 class _KeptChild:
@@ -212,7 +209,7 @@ def _sandbox(plan: Plan, scratch: str, part: Part, programs: int = 1) -> Sandbox
     )
 
 
-def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], seconds: float) -> Verdict:
+def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], begun: float) -> Verdict:
     """The verdict on a program from what its children reported, one after the other."""
     done: dict[str, Step] = {}
     ended_in = ""
@@ -223,21 +220,18 @@ def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], seconds
             ended_in = ended_in or last
             done[last] = step_of_exit(last, report.status, report.output, plan.limits.seconds)
     message = f"'{ended_in}' ended the process" if ended_in else "'check' did not pass"
-    planned = planned_steps(plan)
     # In the order of the plan, whichever child did them.
-    steps = [done.get(name) or Step(name, "skipped", message) for name in planned]
-    steps += [step for name, step in done.items() if name not in planned]
-    return verdict_of(item, steps, _output(reports), _measured(reports, seconds))
+    planned = {name: Step(name, "skipped", message) for name in planned_steps(plan)}
+    return _verdict(item, plan, list({**planned, **done}.values()), reports, begun)
 
 
-def _output(reports: list[ChildReport]) -> str:
-    return b"".join([report.output for report in reports]).decode("utf-8", "replace")
-
-
-def _measured(reports: list[ChildReport], seconds: float) -> dict[str, float]:
+def _verdict(item: Item, plan: Plan, steps: list[Step], reports: list[ChildReport], begun: float) -> Verdict:
+    output = b"".join([report.output for report in reports]).decode("utf-8", "replace")
+    seconds = time.perf_counter() - begun
     peak = max([report.status.peak_bytes for report in reports], default=0)
     overhead = max(seconds - sum([report.seconds for report in reports]), 0.0)
-    return {"seconds": seconds, "peak_bytes": float(peak), "overhead_seconds": overhead}
+    measured = {"seconds": seconds, "peak_bytes": float(peak), "overhead_seconds": overhead}
+    return verdict_of(item, steps, output[: plan.limits.output_bytes], measured)
 
 
 def _task_result(reports: list[ChildReport], plan: Plan) -> TaskResult:
@@ -246,15 +240,16 @@ def _task_result(reports: list[ChildReport], plan: Plan) -> TaskResult:
     if not report.status.is_finished:
         output = b"".join([each.output for each in reports])
         return TaskResult(None, step_of_exit(report.last, report.status, output, plan.limits.seconds))
-    if report.value is not None:
-        return TaskResult(report.value, Step(report.last, "passed"))
-    # What the task itself could not help: a limit, or a defect.
-    if report.steps and report.steps[-1].outcome not in ("passed", "skipped"):
-        step = report.steps[-1]
-        return TaskResult(None, Step(report.last, step.outcome, step.message, step.cause))
     # Foreign code reported something in the place of the task.
     message = "it says that it is over, and not what it did"
-    return TaskResult(None, Step(report.last, "forbidden", message, message))
+    step = Step(report.last, "forbidden", message, message)
+    if report.value is not None:
+        step = Step(report.last, "passed")
+    elif report.steps and report.steps[-1].outcome not in FINE:
+        # What the task itself could not help: a limit, or a defect.
+        last = report.steps[-1]
+        step = Step(report.last, last.outcome, last.message, last.cause)
+    return TaskResult(report.value, step)
 
 
 # --- in the child ---

@@ -23,7 +23,7 @@ from tileir.bridge.emulated.installation import install
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile, launch
 from tileir.execute.errors import MissingDependencyError
-from tileir.judge.items import MODULES, Item
+from tileir.judge.items import MODULES, Item, seed_program
 from tileir.judge.plans import Plan
 from tileir.judge.server_pool.children import Children
 from tileir.judge.server_pool.pool import Request
@@ -35,23 +35,8 @@ from tileir.processes.child import CAN_FORK, OwnerGone
 from tileir.processes.linux import adopt_descendants
 from tileir.processes.messages import read_frame, send
 
-_ADDITION: Final = """\
-cuda_tile.module @warm {
-  entry @add(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>) {
-    %offsets = iota : tile<64xi32>
-    %shaped = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>
-    %first = broadcast %shaped : tile<1xptr<f32>> -> tile<64xptr<f32>>
-    %from = offset %first, %offsets : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
-    %value, %token = load_ptr_tko weak %from : tile<64xptr<f32>> -> tile<64xf32>, token
-    %sum = addf %value, %value rounding<nearest_even> : tile<64xf32>
-    %result = reshape %c : tile<ptr<f32>> -> tile<1xptr<f32>>
-    %base = broadcast %result : tile<1xptr<f32>> -> tile<64xptr<f32>>
-    %to = offset %base, %offsets : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
-    %stored = store_ptr_tko weak %to, %sum : tile<64xptr<f32>>, tile<64xf32> -> token
-    return
-  }
-}
-"""
+_SMALL: Final = b'{"family": "memory", "seed": 1, "size": 16}'
+"""The seed of a program that is judged before the first."""
 
 
 def main(root: str) -> None:
@@ -105,7 +90,7 @@ def warm_up(request: Request, known: set[tuple[str, Plan]]) -> bool:
     if (item.kind, plan) in known:
         return False
     known.add((item.kind, plan))
-    small = Item("warm", "program", _ADDITION.encode())
+    small = Item("warm", "program", seed_program(_SMALL).text().encode())
     for part in parts_of(plan):
         if not part.processes:
             part.task(Work(small, plan, os.getcwd(), lambda message: None))
