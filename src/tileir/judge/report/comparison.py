@@ -60,16 +60,12 @@ class SweepComparison:
 
     @property
     def summary(self) -> str:
-        parts = [
-            f"{len(self.broken):,} broken",
-            f"{len(self.fixed):,} fixed",
-            f"{len(self.changed):,} fail otherwise",
-            counted(len(self.new_kinds), "new kind") + " of failures",
-            f"{len(self.gone_kinds):,} gone",
-        ]
-        if self.added or self.removed:
-            parts.append(f"{counted(self.added, 'program')} more, {self.removed:,} fewer")
-        return ", ".join(parts)
+        text = (
+            f"{len(self.broken):,} broken, {len(self.fixed):,} fixed, {len(self.changed):,} fail otherwise, "
+            f"{counted(len(self.new_kinds), 'new kind')} of failures, {len(self.gone_kinds):,} gone"
+        )
+        more = f", {counted(self.added, 'program')} more, {self.removed:,} fewer"
+        return text + (more if self.added or self.removed else "")
 
     @property
     def changes(self) -> dict[str, list[SweepChange]]:
@@ -95,8 +91,8 @@ def compared(old: Contents, new: Contents) -> SweepComparison:
             found.same += 1
     found.removed = len(before.keys() - after.keys())
     known, shown = _kinds(old), _kinds(new)
-    found.new_kinds = [cluster for kind, cluster in shown.items() if kind not in known]
-    found.gone_kinds = [cluster for kind, cluster in known.items() if kind not in shown]
+    found.new_kinds = [kind for way, kind in shown.items() if way not in known]
+    found.gone_kinds = [kind for way, kind in known.items() if way not in shown]
     return found
 
 
@@ -107,8 +103,8 @@ def _ways(entry: SweepEntry) -> set[tuple[str, str, str]]:
 def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
     """One of each kind; which operation is suspect is found by chance, too."""
     found: dict[tuple[str, str, str], FailureKind] = {}
-    for cluster in contents.kinds:
-        found.setdefault((cluster.verb, cluster.outcome, cluster.cause), cluster)
+    for kind in contents.kinds:
+        found.setdefault((kind.verb, kind.outcome, kind.cause), kind)
     return found
 
 
@@ -116,12 +112,16 @@ def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
 
 
 def _tables(found: SweepComparison) -> list[Table]:
-    kinds = {"New kinds of failures": found.new_kinds, "Kinds of failures that are gone": found.gone_kinds}
-    changes = dict(zip(("Broken", "Fixed", "Failing otherwise"), found.changes.values(), strict=True))
-    tables = [Table(title, _KIND_COLUMNS, [_kind_cells(each) for each in held]) for title, held in kinds.items()]
-    for title, held in changes.items():
-        rows = [[change.name, state_of(change.before), state_of(change.after)] for change in held]
-        tables.append(Table(title, _CHANGE_COLUMNS, rows))
+    tables = []
+    for title, kinds in (
+        ("New kinds of failures", found.new_kinds),
+        ("Kinds of failures that are gone", found.gone_kinds),
+    ):
+        rows = [[f"{k.count:,}", steps_of(k), k.outcome, k.title, k.smallest.name] for k in kinds]
+        tables.append(Table(title, _KIND_COLUMNS, rows))
+    for title, held in zip(("Broken", "Fixed", "Failing otherwise"), found.changes.values(), strict=True):
+        changes = [[change.name, state_of(change.before), state_of(change.after)] for change in held]
+        tables.append(Table(title, _CHANGE_COLUMNS, changes))
     return [each for each in tables if each.rows]
 
 
@@ -137,20 +137,21 @@ def changes_text(found: SweepComparison, most: int, width: int = 0, paint: Paint
 
 
 def changes_object(found: SweepComparison) -> str:
+    def plain_entry(entry: SweepEntry) -> dict[str, str]:
+        return {name: getattr(entry, name) for name in ("digest", "outcome", "step", "cause")}
+
     changes = {
-        name: [{"name": one.name, "before": _object(one.before), "now": _object(one.after)} for one in held]
+        name: [{"name": one.name, "before": plain_entry(one.before), "now": plain_entry(one.after)} for one in held]
         for name, held in found.changes.items()
     }
     plain_object = {
         "summary": found.summary,
         "worse": found.is_worse,
         "other_plan": found.has_other_plan,
-        "new_kinds": [cluster_object(cluster) for cluster in found.new_kinds],
-        "gone_kinds": [cluster_object(cluster) for cluster in found.gone_kinds],
+        "new_kinds": [cluster_object(kind) for kind in found.new_kinds],
+        "gone_kinds": [cluster_object(kind) for kind in found.gone_kinds],
         **changes,
-        "added": found.added,
-        "removed": found.removed,
-        "same": found.same,
+        **{name: getattr(found, name) for name in ("added", "removed", "same")},
     }
     return json.dumps(plain_object, indent=1)
 
@@ -168,11 +169,3 @@ def state_of(entry: SweepEntry) -> str:
         return entry.outcome
     failure = entry.failures[0]
     return ": ".join([part for part in (failure.step, failure.outcome, failure.cause) if part])
-
-
-def _kind_cells(cluster: FailureKind) -> list[str]:
-    return [f"{cluster.count:,}", steps_of(cluster), cluster.outcome, cluster.title, cluster.smallest.name]
-
-
-def _object(entry: SweepEntry) -> dict[str, str]:
-    return {"digest": entry.digest, "outcome": entry.outcome, "step": entry.step, "cause": entry.cause}

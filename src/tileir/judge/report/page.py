@@ -6,6 +6,7 @@ Names and messages come from whoever wrote the programs: they are JSON in the fi
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -35,8 +36,10 @@ def page(results: Results, contents: Contents, comparison: SweepComparison | Non
 
 def _report(results: Results, contents: Contents, comparison: SweepComparison | None) -> dict[str, Any]:
     """What `assets/types.d.ts` calls `Report`."""
-    numbers = {entry.digest: number for number, entry in enumerate(contents.programs)}
-    failures, untold = _failures(contents)
+    entries = contents.programs
+    numbers = {entry.digest: number for number, entry in enumerate(entries)}
+    steps = {name: number for number, name in enumerate(contents.steps)}
+    failures, untold = _failures(entries)
     return {
         "file": os.path.basename(contents.path),
         "summary": contents.summary,
@@ -44,76 +47,61 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
         "outcomes": [{"id": each, "title": each, "count": contents.counts[each]} for each in OUTCOMES],
         "duplicates": contents.duplicates,
         "kinds": [
-            _kind(results, cluster, numbers, place < _MOST_SOURCES) for place, cluster in enumerate(contents.kinds)
+            {
+                **_kind_words(kind),
+                **{name: getattr(kind, name) for name in ("key", "cause", "suspect", "message", "reduced", "note")},
+                "smallest": numbers[kind.smallest.digest],
+                "size": kind.smallest.extent,
+                **(_sources(results, kind) if place < _MOST_SOURCES else {"source": None, "reproducer": None}),
+            }
+            for place, kind in enumerate(contents.kinds)
         ],
         "steps": [{"name": name, "counts": dict(sorted(counts.items()))} for name, counts in contents.steps.items()],
-        "programs": _columns(contents),
+        "programs": {
+            "name": [entry.name for entry in entries],
+            "others": [len(entry.names) - 1 for entry in entries],
+            "digest": [entry.digest for entry in entries],
+            "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
+            "step": [steps.get(entry.step, -1) for entry in entries],
+            "kinds": [entry.clusters for entry in entries],
+            "figures": [
+                {"title": each.title, "unit": each.unit, "values": [round(each.of(entry), 6) for entry in entries]}
+                for each in FIGURES
+            ],
+        },
         "failures": failures,
         "untold": untold,
         "kernels": [
-            {
-                "program": numbers[entry.digest],
-                "outcome": entry.outcome,
-                "speeds": [asdict(speed) for speed in entry.speeds],
-            }
+            {"program": numbers[entry.digest], "outcome": entry.outcome, "speeds": list(map(asdict, entry.speeds))}
             for entry in contents.kernels
         ],
         "changes": None if comparison is None else _changes(comparison),
     }
 
 
-def _columns(contents: Contents) -> dict[str, Any]:
-    steps = {name: number for number, name in enumerate(contents.steps)}
-    entries = contents.programs
-    return {
-        "name": [entry.name for entry in entries],
-        "others": [len(entry.names) - 1 for entry in entries],
-        "digest": [entry.digest for entry in entries],
-        "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
-        "step": [steps.get(entry.step, -1) for entry in entries],
-        "kinds": [entry.clusters for entry in entries],
-        "figures": [
-            {"title": each.title, "unit": each.unit, "values": [round(each.of(entry), 6) for entry in entries]}
-            for each in FIGURES
-        ],
-    }
-
-
-def _failures(contents: Contents) -> tuple[dict[str, list[dict[str, str]]], int]:
+def _failures(entries: list[SweepEntry]) -> tuple[dict[str, list[dict[str, str]]], int]:
     """The messages of programs that failed, as long as there is room; and how many programs are left out."""
     found: dict[str, list[dict[str, str]]] = {}
     room = _MOST_MESSAGES
     untold = 0
-    for number, entry in enumerate(contents.programs):
-        if not entry.failures:
-            continue
+    for number, entry in enumerate(entries):
         messages = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]
         room -= sum([len(each["message"]) + 40 for each in messages])
-        if room < 0:
+        if messages and room < 0:
             untold += 1
-        else:
+        elif messages:
             found[str(number)] = messages
     return found, untold
 
 
-def _kind(results: Results, cluster: FailureKind, numbers: dict[str, int], has_source: bool) -> dict[str, Any]:
-    reproducer = results.reproducer(cluster.reproducer) if cluster.reproducer and has_source else None
-    return {
-        **_kind_words(cluster),
-        **{name: getattr(cluster, name) for name in ("key", "cause", "suspect", "message", "reduced", "note")},
-        "smallest": numbers[cluster.smallest.digest],
-        "source": _source(results, cluster.smallest) if has_source else None,
-        "size": cluster.smallest.extent,
-        "reproducer": _text("reproducer", reproducer[0]) if reproducer and reproducer[0] is not None else None,
-    }
-
-
-def _source(results: Results, entry: SweepEntry) -> dict[str, Any] | None:
-    try:
-        return _text(entry.name, content_of(results.item(entry.digest))[0])
-    except (TileIRError, ValueError, TypeError):
-        # A seed of another tileir.
-        return None
+def _sources(results: Results, kind: FailureKind) -> dict[str, Any]:
+    """The smallest program of a kind, and its reproducer."""
+    reproducer, _ = (results.reproducer(kind.reproducer) if kind.reproducer else None) or (None, "")
+    source = None
+    # Else a seed of another tileir.
+    with suppress(TileIRError, ValueError, TypeError):
+        source = _text(kind.smallest.name, content_of(results.item(kind.smallest.digest))[0])
+    return {"source": source, "reproducer": None if reproducer is None else _text("reproducer", reproducer)}
 
 
 def _text(name: str, content: bytes) -> dict[str, Any]:
@@ -129,17 +117,12 @@ def _changes(comparison: SweepComparison) -> dict[str, Any]:
     return {
         "summary": comparison.summary,
         "worse": comparison.is_worse,
-        "newKinds": [_kind_words(cluster) for cluster in comparison.new_kinds],
-        "goneKinds": [_kind_words(cluster) for cluster in comparison.gone_kinds],
+        "newKinds": [_kind_words(kind) for kind in comparison.new_kinds],
+        "goneKinds": [_kind_words(kind) for kind in comparison.gone_kinds],
         **changes,
     }
 
 
-def _kind_words(cluster: FailureKind) -> dict[str, Any]:
-    return {
-        "title": cluster.title,
-        "steps": steps_of(cluster),
-        "outcome": cluster.outcome,
-        "count": cluster.count,
-        "smallest": cluster.smallest.name,
-    }
+def _kind_words(kind: FailureKind) -> dict[str, Any]:
+    words = {name: getattr(kind, name) for name in ("title", "outcome", "count")}
+    return {**words, "steps": steps_of(kind), "smallest": kind.smallest.name}

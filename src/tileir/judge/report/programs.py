@@ -44,28 +44,33 @@ def digest_named(contents: Contents, name: str) -> str:
 def shown(results: Results, digest: str, paint: Paint = plain) -> str:
     """A program with everything that is known of it."""
     row = results.row(digest)
-    parts = [_head(row, paint), _steps(row, paint)]
-    output = results.output(digest)
-    if output.strip():
-        parts.append(_part("Output", output, paint))
     item = results.item(digest)
     try:
         source = text_of(content_of(item)[0])
     except (TileIRError, ValueError, TypeError) as error:
         source = f"// it cannot be made again: {error}"
-    parts.append(_part("Program" if item.kind != "kernels" else "Module", source, paint))
+    output = results.output(digest)
+    texts = {"Output": output} if output.strip() else {}
+    texts["Program" if item.kind != "kernels" else "Module"] = source
     reproducer = results.reproducer(digest)
     if reproducer is not None:
         content, note = reproducer
-        title = f"Reproducer ({note})" if note else "Reproducer"
-        parts.append(_part(title, text_of(content) if content is not None else "", paint))
-    return "\n\n".join(parts)
+        texts[f"Reproducer ({note})" if note else "Reproducer"] = text_of(content) if content is not None else ""
+    parts = [
+        f"{paint(harmless(title), 'title')}\n{harmless(text.expandtabs(), keep=chr(10)).rstrip()}"
+        for title, text in texts.items()
+    ]
+    return "\n\n".join([_head(row, paint), _steps(row, paint), *parts])
 
 
 def row_object(results: Results, digest: str) -> str:
     """The same, as JSON; contents that are no text are left out."""
     row = results.row(digest)
-    reproducer = results.reproducer(digest)
+    content, note = results.reproducer(digest) or (None, "")
+
+    def measured(values: dict[str, float]) -> dict[str, float | None]:
+        return {name: finite(value) for name, value in values.items()}
+
     found = {
         "names": row.names,
         "digest": row.digest,
@@ -75,20 +80,16 @@ def row_object(results: Results, digest: str) -> str:
         "cause": row.verdict.cause,
         "steps": [
             {"step": step.name, **{name: getattr(step, name) for name in ("outcome", "message", "cause", "details")}}
-            | {"measured": _measured(step.measured)}
+            | {"measured": measured(step.measured)}
             for step in row.verdict.steps
         ],
-        "measured": _measured(row.verdict.measured),
+        "measured": measured(row.verdict.measured),
         "output": results.output(digest),
         "source": text_of(content_of(results.item(digest))[0]),
-        "reproducer": text_of(reproducer[0]) if reproducer is not None and reproducer[0] is not None else None,
-        "note": reproducer[1] if reproducer is not None else "",
+        "reproducer": text_of(content) if content is not None else None,
+        "note": note,
     }
     return json.dumps(found, indent=1)
-
-
-def _measured(values: dict[str, float]) -> dict[str, float | None]:
-    return {name: finite(value) for name, value in values.items()}
 
 
 def _head(row: Row, paint: Paint) -> str:
@@ -113,17 +114,10 @@ def _steps(row: Row, paint: Paint) -> str:
         seconds = f"  {step.measured['seconds']:.3f} s" if "seconds" in step.measured else ""
         lines.append(f"  {harmless(step.name):{width}}  {paint(step.outcome, step.outcome)}{seconds}")
         lines.extend([f"      {harmless(line.expandtabs())}" for line in step.message.splitlines()])
-        lines.extend([f"      {harmless(key)}: {harmless(_value(value))}" for key, value in step.details.items()])
+        for key, value in step.details.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            lines.append(f"      {harmless(key)}: {harmless(text[:200])}{'...' if len(text) > 200 else ''}")
     return "\n".join(lines)
-
-
-def _value(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def _part(title: str, text: str, paint: Paint) -> str:
-    return f"{paint(harmless(title), 'title')}\n{harmless(text.expandtabs(), keep=chr(10)).rstrip()}"
 
 
 # --- files ---

@@ -11,9 +11,8 @@ Operations come first, as most bugs are about one; a type or an attribute of it 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
-from typing import NamedTuple
 
 from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.dialect.types import TileType
@@ -35,33 +34,6 @@ _GAIN = 1.5
 """A feature that says more must be so many times as sure."""
 
 
-class _Counts(NamedTuple):
-    failing: Counter[str]
-    passing: Counter[str]
-    failed: int
-    passed: float
-    scale: float
-
-    def score(self, feature: str) -> float:
-        failing = self.failing[feature]
-        return failing / sqrt(self.failed * (failing + self.passing[feature] * self.scale))
-
-    def precision(self, feature: str) -> float:
-        failing = self.failing[feature]
-        return failing / (failing + self.passing[feature] * self.scale)
-
-    def is_suspect(self, feature: str) -> bool:
-        # What one program has alone is chance.
-        if self.failing[feature] < 2 or self.score(feature) < _LEAST_SCORE:
-            return False
-        failed = self.failed - self.failing[feature]
-        passed = self.passed - self.passing[feature] * self.scale
-        if failed + passed <= 0:
-            # All programs have it.
-            return False
-        return self.precision(feature) >= _LIFT * failed / (failed + passed)
-
-
 def blamed(
     failing: Mapping[str, frozenset[str]], passing: Sequence[frozenset[str]], scale: float = 1.0
 ) -> dict[str, str]:
@@ -74,7 +46,7 @@ def blamed(
     rest = dict(failing)
     while len(rest) >= _FEWEST:
         having = Counter([feature for features in rest.values() for feature in features])
-        suspect = _most_suspect(_Counts(having, seen, len(rest), len(passing) * scale, scale))
+        suspect = _most_suspect(having, seen, len(rest), len(passing) * scale, scale)
         if not suspect:
             break
         for digest in [digest for digest, features in rest.items() if suspect in features]:
@@ -83,24 +55,35 @@ def blamed(
     return found
 
 
-def _most_suspect(counts: _Counts) -> str:
-    plain = [feature for feature in counts.failing if " " not in feature]
-    best = _best(counts, plain)
-    if not best:
-        return _best(counts, counts.failing)
+def _most_suspect(failing: Counter[str], passing: Counter[str], failed: int, passed: float, scale: float) -> str:
+    """The most suspect feature of some programs; empty if none is.
+
+    `failing` and `passing` are how many programs have each, of `failed` and of `passed / scale`."""
+
+    def score(feature: str) -> float:
+        return failing[feature] / sqrt(failed * (failing[feature] + passing[feature] * scale))
+
+    def precision(feature: str) -> float:
+        return failing[feature] / (failing[feature] + passing[feature] * scale)
+
+    def is_suspect(feature: str) -> bool:
+        other_failed, other_passed = failed - failing[feature], passed - passing[feature] * scale
+        # What one program has alone is chance; what all have tells nothing.
+        if failing[feature] < 2 or score(feature) < _LEAST_SCORE or other_failed + other_passed <= 0:
+            return False
+        return precision(feature) >= _LIFT * other_failed / (other_failed + other_passed)
+
+    def best(features: Iterable[str]) -> str:
+        known = [feature for feature in features if is_suspect(feature)]
+        return min(known, key=lambda feature: (-score(feature), len(feature), feature), default="")
+
+    plain = best([feature for feature in failing if " " not in feature])
+    if not plain:
+        return best(failing)
     # Of the same programs, what says more about them.
-    closer = [
-        feature
-        for feature in counts.failing
-        if feature.startswith(f"{best} ") and counts.failing[feature] == counts.failing[best]
-    ]
-    closest = _best(counts, closer)
-    return closest if closest and counts.precision(closest) >= _GAIN * counts.precision(best) else best
-
-
-def _best(counts: _Counts, features: Sequence[str] | Counter[str]) -> str:
-    known = [feature for feature in features if counts.is_suspect(feature)]
-    return min(known, key=lambda feature: (-counts.score(feature), len(feature), feature), default="")
+    closer = [each for each in failing if each.startswith(f"{plain} ") and failing[each] == failing[plain]]
+    closest = best(closer)
+    return closest if closest and precision(closest) >= _GAIN * precision(plain) else plain
 
 
 # --- what is in a program that an engine may stumble over ---
@@ -111,10 +94,8 @@ def features_of(module: Operation) -> frozenset[str]:
     found: set[str] = set()
     for operation in module.walk():
         declaration = operation.declaration
-        if operation.parent_operation is None or operation.symbol_name is not None:
-            continue
-        if declaration.is_terminator:
-            # Nothing is wrong with the end of a region.
+        # Nothing is wrong with the end of a region.
+        if operation.parent_operation is None or operation.symbol_name is not None or declaration.is_terminator:
             continue
         name = declaration.mnemonic
         found.add(name)

@@ -14,18 +14,17 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.items import Item
 from tileir.judge.machine import sources
 from tileir.judge.plans import Plan
 from tileir.judge.results.tables import FAILURES, WHOLE, Connection, connected, failure_message, insert
-from tileir.judge.verdicts.verdict import Step, Verdict
+from tileir.judge.verdicts.verdict import Verdict
 
 
 @dataclass(slots=True)
@@ -155,10 +154,12 @@ class Store:
         insert(run, "items", (digest, item.kind, len(item.content), item.content, reference), extra="OR IGNORE")
         (number,) = run.execute("SELECT id FROM items WHERE digest = ?", (digest,)).fetchone()
         run.execute("DELETE FROM verdicts WHERE plan = ? AND item = ?", (self._plan, number))
-        texts = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
-        key = insert(run, "verdicts", (self._plan, number, *texts, machine, time.time()))
-        steps = [(key, position, *_columns(step)) for position, step in enumerate(verdict.steps)]
-        insert(run, "steps", *steps)
+        told = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
+        key = insert(run, "verdicts", (self._plan, number, *told, machine, time.time()))
+        for position, step in enumerate(verdict.steps):
+            details = json.dumps(step.details, sort_keys=True)
+            texts = (step.name, step.outcome, _sound(step.message), _sound(step.cause), details)
+            insert(run, "steps", (key, position, *texts))
         measured = [(WHOLE, verdict.measured), *[(n, step.measured) for n, step in enumerate(verdict.steps)]]
         figures = [(key, position, name, float(n)) for position, values in measured for name, n in values.items()]
         # SQLite has no NaN.
@@ -206,11 +207,6 @@ def _is_ours(description: str) -> bool:
         return False
 
 
-def _columns(step: Step) -> Sequence[str]:
-    details = json.dumps(step.details, sort_keys=True)
-    return step.name, step.outcome, _sound(step.message), _sound(step.cause), details
-
-
 def _sound(text: str) -> str:
     """Text that SQLite takes: names of files, and what programs print, may hold bytes that are no UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -219,16 +215,14 @@ def _sound(text: str) -> str:
 # --- the lock ---
 
 
-_fcntl: ModuleType | None
-_msvcrt: ModuleType | None
+fcntl: Any
+msvcrt: Any
 try:
-    import fcntl as _fcntl
+    import fcntl
 except ImportError:
-    _fcntl = None
-try:
-    import msvcrt as _msvcrt
-except ImportError:
-    _msvcrt = None
+    import msvcrt
+
+    fcntl = None
 
 _LONGEST: Final = 200
 _OWN: Final[set[str]] = set()
@@ -251,7 +245,7 @@ class FileLock:
             _OWN.add(self._path)
 
     def _take(self, path: str) -> None:
-        while True:
+        while self._file < 0:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
             try:
                 if not _locked(file):
@@ -260,49 +254,38 @@ class FileLock:
                         f"'{path}' is being written by another sweep{f' ({owner})' if owner else ''}: "
                         "wait until it has ended, or write to another file"
                     )
-                if _is_at(file, self._path):
-                    os.ftruncate(file, 0)
-                    os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode()[:_LONGEST])
-                    self._file = file
-                    return
-            except BaseException:
-                os.close(file)
-                raise
-            # Its owner removed it in the meantime.
-            os.close(file)
+                # Else its owner removed it in the meantime.
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(file), os.stat(self._path)):
+                        os.ftruncate(file, 0)
+                        os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode()[:_LONGEST])
+                        self._file = file
+            finally:
+                if self._file < 0:
+                    os.close(file)
 
     def close(self) -> None:
         with _GUARD:
-            if self._file < 0:
-                return
-            try:
+            if self._file >= 0:
                 # While it is still locked: who waits for it looks whether it is still there.
-                os.unlink(self._path)
-            except OSError:
-                pass
-            os.close(self._file)
-            self._file = -1
-            _OWN.discard(self._path)
+                with suppress(OSError):
+                    os.unlink(self._path)
+                os.close(self._file)
+                self._file = -1
+                _OWN.discard(self._path)
 
 
 def _locked(file: int) -> bool:
     try:
-        if _fcntl is not None:
-            _fcntl.lockf(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-        elif _msvcrt is not None:
+        if fcntl is not None:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
             # Beyond what is read of it: other processes may not read what is locked.
             os.lseek(file, 1 << 20, os.SEEK_SET)
-            _msvcrt.locking(file, _msvcrt.LK_NBLCK, 1)
-            os.lseek(file, 0, os.SEEK_SET)
+            try:
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(file, 0, os.SEEK_SET)
     except (BlockingIOError, PermissionError):
-        if _msvcrt is not None:
-            os.lseek(file, 0, os.SEEK_SET)
         return False
     return True
-
-
-def _is_at(file: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file), os.stat(path))
-    except OSError:
-        return False

@@ -244,7 +244,7 @@ def connected(path: str, *, writes: bool) -> Connection:
     try:
         _look_at(path, writes)
         # Who reads has to undo what a killed process left half-written; otherwise nothing of the file changes.
-        mode = "rwc" if writes else "rw" if os.path.exists(_journal(path)) else "ro"
+        mode = "rwc" if writes else "rw" if os.path.exists(f"{path}-journal") else "ro"
         address = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}"
         connection = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True, factory=Connection)
         try:
@@ -262,16 +262,13 @@ def failure_message(error: Exception) -> str:
     return "it is damaged: a statement does not end" if is_endless else message_of(error)
 
 
-def _journal(path: str) -> str:
-    return f"{path}-journal"
-
-
 def _look_at(path: str, writes: bool) -> None:
     if not os.path.exists(path):
         if not writes:
             raise ResultsError(f"cannot read '{path}': there is no such file")
         return
-    for each in (path, _journal(path)):
+    journal = f"{path}-journal"
+    for each in (path, journal):
         if os.path.exists(each) and not os.path.isdir(each) and not os.path.isfile(each):
             # Opening a pipe waits for its other end.
             raise ResultsError(f"'{path}' holds no results of a sweep: '{each}' is not a file on disk")
@@ -279,10 +276,9 @@ def _look_at(path: str, writes: bool) -> None:
         beginning = file.read(len(_BEGINNING))
     if beginning != _BEGINNING and (beginning or not writes):
         raise ResultsError(f"'{path}' holds no results of a sweep: it is no SQLite file")
-    if os.path.exists(_journal(path)):
-        with open(_journal(path), "rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - len(_NAMED)))
+    if os.path.exists(journal):
+        with open(journal, "rb") as file:
+            file.seek(max(0, os.path.getsize(journal) - len(_NAMED)))
             if file.read() == _NAMED:
                 # SQLite would delete the file that it names.
                 raise ResultsError(f"'{path}' is damaged: its journal is of several files")
@@ -295,8 +291,9 @@ def _check(connection: Connection, path: str, writes: bool) -> None:
         connection.execute(f"PRAGMA {setting}")
     if not writes:
         connection.execute("PRAGMA query_only = ON")
-    application = _pragma(connection, "application_id")
-    version = _pragma(connection, "user_version")
+    application, version = [
+        int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
+    ]
     is_empty = not application and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if writes and is_empty:
         # In one transaction: a file has all of the tables, or is made again.
@@ -337,7 +334,3 @@ def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str, str]]:
     # Names are compared as SQLite does, whatever their case.
     rows = connection.execute("SELECT type, lower(name), lower(tbl_name), sql FROM sqlite_master")
     return {(str(kind), str(name), str(table), str(sql)) for kind, name, table, sql in rows}
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
