@@ -22,7 +22,7 @@ from tileir.judge.plans import Limits, Plan
 from tileir.judge.server_pool.children import Children
 from tileir.judge.verdicts.work import Part, Work, step_of_exit
 from tileir.processes.linux import adopt_descendants, system_call
-from tileir.processes.scratch import scratch_directory
+from tileir.processes.sandbox import scratch_directory
 
 LIBRARIES = """
 import concurrent.futures, mmap, platform, select, shutil, tempfile

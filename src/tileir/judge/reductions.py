@@ -89,15 +89,18 @@ def reduce_failures(
         with Store(path) as store:
             store.begin(plan)
             with Results(path, plan.digest) as results:
-                waiting = [each for each in Contents(results).kinds if _is_waiting(each)]
-                for number, cluster in enumerate(waiting, 1):
-                    entry = _chosen(cluster)
+                kinds = Contents(results).kinds
+                waiting = [k for k in kinds if not (k.reproducer or k.note) or k.note.endswith(_UNFINISHED)]
+                for number, kind in enumerate(waiting, 1):
+                    # The smallest program whose reproducer would show this kind; the one that was begun, if there is.
+                    showing = [entry for entry in kind.entries if entry.reproduced is failure_in(kind, entry)]
+                    entry = min(showing, key=lambda entry: entry.digest != kind.reproducer, default=None)
                     if entry is None:
                         # All of its programs fail before, in another way: what shows that is a reproducer already.
                         continue
                     state = ReductionProgress(number, len(waiting), entry.name, 0, 0, 0)
                     reduction = _Reduction(executor, seconds, jobs, state, progress)
-                    reduced = Reduced(cluster, entry.name, *_reproducer(results, cluster, entry, plan, reduction))
+                    reduced = Reduced(kind, entry.name, *reduction.reproducer(results, kind, entry, plan))
                     store.add_reproducer(entry.digest, reduced.content, reduced.note)
                     found.append(reduced)
                     if finished is not None:
@@ -108,41 +111,8 @@ def reduce_failures(
     return found
 
 
-def _is_waiting(cluster: FailureKind) -> bool:
-    return (not cluster.reproducer and not cluster.note) or cluster.note.endswith(_UNFINISHED)
-
-
-def _chosen(cluster: FailureKind) -> SweepEntry | None:
-    """The smallest program whose reproducer would show this kind; the one that was begun, if there is one."""
-    showing = [entry for entry in cluster.entries if entry.reproduced is failure_in(cluster, entry)]
-    return min(showing, key=lambda entry: entry.digest != cluster.reproducer, default=None)
-
-
 class NotReduced(Exception):
     """Why a failure has no reproducer."""
-
-
-def _reproducer(
-    results: Results, cluster: FailureKind, entry: SweepEntry, plan: Plan, reduction: _Reduction
-) -> tuple[bytes | None, str]:
-    """A smaller program, if there is one, and what is to be said of it."""
-    item, failure = results.item(entry.digest), failure_in(cluster, entry)
-    known, _ = results.reproducer(entry.digest) or (None, "")
-    try:
-        if item.kind == "unreadable":
-            raise NotReduced("not reduced: it cannot be read")
-        if item.kind == "kernels":
-            start, failure, plan = failing_launch(item, failure, plan, reduction.judge, reduction.deadline, known)
-        else:
-            start = content_of(item)[0] if known is None else known
-        reduction.begin(failure, plan)
-        return reduction.contents(start) if cluster.verb == "check" else reduction.program(start)
-    except NotReduced as error:
-        return None, str(error)
-    except NotInterestingError:
-        return None, "not reduced: it does not fail so when it is judged again"
-    except (TileIRError, ValueError, TypeError) as error:
-        return None, f"not reduced: {error}".partition("\n")[0]
 
 
 class _Enough(KeyboardInterrupt):
@@ -165,19 +135,36 @@ class _Reduction:
     failure: StepFailure = field(init=False)
     plan: Plan = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.deadline = time.monotonic() + self.seconds
-
-    def begin(self, failure: StepFailure, plan: Plan) -> None:
-        """From now on, reduce what fails so under a plan."""
-        self.failure, self.plan = failure, narrowed(plan, failure.step)
-        self.deadline = time.monotonic() + self.seconds
+    def reproducer(
+        self, results: Results, kind: FailureKind, entry: SweepEntry, plan: Plan
+    ) -> tuple[bytes | None, str]:
+        """A smaller program, if there is one, and what is to be said of it."""
+        item, failure = results.item(entry.digest), failure_in(kind, entry)
+        known, _ = results.reproducer(entry.digest) or (None, "")
+        deadline = time.monotonic() + self.seconds
+        try:
+            if item.kind == "unreadable":
+                raise NotReduced("not reduced: it cannot be read")
+            if item.kind == "kernels":
+                start, failure, plan = failing_launch(item, failure, plan, self.judge, deadline, known)
+            else:
+                start = content_of(item)[0] if known is None else known
+            # From now on, what fails so under a plan is reduced.
+            self.failure, self.plan = failure, narrowed(plan, failure.step)
+            self.deadline = time.monotonic() + self.seconds
+            return self._contents(start) if kind.verb == "check" else self._program(start)
+        except NotReduced as error:
+            return None, str(error)
+        except NotInterestingError:
+            return None, "not reduced: it does not fail so when it is judged again"
+        except (TileIRError, ValueError, TypeError) as error:
+            return None, f"not reduced: {error}".partition("\n")[0]
 
     def judge(self, item: Item, plan: Plan) -> Verdict:
         (verdict,) = self.executor.submit([item], plan).result().verdicts
         return verdict
 
-    def program(self, data: bytes) -> tuple[bytes, str]:
+    def _program(self, data: bytes) -> tuple[bytes, str]:
         """A program that can be read: it stays valid."""
         module = load(data)
         program = Program.original(module)
@@ -198,18 +185,17 @@ class _Reduction:
             self._show(len(search.best.operations), original, search.tests)
 
         found = search_program(program, ProgramKind(True, form), _Test(test), self.jobs, Verdicts(), show)
-        counts = f"{len(found.best.operations):,} of {original:,} operations"
-        return form.data(found.best) or data, self._note(counts, found.tests, found.complete)
+        note = self._note(f"{len(found.best.operations):,} of {original:,} operations", found.tests, found.complete)
+        return form.data(found.best) or data, note
 
-    def contents(self, data: bytes) -> tuple[bytes, str]:
+    def _contents(self, data: bytes) -> tuple[bytes, str]:
         """What is no valid program: lines, words and bytes."""
 
         def show(search: Search[bytes]) -> None:
             self._show(len(search.best), len(data), search.tests)
 
         found = search_contents(data, _Test(self._fails_so), self.jobs, Verdicts(), show)
-        counts = f"{len(found.best):,} of {len(data):,} bytes"
-        return found.best, self._note(counts, found.tests, found.complete)
+        return found.best, self._note(f"{len(found.best):,} of {len(data):,} bytes", found.tests, found.complete)
 
     def _show(self, size: int, original: int, tests: int) -> None:
         if self.progress is not None:
@@ -228,16 +214,14 @@ class _Reduction:
         """The launches that the program was judged with, stated, so that they stay what they are."""
         if not self.plan.engines and not self.plan.sanitize:
             return []
-        found = []
-        several = len(entries_of(module)) > 1
-        for name, entry in entries_of(module).items():
-            try:
-                words = random_launch(entry, self.plan.seed).words
-            except TileIRError:
-                # That is the failure.
-                return []
-            found.append(LaunchWords(words.grid, words.arguments, name if several else None))
-        return found
+        entries = entries_of(module)
+        try:
+            found = {name: random_launch(entry, self.plan.seed).words for name, entry in entries.items()}
+        except TileIRError:
+            # That is the failure.
+            return []
+        several = len(entries) > 1
+        return [LaunchWords(words.grid, words.arguments, name if several else None) for name, words in found.items()]
 
     def _fails_so(self, data: bytes) -> bool:
         verdict, failure = self._judged(data), self.failure
@@ -320,7 +304,12 @@ def shown_by_programs(plan: Plan, failure: StepFailure) -> tuple[Plan, tuple[str
 
 
 def failing_launch(
-    item: Item, failure: StepFailure, plan: Plan, judge: JudgeOne, deadline: float, known: bytes | None = None
+    item: Item,
+    failure: StepFailure,
+    plan: Plan,
+    judge: JudgeOne,
+    deadline: float,
+    known: bytes | None = None,
 ) -> FailingLaunch:
     """A program that fails as a module did: the one that is `known`, or the first of its launches that does."""
     shown_by, steps = shown_by_programs(plan, failure)

@@ -4,8 +4,7 @@ child.py         `Child`: a fork with its own pipes, watched until it is over
 exit_status.py   `ExitStatus`: how a process ended
 command.py       `Command`: a program with arguments, limited, and ended with all that it started
 messages.py      length-prefixed frames through pipes, and a reader that believes nothing
-scratch.py       the one directory that a child may write to
-sandbox.py       `Sandbox`: what a child may do and use; `confine`: put it in force for this process
+sandbox.py       `Sandbox`: what a child may do and use, put in force by `confine`; the directory that it may write to
 landlock.py      files that it may read and write
 seccomp.py       the system-call filter, made of the table in system_calls.py
 linux.py         calls of the Linux kernel that Python has no names for

@@ -19,8 +19,7 @@ from typing import Final
 from tileir.processes.exit_status import CLOSED, FINISHED, TIMED_OUT, ExitStatus, kill_group
 from tileir.processes.linux import end_with_parent
 from tileir.processes.messages import BadMessage, FrameReader, frame, read_frame, send
-from tileir.processes.sandbox import Sandbox, confine, limit_resource
-from tileir.processes.scratch import most_written, why_too_much
+from tileir.processes.sandbox import Sandbox, confine, limit_resource, most_written, why_too_much
 
 CAN_FORK: Final = hasattr(os, "fork")
 
@@ -73,15 +72,12 @@ class Child:
         self._process: int = os.fork()
         if self._process == 0:
             _be_child(main, sandbox, (requests_there, report_there, output_there), parent)
-        for descriptor in (requests_there, report_there, output_there):
+        # One that takes no requests finds the end of its standard input.
+        for descriptor in (requests_there, report_there, output_there, *([] if takes_requests else [requests])):
             os.close(descriptor)
-        os.set_blocking(self._output, False)
-        os.set_blocking(requests, False)
-        self._requests: int | None = requests
-        if not takes_requests:
-            # It finds the end of its standard input.
-            os.close(requests)
-            self._requests = None
+        self._requests: int | None = requests if takes_requests else None
+        for descriptor in (self._output, *([requests] if takes_requests else [])):
+            os.set_blocking(descriptor, False)
 
     def request(self, content: bytes, deadline: float) -> bool:
         """Send it a frame; False if it does not take it."""
@@ -163,7 +159,7 @@ class Child:
 
     def peak_bytes(self) -> int:
         """The most memory that it had until now; 0 if the system does not say."""
-        return _status(self._process, b"VmHWM:")
+        return _kibibytes(f"/proc/{self._process}/status", b"VmHWM:")
 
     def _read_output(self) -> bool:
         """Keep as much of its output as its sandbox says; False at the end."""
@@ -186,7 +182,8 @@ class Child:
         sandbox = self._sandbox
         if sandbox is None:
             return ""
-        if _threads(self._process) > _MORE_THREADS + sandbox.threads:
+        # After the name of the program, in parentheses, which may have blanks.
+        if _field(f"/proc/{self._process}/stat", b") ", 17) > _MORE_THREADS + sandbox.threads:
             return "it started too many threads"
         written = max(_field(f"/proc/{self._process}/io", b"\nwrite_bytes:"), self._unmapped(sandbox))
         return why_too_much(sandbox.scratch, sandbox.file_bytes, written)
@@ -197,7 +194,7 @@ class Child:
         A removed file of a tmpfs, or a shared mapping, keeps all its pages as long as one is mapped or a descriptor is
         open.  The system has only the sum over all processes, so the child has to hold such a file to be blamed.
         """
-        found = _shared_memory() - self._shared - _status(self._process, b"RssShmem:")
+        found = _shared_memory() - self._shared - _kibibytes(f"/proc/{self._process}/status", b"RssShmem:")
         return found if found > most_written(sandbox.file_bytes) and _has_removed_files(self._process) else 0
 
     def _is_dead(self, seconds: float) -> bool:
@@ -249,18 +246,13 @@ def _children(process: int) -> list[int]:
     return found
 
 
-def _threads(process: int) -> int:
-    # After the name of the program, in parentheses, which may have blanks.
-    return _field(f"/proc/{process}/stat", b") ", 17)
-
-
-def _status(process: int, name: bytes) -> int:
-    return _field(f"/proc/{process}/status", name) * 1024
-
-
 def _shared_memory() -> int:
     """Bytes of shared memory and of files of every tmpfs."""
-    return _field("/proc/meminfo", b"\nShmem:") * 1024
+    return _kibibytes("/proc/meminfo", b"\nShmem:")
+
+
+def _kibibytes(path: str, name: bytes) -> int:
+    return _field(path, name) * 1024
 
 
 def _field(path: str, name: bytes, number: int = 0) -> int:

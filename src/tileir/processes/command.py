@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -81,20 +82,16 @@ class Command:
 
     def limit(self, *, seconds: float = 0.0, memory: int = 0) -> None:
         """Limit its processor time and address space, and let it write no core file; 0 is no limit."""
-        try:
-            import resource
-
-            set_limit: Any = resource.prlimit  # type: ignore[attr-defined,unused-ignore]
-        except (ImportError, AttributeError):
-            # The system has no such limits.
-            return
-        limits = [(resource.RLIMIT_CORE, 0)]
-        limits += [(resource.RLIMIT_CPU, int(min(seconds * _MOST_PROCESSORS, _MOST_SECONDS)) + 1)] if seconds else []
-        limits += [(resource.RLIMIT_AS, int(min(memory, _MOST_MEMORY)))] if memory else []
-        for kind, number in limits:
-            # The process has ended, or has a lower limit already.
-            with suppress(OSError, ValueError):
-                set_limit(self.number, kind, (number, number))
+        limits = {"RLIMIT_CORE": 0}
+        if seconds:
+            limits["RLIMIT_CPU"] = int(min(seconds * _MOST_PROCESSORS, _MOST_SECONDS)) + 1
+        if memory:
+            limits["RLIMIT_AS"] = int(min(memory, _MOST_MEMORY))
+        for name, number in limits.items():
+            # The system has no such limits, the process has ended, or it has a lower limit already.
+            with suppress(ImportError, AttributeError, OSError, ValueError):
+                resource: Any = import_module("resource")
+                resource.prlimit(self.number, getattr(resource, name), (number, number))
 
     def wait(self, seconds: float | None = None) -> ExitStatus:
         """How it ended.  After so many seconds, or when this is interrupted, the whole group is killed."""

@@ -6,9 +6,12 @@ import ctypes
 import math
 import os
 import platform
+import stat
 import struct
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,6 +32,15 @@ _CAPSET: Final = {"x86_64": 126, "aarch64": 91}
 _FIRST_TO_KILL: Final = b"1000"
 _WATCHED: Final = ("fcntl.", "open", "os.", "signal.", "socket.", "subprocess.", "_thread.")
 """How the names of audit events begin that are about what a sandbox may deny."""
+
+_MOST_ENTRIES: Final = 2_000
+"""Files and directories of one child."""
+_DEEPEST: Final = 64
+_MOST_FILES: Final = 8
+"""So many files as large as one may be are all that a child may keep."""
+_LONGEST_PATH: Final = 3_000
+"""Characters: what lies deeper than the system takes paths could not be counted."""
+_count: list[int] = [0]
 
 _last_attempt: Final[list[str]] = [""]
 
@@ -102,16 +114,12 @@ def _note_attempt(event: str, arguments: object) -> None:
 
 def limit_resource(name: str, number: int) -> None:
     """Set a resource limit of this process, `RLIMIT_CORE` and so on, for good, where the system has it."""
-    kind = getattr(resource, name, None)
-    if kind is None:
-        return
-    try:
+    # macOS knows a limit of addresses and refuses it.
+    with suppress(AttributeError, OSError, ValueError):
+        kind = getattr(resource, name)
         hard = resource.getrlimit(kind)[1]
         number = number if hard == resource.RLIM_INFINITY else min(number, hard)
         resource.setrlimit(kind, (number, number))
-    except (OSError, ValueError):
-        # macOS knows a limit of addresses and refuses it.
-        return
 
 
 def _limit_resources(sandbox: Sandbox) -> None:
@@ -134,19 +142,93 @@ def _address_space() -> int:
 
 def _be_killed_first() -> None:
     """Have the system kill this process before others when memory runs out."""
-    try:
-        with open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
-            file.write(_FIRST_TO_KILL)
-    except OSError:
-        # The system has no such file.
-        return
+    # Not every system has this file.
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+        file.write(_FIRST_TO_KILL)
 
 
 def _drop_capabilities() -> None:
     """Give up the rights of an administrator."""
     if os.geteuid() == 0:
         header = ctypes.c_char_p(struct.pack("<Ii", _CAPABILITIES_VERSION, 0))
-        try:
+        with suppress(OSError):
             system_call(_CAPSET[platform.machine()], header, ctypes.c_char_p(bytes(24)))
+
+
+# --- the directory that a child may write to, which goes when it ends: whatever is in it, and however deep ---
+
+
+@contextmanager
+def scratch_directory(root: str) -> Iterator[str]:
+    """The path of a new directory below `root`, for as long as a child uses it."""
+    _count[0] += 1
+    path = os.path.join(root, str(_count[0]))
+    os.mkdir(path, 0o700)
+    try:
+        yield path
+    finally:
+        try:
+            # Most children write nothing.
+            os.rmdir(path)
         except OSError:
-            return
+            _remove_tree(path, root)
+
+
+def most_written(file_bytes: int) -> int:
+    """Bytes that a child may write in all, files counted that it has removed."""
+    return 2 * _MOST_FILES * file_bytes
+
+
+def why_too_much(scratch: str, file_bytes: int, written: int = 0) -> str:
+    """Why a child has to be ended for what it has written; empty if that is within limits.
+
+    `written` are all bytes that it has had the system write so far, to disks or to shared memory: removed files take
+    space there for as long as somebody has them open or mapped.
+    """
+    if written > most_written(file_bytes):
+        return "it wrote more files than its limit allows"
+    entries = total = 0
+    pending = [(scratch, 0)]
+    while pending:
+        directory, depth = pending.pop()
+        if depth > _DEEPEST:
+            # Each look would walk all the way down.
+            return "its directories are too deep"
+        # It goes on removing and making files while this looks.
+        with suppress(OSError), os.scandir(directory) as found:
+            for entry in found:
+                entries += 1
+                if entries > _MOST_ENTRIES:
+                    return "it made too many files"
+                if len(entry.path) > _LONGEST_PATH:
+                    return "its directories are too deep"
+                # What is allocated: a file with holes takes no space.
+                total += getattr(entry.stat(follow_symlinks=False), "st_blocks", 0) * 512
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append((entry.path, depth + 1))
+        if total > _MOST_FILES * file_bytes:
+            return "it wrote more files than its limit allows"
+    return ""
+
+
+def _remove_tree(path: str, root: str) -> None:
+    """Remove a directory, however deep: directories in it are moved up first, as paths have a longest length."""
+    pending = [path]
+    count = 0
+    while pending:
+        directory = pending.pop()
+        with suppress(OSError):
+            os.chmod(directory, stat.S_IRWXU)
+            for name in os.listdir(directory):
+                inside = os.path.join(directory, name)
+                with suppress(OSError):
+                    if not stat.S_ISDIR(os.lstat(inside).st_mode):
+                        os.unlink(inside)
+                        continue
+                    count += 1
+                    moved = os.path.join(root, f"{os.path.basename(path)}.{count}")
+                    # Moving a directory needs the right to write to it.
+                    os.chmod(inside, stat.S_IRWXU)
+                    os.rename(inside, moved)
+                    pending.append(moved)
+            os.rmdir(directory)

@@ -24,7 +24,7 @@ from tileir.judge.machine import sources
 from tileir.judge.plans import Plan
 from tileir.judge.results.store import Finished, Store
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.verdict import Step, Verdict
+from tileir.judge.verdicts.verdict import Step, Verdict, verdict_of
 
 FLUSH_SECONDS: Final = 0.2
 _LARGEST_CHUNK: Final = 4 << 20
@@ -188,28 +188,23 @@ class Scheduler:
     def run(self) -> bool:
         """Judge everything; whether that came to its end, and was not stopped at a failure."""
         try:
-            return self._run()
+            while True:
+                self._hand_out()
+                if self._under_way:
+                    self._collect(FLUSH_SECONDS)
+                elif self._is_last and not (self._waiting or self._single or self._alone):
+                    break
+                # Else all that was read had been judged.
+                if time.monotonic() - self._flushed >= FLUSH_SECONDS:
+                    self.flush()
+                if self._stops_at_failure and self.progress.failed and self.progress.judged:
+                    return False
+            self.flush()
+            return True
         finally:
             # Of an executor that goes on without this sweep.
             for future in self._under_way:
                 future.cancel()
-
-    def _run(self) -> bool:
-        while True:
-            self._hand_out()
-            if not self._under_way:
-                if self._is_last and not (self._waiting or self._single or self._alone):
-                    break
-                if not self._waiting:
-                    # All that was read had been judged.
-                    self._flush_if_due()
-                    continue
-            self._collect(FLUSH_SECONDS)
-            self._flush_if_due()
-            if self._stops_at_failure and self.progress.failed:
-                return False
-        self.flush()
-        return True
 
     def flush(self) -> None:
         """Write what is finished; from then on it counts."""
@@ -222,10 +217,6 @@ class Scheduler:
         progress.seconds = self._flushed - self._began
         if self._report is not None:
             self._report(progress)
-
-    def _flush_if_due(self) -> None:
-        if time.monotonic() - self._flushed >= FLUSH_SECONDS:
-            self.flush()
 
     # --- items ---
 
@@ -266,7 +257,7 @@ class Scheduler:
         self._other_names[digest] = []
         if item.trouble:
             step = Step("read", "failed", item.trouble, cause_of(item.trouble))
-            self._finish(item, Verdict(digest, "failed", step.cause, [step]), "")
+            self._finish(item, verdict_of(item, [step]), "")
         else:
             self._waiting.append(item)
             self._waiting_size += len(item.content)
@@ -373,7 +364,7 @@ class Scheduler:
             if losses >= _LOSSES:
                 step = Step("start", "crashed", _DIED, cause_of(_DIED))
                 # The reason, in the executor's words, names workers and times, which are others each time.
-                self._finish(item, Verdict(item.digest, "crashed", step.cause, [step], why), "")
+                self._finish(item, verdict_of(item, [step], why), "")
             elif losses == 1:
                 self._single.append(item)
             else:

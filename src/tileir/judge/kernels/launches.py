@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -109,51 +110,39 @@ def fill_fresh_memory() -> None:
 
 
 def _fill_in_c() -> None:
-    """What is allocated without those functions, where the C library is glibc; it hands out some memory as it is."""
+    """What is allocated without those functions; glibc hands out some memory as it is, other libraries lack this."""
     if sys.platform == "linux":
-        try:
+        with suppress(OSError, AttributeError):
             ctypes.CDLL(None).mallopt(_PERTURB, _BYTE ^ 0xFF)
-        except (OSError, AttributeError):
-            # Another C library.
-            pass
 
 
 def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object]) -> dict[str, Any]:
     """A launch as values that can be carried; arrays that share memory do so in what is kept."""
     module = kernel.entry.parent_operation
     assert module is not None, "a kernel stands in a module"
-    bytecode = to_bytecode(module, version=BYTECODE_VERSION)
     buffers = [buffer_of(value.array, value.name) if isinstance(value, Pointer) else None for value in values]
     ranges: list[tuple[int, int]] = []
     for low, high in sorted({(buffer.low, buffer.high) for buffer in buffers if buffer is not None}):
         if ranges and low < ranges[-1][1]:
-            ranges[-1] = (ranges[-1][0], max(high, ranges[-1][1]))
-        else:
-            ranges.append((low, high))
-    described_values: list[dict[str, object]] = []
+            low, end = ranges.pop()
+            high = max(high, end)
+        ranges.append((low, high))
+    kept_values: list[dict[str, object]] = []
     for value, buffer in zip(values, buffers, strict=True):
         if buffer is None or not isinstance(value, Pointer):
-            described_values.append({"number": value})
+            kept_values.append({"number": value})
             continue
         region = next(number for number, (low, high) in enumerate(ranges) if low <= buffer.low and buffer.high <= high)
-        described_values.append(
-            {
-                "region": region,
-                "offset": buffer.address - ranges[region][0],
-                "shape": list(buffer.shape),
-                "strides": list(buffer.strides),
-                "dtype": buffer.dtype.name,
-                "name": value.name,
-            }
-        )
-    regions = [numpy.frombuffer(ctypes.string_at(low, high - low), numpy.uint8) for low, high in ranges]
+        layout = {"offset": buffer.address - ranges[region][0], "shape": list(buffer.shape)}
+        about = {"strides": list(buffer.strides), "dtype": buffer.dtype.name, "name": value.name}
+        kept_values.append({"region": region, **layout, **about})
     return {
         "kernel": str(kernel.entry.symbol_name),
         "grid": list(grid),
-        "bytecode": numpy.frombuffer(bytecode, numpy.uint8),
-        "regions": regions,
+        "bytecode": numpy.frombuffer(to_bytecode(module, version=BYTECODE_VERSION), numpy.uint8),
+        "regions": [numpy.frombuffer(ctypes.string_at(low, high - low), numpy.uint8) for low, high in ranges],
         "alignments": [low % _ALIGNMENT for low, _ in ranges],
-        "values": described_values,
+        "values": kept_values,
     }
 
 
@@ -239,12 +228,8 @@ class Origins:
 
     def watch(self, function: Callable[[Any], Any], inputs: Any) -> Any:
         """Call a function, and note what it does beside launches."""
-        torch: Any = sys.modules.get("torch")
-        if torch is None:
+        with _counting(self.operators) if "torch" in sys.modules else nullcontext():
             found = function(inputs)
-        else:
-            with _counting(self.operators):
-                found = function(inputs)
         for number, value in enumerate(results_of(found)):
             if is_array(value) and not self._is_known(value):
                 self.elsewhere.append(number)

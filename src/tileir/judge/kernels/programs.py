@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
@@ -189,17 +190,13 @@ def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dic
     found: list[dict[str, Any]] = []
     left = _MOST_CHARACTERS
     for file in list(kept.files)[:_MOST_LAUNCHES]:
-        described: dict[str, Any]
         try:
             described = _described(kept.read(file, plan))
         except (NotCarried, TileIRError, ValueError) as error:
             described = {"why": str(error).partition("\n")[0][:1000]}
         size = len(json.dumps(described))
-        if size > left:
-            described = {"why": "its program is too long"}
-        else:
-            left -= size
-        found.append(described)
+        found.append(described if size <= left else {"why": "its program is too long"})
+        left -= size if size <= left else 0
     return found
 
 
@@ -212,15 +209,13 @@ def _described(kept: KeptLaunch) -> dict[str, Any]:
     entry = select_entry(module, launch.entry)
     parameters = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     arguments = launch.arguments()
-    several = len(entries_of(module)) > 1
+    name = launch.entry if len(entries_of(module)) > 1 else None
     grid = launch.grid[: max([1, *[n for n, extent in enumerate(launch.grid, 1) if extent != 1]])]
     comments: dict[str, None] = {}
     for way in _WAYS:
-        try:
+        with suppress(_TooMany):
             words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
-        except _TooMany:
-            continue
-        comments[LaunchWords(grid, words, launch.entry if several else None).comment()] = None
+            comments[LaunchWords(grid, words, name).comment()] = None
     return {"kernel": launch.entry, "program": module.text(debug_info=False), "launches": list(comments)}
 
 
@@ -247,15 +242,13 @@ def _array_word(array: Array, element: Type, way: tuple[str, str]) -> str:
     span = 0
     if array.size:
         span = 1 + sum([(n - 1) * (stride // size) for n, stride in zip(array.shape, array.strides, strict=True)])
-    kind = way[0] if isinstance(element, FloatType) else way[1]
-    return f"{kind}:{element.spelling}:{span if kind != VALUES else _listed(array, element, span)}"
-
-
-def _listed(array: Array, element: Type, span: int) -> str:
+    is_float = isinstance(element, FloatType)
+    kind = way[0] if is_float else way[1]
+    if kind != VALUES:
+        return f"{kind}:{element.spelling}:{span}"
     # What has no dtype is patterns of bits.
-    has_dtype = isinstance(element, FloatType) == (array.dtype.kind not in "biu")
-    if not 0 < span <= _MOST_VALUES or not has_dtype:
+    if not 0 < span <= _MOST_VALUES or is_float != (array.dtype.kind not in "biu"):
         raise _TooMany
-    row = numpy.lib.stride_tricks.as_strided(array, (span,), (array.dtype.itemsize,))
-    plain: list[object] = row.astype(numpy.float64 if isinstance(element, FloatType) else numpy.int64).tolist()
-    return ",".join([repr(value) for value in plain])
+    row = numpy.lib.stride_tricks.as_strided(array, (span,), (size,))
+    plain: list[object] = row.astype(numpy.float64 if is_float else numpy.int64).tolist()
+    return f"{kind}:{element.spelling}:{','.join(map(repr, plain))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tileir.ir.quoting import harmless
 
@@ -56,18 +57,12 @@ def markdown_text(text: str) -> str:
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, paint: Painter | None = None) -> str:
     """Rows below the titles of columns, no wider than `width` where columns may be cut; 0 is any width."""
+    titles = [column.title for column in columns]
     shown = [[harmless(cell) for cell in row] for row in rows]
-    widths = [
-        max([columns_of(column.title), *[columns_of(row[number]) for row in shown]])
-        for number, column in enumerate(columns)
-    ]
+    widths = [max(map(columns_of, cells)) for cells in zip(titles, *shown, strict=True)]
     _narrow(columns, widths, width)
-    lines = [
-        _line(columns, widths, [column.title for column in columns], None),
-        _GAP.join(["-" * each for each in widths]),
-        *[_line(columns, widths, row, paint) for row in shown],
-    ]
-    return "\n".join(lines)
+    head = [_line(columns, widths, titles, None), _GAP.join(["-" * each for each in widths])]
+    return "\n".join([*head, *[_line(columns, widths, row, paint) for row in shown]])
 
 
 def shortened(text: str, width: int, *, at_end: bool = False) -> str:
@@ -86,9 +81,7 @@ def shortened(text: str, width: int, *, at_end: bool = False) -> str:
 
 def columns_of(text: str) -> int:
     """How many columns a text takes: those of East Asia are wide, marks above others take none."""
-    if text.isascii():
-        return len(text)
-    return sum([_width(character) for character in text])
+    return len(text) if text.isascii() else sum(map(_width, text))
 
 
 def _width(character: str) -> int:
@@ -99,12 +92,8 @@ def _width(character: str) -> int:
 
 def _taken(text: str, width: int) -> str:
     """As much of the beginning as fits."""
-    used = 0
-    for place, character in enumerate(text):
-        used += _width(character)
-        if used > width:
-            return text[:place]
-    return text
+    ends = accumulate(map(_width, text))
+    return text[: sum([end <= width for end in ends])]
 
 
 def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:

@@ -1,8 +1,8 @@
 """The tables of a file of results, and opening such a file, which may come from a stranger.
 
-A table is a dataclass, from which its schema and INSERT statements derive.  A field is a column: `int`, `str`, `float`
-or `bytes`, with `| None` where it may be missing.  Files of earlier versions have exactly this schema, which is checked
-when a file is opened: a new column needs a new `VERSION`.
+Schema and INSERT statements derive from one table of columns, and columns of items, verdicts and steps from the fields
+of these dataclasses.  Files of earlier versions have exactly this schema, which is checked when a file is opened: a new
+column needs a new `VERSION`.
 
 The journal is SQLite's own default, a file beside that is gone after each transaction: it holds on network file
 systems, where a write-ahead log does not, and a process that is killed at any moment leaves either all of a
@@ -13,119 +13,58 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, get_args, get_type_hints
+from typing import Any, Final, get_type_hints
 from urllib.parse import quote
 
 from tileir.judge.errors import ResultsError, message_of
+from tileir.judge.items import Item
+from tileir.judge.verdicts.verdict import Step, Verdict
 
 WHOLE: Final = -1
 """The position of what is measured of a whole verdict, not of one of its steps."""
 _TYPES: Final = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
 
-_Key = Annotated[int, "PRIMARY KEY"]
-_Unique = Annotated[str, "UNIQUE"]
-_Plan = Annotated[int, "REFERENCES plans"]
-_Item = Annotated[int, "REFERENCES items"]
-_Verdict = Annotated[int, "REFERENCES verdicts ON DELETE CASCADE"]
+_KEY: Final = "INTEGER PRIMARY KEY"
+_UNIQUE: Final = "TEXT NOT NULL UNIQUE"
+_NUMBER: Final = "INTEGER NOT NULL"
+_PLAN: Final = f"{_NUMBER} REFERENCES plans"
+_ITEM: Final = f"{_NUMBER} REFERENCES items"
+_OF_VERDICT: Final = "REFERENCES verdicts ON DELETE CASCADE"
 
 
-@dataclass
-class PlanRow:
-    id: _Key
-    digest: _Unique
-    settings: str
+def _columns(kind: type, *names: str) -> dict[str, str]:
+    """The columns for fields of a dataclass; what has no type in SQLite is JSON, or one of some words."""
+    hints = get_type_hints(kind)
+    return {name: f"{_TYPES.get(hints[name], 'TEXT')} NOT NULL" for name in names}
 
 
-@dataclass
-class SweepRow:
-    id: _Key
-    plan: _Plan
-    began: float
-    ended: float | None
-
-
-@dataclass
-class ModuleRow:
-    """A reference module, which many items share."""
-
-    id: _Key
-    digest: _Unique
-    content: bytes
-
-
-@dataclass
-class ItemRow:
-    id: _Key
-    digest: _Unique
-    kind: str
-    size: int
-    content: bytes
-    reference: Annotated[int | None, "REFERENCES modules"]
-
-
-@dataclass
-class NameRow:
-    plan: _Plan
-    name: str
-    item: _Item
-
-
-@dataclass
-class MachineRow:
-    id: _Key
-    description: _Unique
-
-
-@dataclass
-class VerdictRow:
-    id: _Key
-    plan: _Plan
-    item: _Item
-    outcome: str
-    cause: str
-    output: str
-    machine: Annotated[int | None, "REFERENCES machines"]
-    finished: float
-
-
-@dataclass
-class StepRow:
-    verdict: _Verdict
-    position: int
-    name: str
-    outcome: str
-    message: str
-    cause: str
-    details: str
-
-
-@dataclass
-class MeasuredRow:
-    verdict: _Verdict
-    position: int
-    name: str
-    value: float
-
-
-@dataclass
-class ReproducerRow:
-    verdict: Annotated[int, "PRIMARY KEY REFERENCES verdicts ON DELETE CASCADE"]
-    content: bytes | None
-    note: str
-
-
-_ROWS: Final[dict[str, tuple[type, str]]] = {
-    "plans": (PlanRow, ""),
-    "sweeps": (SweepRow, ""),
-    "modules": (ModuleRow, ""),
-    "items": (ItemRow, ""),
-    "names": (NameRow, "PRIMARY KEY (plan, name)"),
-    "machines": (MachineRow, ""),
-    "verdicts": (VerdictRow, "UNIQUE (plan, item)"),
-    "steps": (StepRow, "PRIMARY KEY (verdict, position)"),
-    "measured": (MeasuredRow, "PRIMARY KEY (verdict, position, name)"),
-    "reproducers": (ReproducerRow, ""),
+_TABLES: Final[dict[str, tuple[dict[str, str], str]]] = {
+    "plans": ({"id": _KEY, "digest": _UNIQUE, "settings": "TEXT NOT NULL"}, ""),
+    "sweeps": ({"id": _KEY, "plan": _PLAN, "began": "REAL NOT NULL", "ended": "REAL"}, ""),
+    # Reference modules, which many items share.
+    "modules": ({"id": _KEY, "digest": _UNIQUE, "content": "BLOB NOT NULL"}, ""),
+    "items": (
+        {"id": _KEY, "digest": _UNIQUE, **_columns(Item, "kind"), "size": _NUMBER, **_columns(Item, "content")}
+        | {"reference": "INTEGER REFERENCES modules"},
+        "",
+    ),
+    "names": ({"plan": _PLAN, **_columns(Item, "name"), "item": _ITEM}, "PRIMARY KEY (plan, name)"),
+    "machines": ({"id": _KEY, "description": _UNIQUE}, ""),
+    "verdicts": (
+        {"id": _KEY, "plan": _PLAN, "item": _ITEM, **_columns(Verdict, "outcome", "cause", "output")}
+        | {"machine": "INTEGER REFERENCES machines", "finished": "REAL NOT NULL"},
+        "UNIQUE (plan, item)",
+    ),
+    "steps": (
+        {"verdict": f"{_NUMBER} {_OF_VERDICT}", "position": _NUMBER}
+        | _columns(Step, "name", "outcome", "message", "cause", "details"),
+        "PRIMARY KEY (verdict, position)",
+    ),
+    "measured": (
+        {"verdict": f"{_NUMBER} {_OF_VERDICT}", "position": _NUMBER, "name": "TEXT NOT NULL", "value": "REAL NOT NULL"},
+        "PRIMARY KEY (verdict, position, name)",
+    ),
+    "reproducers": ({"verdict": f"{_KEY} {_OF_VERDICT}", "content": "BLOB", "note": "TEXT NOT NULL"}, ""),
 }
 """Tables by name: their columns, and the constraint over several of these."""
 _NAMES_OF_ITEMS: Final = "CREATE INDEX names_of_items ON names (plan, item);\n"
@@ -147,29 +86,20 @@ CREATE VIEW results AS
 
 def schema() -> str:
     """The statements that make the tables."""
-    return "".join([_table(name, *rows) for name, rows in _ROWS.items()]) + _NAMES_OF_ITEMS + _VIEW
-
-
-def _table(name: str, row: type, constraint: str) -> str:
-    columns = []
-    for column, hint in get_type_hints(row, include_extras=True).items():
-        own = getattr(hint, "__metadata__", ("",))[0]
-        kind = get_args(hint)[0] if own else hint
-        # `int | None`
-        choices = get_args(kind) or (kind,)
-        required = "" if len(choices) > 1 or own.startswith("PRIMARY KEY") else "NOT NULL"
-        columns.append(" ".join([part for part in (column, _TYPES[choices[0]], required, own) if part]))
-    body = ",\n    ".join([*columns, *([constraint] if constraint else [])])
-    # A key over several columns is where a row is.
-    suffix = " WITHOUT ROWID" if constraint.startswith("PRIMARY KEY") else ""
-    return f"CREATE TABLE {name} (\n    {body}\n){suffix};\n"
+    statements = []
+    for name, (columns, constraint) in _TABLES.items():
+        body = [f"{column} {kind}" for column, kind in columns.items()] + ([constraint] if constraint else [])
+        # A key over several columns is where a row is.
+        suffix = " WITHOUT ROWID" if constraint.startswith("PRIMARY KEY") else ""
+        statements.append(f"CREATE TABLE {name} (\n    " + ",\n    ".join(body) + f"\n){suffix};\n")
+    return "".join([*statements, _NAMES_OF_ITEMS, _VIEW])
 
 
 def insert(connection: sqlite3.Connection, table: str, *rows: tuple[Any, ...], extra: str = "") -> int:
     """Insert rows, without the `id` of tables that number theirs; return the number of the last one.
 
     `extra` says what happens where a row is there already: `OR IGNORE`, `OR REPLACE`."""
-    names = [each.name for each in fields(_ROWS[table][0]) if each.name != "id"]
+    names = [name for name in _TABLES[table][0] if name != "id"]
     statement = f"INSERT {extra} INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
     if len(rows) != 1:
         connection.executemany(statement, rows)

@@ -27,8 +27,7 @@ from tileir.processes.child import CAN_FORK, Child, requests
 from tileir.processes.command import run_spawned
 from tileir.processes.exit_status import ExitStatus
 from tileir.processes.messages import BadMessage, checked, is_number, parsed
-from tileir.processes.sandbox import Sandbox
-from tileir.processes.scratch import scratch_directory
+from tileir.processes.sandbox import Sandbox, scratch_directory
 
 _MOST_VALUE: Final = 1 << 20
 """Bytes of JSON of a task's value: a hundred times as much of memory is needed to read some."""

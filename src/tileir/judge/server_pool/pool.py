@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -74,9 +75,7 @@ class Request:
 
 def request_for(item: Item, plan: Plan, root: str) -> Request:
     """A request to a server whose directory is `root`."""
-    if item.kind not in MODULES:
-        return Request(item, plan)
-    with_torch = imports_torch(item.content) or imports_torch(item.reference)
+    with_torch = item.kind in MODULES and (imports_torch(item.content) or imports_torch(item.reference))
     if not item.reference:
         return Request(item, plan, with_torch=with_torch)
     path = os.path.join(root, "references", hashlib.blake2b(item.reference, digest_size=16).hexdigest())
@@ -139,12 +138,9 @@ class Server:
         self._server.kill()
 
     def _last_error(self) -> str:
-        try:
-            with open(self._errors, "rb") as file:
-                lines = file.read()[-4096:].decode("utf-8", "replace").strip().splitlines()
-        except OSError:
-            lines = []
-        return lines[-1] if lines else ""
+        with suppress(OSError), open(self._errors, "rb") as file:
+            return file.read()[-4096:].decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return ""
 
 
 def _end(process: int, server: Command, root: str) -> None:
