@@ -60,12 +60,7 @@ HOOKS.describe = _described
 
 
 def parse(
-    text: str,
-    name: str = "-",
-    *,
-    version: str = NEWEST_NAME,
-    allow_unregistered: bool = False,
-    verify: bool = False,
+    text: str, name: str = "-", *, version: str = NEWEST_NAME, allow_unregistered: bool = False, verify: bool = False
 ) -> Operation:
     """The module a text describes; `ParseError` carries every mistake.
 

@@ -7,14 +7,7 @@ programs: `isinstance(value.type, TileType)`, then `.shape` and `.element_type`.
 from __future__ import annotations
 
 from tileir import interface as _interface  # noqa: F401  (gives types their pickled form)
-from tileir.dialect.construct import (
-    gather_scatter_view,
-    partition_view,
-    ptr,
-    strided_view,
-    tensor_view,
-    tile,
-)
+from tileir.dialect.construct import gather_scatter_view, partition_view, ptr, strided_view, tensor_view, tile
 from tileir.dialect.types import TOKEN as token
 from tileir.dialect.types import (
     GatherScatterViewType,
@@ -26,23 +19,13 @@ from tileir.dialect.types import (
     TileViewType,
     TokenType,
 )
-from tileir.ir.types import BF16 as bf16
-from tileir.ir.types import F4E2M1FN as f4E2M1FN
-from tileir.ir.types import F8E4M3FN as f8E4M3FN
-from tileir.ir.types import F8E5M2 as f8E5M2
-from tileir.ir.types import F8E8M0FNU as f8E8M0FNU
-from tileir.ir.types import F16 as f16
-from tileir.ir.types import F32 as f32
-from tileir.ir.types import F64 as f64
-from tileir.ir.types import FNV8E5M3FNU as fnv8E5M3FNU
-from tileir.ir.types import I1 as i1
-from tileir.ir.types import I4 as i4
-from tileir.ir.types import I8 as i8
-from tileir.ir.types import I16 as i16
-from tileir.ir.types import I32 as i32
-from tileir.ir.types import I64 as i64
-from tileir.ir.types import TF32 as tf32
+from tileir.ir import types as _types
 from tileir.ir.types import FloatType, FunctionType, IntegerType, Type
+
+bf16, f16, f32, f64, tf32 = _types.BF16, _types.F16, _types.F32, _types.F64, _types.TF32
+f4E2M1FN, f8E4M3FN, f8E5M2 = _types.F4E2M1FN, _types.F8E4M3FN, _types.F8E5M2
+f8E8M0FNU, fnv8E5M3FNU = _types.F8E8M0FNU, _types.FNV8E5M3FNU
+i1, i4, i8, i16, i32, i64 = _types.I1, _types.I4, _types.I8, _types.I16, _types.I32, _types.I64
 
 __all__ = [
     "FloatType", "FunctionType", "GatherScatterViewType", "IntegerType", "PartitionViewType", "PointerType",

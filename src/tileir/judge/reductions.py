@@ -304,12 +304,7 @@ def shown_by_programs(plan: Plan, failure: StepFailure) -> tuple[Plan, tuple[str
 
 
 def failing_launch(
-    item: Item,
-    failure: StepFailure,
-    plan: Plan,
-    judge: JudgeOne,
-    deadline: float,
-    known: bytes | None = None,
+    item: Item, failure: StepFailure, plan: Plan, judge: JudgeOne, deadline: float, known: bytes | None = None
 ) -> FailingLaunch:
     """A program that fails as a module did: the one that is `known`, or the first of its launches that does."""
     shown_by, steps = shown_by_programs(plan, failure)
