@@ -19,11 +19,10 @@ from tileir.processes.linux import PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, prctl
 from tileir.processes.system_calls import ABSENT, ARCHITECTURES, DENY, NEWEST, NUMBERS, OWN, Check, Rule, rules
 
 # The instructions of a filter, and where it finds what it looks at.
-_LOAD, _AND, _EQUAL, _AT_LEAST, _JUMP, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x05, 0x06
+_LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _FAMILY: Final = 0xFF00
-_FARTHEST: Final = 255
 _FILTER_MODE: Final = 2
 
 
@@ -69,18 +68,11 @@ def instructions(machine: str, processes: bool, gpu: bool) -> bytes:
         if not starts or starts[-1][1] != rule:
             starts.append((number, rule))
     code = [_does(_LOAD, _ARCHITECTURE), _jump(_EQUAL, ARCHITECTURES[machine], 1, 0), _does(_RETURN, _KILL)]
-    return b"".join([*code, _does(_LOAD, _NUMBER), *_search(starts)])
-
-
-def _search(starts: list[tuple[int, Rule]]) -> list[bytes]:
-    """A binary search for the rule of a number: each call passes few instructions."""
-    if len(starts) == 1:
-        return _apply(starts[0][1])
-    middle = len(starts) // 2
-    low, high = _search(starts[:middle]), _search(starts[middle:])
-    if len(low) <= _FARTHEST:
-        return [_jump(_AT_LEAST, starts[middle][0], len(low), 0), *low, *high]
-    return [_jump(_AT_LEAST, starts[middle][0], 0, 1), _does(_JUMP, len(low)), *low, *high]
+    code.append(_does(_LOAD, _NUMBER))
+    for number, rule in reversed(starts):
+        body = _apply(rule)
+        code += [_jump(_AT_LEAST, number, 0, len(body)), *body]
+    return b"".join(code)
 
 
 def _apply(rule: Rule) -> list[bytes]:

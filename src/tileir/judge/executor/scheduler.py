@@ -247,11 +247,11 @@ class Scheduler:
                 names.append(item.name)
             self.progress.duplicates += 1
             return
-        outcome = self._store.outcome(digest, item.name)
-        if outcome is not None and outcome not in self._retry:
+        outcome, is_outdated = self._store.outcome(digest, item.name) or ("", False)
+        if outcome and outcome not in self._retry:
             self._other_names[digest] = None
             self.progress.known += 1
-            self.progress.outdated += self._store.is_outdated(digest)
+            self.progress.outdated += is_outdated
             self.progress.outcomes[outcome] += 1
             return
         self._other_names[digest] = []

@@ -68,25 +68,19 @@ class Store:
             machines = run.execute("SELECT id, description FROM machines").fetchall()
             self._others = frozenset([number for number, description in machines if not _is_ours(description)])
 
-    def outcome(self, digest: str, name: str) -> str | None:
-        """What came of an item, or None if nothing is known; the name is noted as one of it."""
+    def outcome(self, digest: str, name: str) -> tuple[str, bool] | None:
+        """What came of an item, and whether another tileir than that of this process has judged it; None if nothing is
+        known.  The name is noted as one of it."""
         query = (
-            "SELECT verdicts.outcome, names.item IS items.id FROM items JOIN verdicts"
+            "SELECT verdicts.outcome, verdicts.machine, names.item IS items.id FROM items JOIN verdicts"
             " ON verdicts.plan = ? AND verdicts.item = items.id"
             " LEFT JOIN names ON names.plan = ? AND names.name = ? WHERE items.digest = ?"
         )
-        for outcome, is_named in self._connection.rows(query, self._plan, self._plan, _sound(name), digest):
+        for outcome, machine, is_named in self._connection.rows(query, self._plan, self._plan, _sound(name), digest):
             if not is_named:
                 self.add_name(name, digest)
-            return str(outcome)
+            return str(outcome), machine in self._others
         return None
-
-    def is_outdated(self, digest: str) -> bool:
-        """Whether another tileir than that of this process has judged an item that is in the file."""
-        if not self._others:
-            return False
-        query = "SELECT machine FROM verdicts JOIN items ON items.id = item WHERE plan = ? AND digest = ?"
-        return any(machine in self._others for (machine,) in self._connection.rows(query, self._plan, digest))
 
     def add_name(self, name: str, digest: str) -> None:
         """Another name of an item whose verdict is there, or will be in the same transaction or an earlier one."""
