@@ -99,10 +99,10 @@ def test_counting_operators_does_not_import_the_compiler_of_torch() -> None:
     """Which takes seconds, in the child of each candidate."""
     code = """
 import sys, torch
-from tileir.judge.kernels.launches import Origins
-origins = Origins()
-origins.watch(lambda inputs: inputs + 1, torch.ones(3))
-print(origins.operators, "torch._dynamo" in sys.modules)
+from tileir.judge.kernels.launches import Launches
+launches = Launches(0, "")
+launches.watch(lambda inputs: inputs + 1, torch.ones(3))
+print(launches.report.torch, "torch._dynamo" in sys.modules)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)

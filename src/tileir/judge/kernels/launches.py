@@ -7,6 +7,8 @@ import hashlib
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -26,6 +28,7 @@ from tileir.ir.core import Operation
 from tileir.judge.kernels.protocol import results_of
 from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load
 from tileir.judge.verdicts.launches import Launch
+from tileir.judge.verdicts.verdict import Step
 
 _MOST_KEPT: Final = 32
 _ALIGNMENT: Final = 256
@@ -35,21 +38,39 @@ _BYTE: Final = 0xFE
 """As a float this is -1.7e38 or not a number, as an integer negative."""
 
 
+@dataclass(slots=True)
+class ModuleReport:
+    """What a child with foreign code reports of what it did: anything, where the code forges it."""
+
+    inputs: list[str] = field(default_factory=list)
+    """Digests of the sets of inputs."""
+    tolerance: list[float] | None = None
+    speedup: float | None = None
+    """The least that the reference's module asks for."""
+    seconds: list[float] = field(default_factory=list)
+    launches: dict[str, int] = field(default_factory=dict)
+    """How often each kernel was launched."""
+    kept: dict[str, int] = field(default_factory=dict)
+    """Files of launches, and how often each was made."""
+    not_kept: dict[str, str] = field(default_factory=dict)
+    not_from_kernels: list[int] = field(default_factory=list)
+    """Results in memory that no kernel was given."""
+    torch: dict[str, int] = field(default_factory=dict)
+    """Operators of torch that compute something, and how often each was called."""
+    failed: Step | None = None
+    """The step that failed, if one did."""
+
+
 class Launches:
     """Looks at every launch of a process; while it `keeps`, each kind of launch is written to a file once."""
 
     def __init__(self, most_bytes: int, prefix: str) -> None:
         self.keeps: bool = False
-        self.origins: Origins | None = None
-        """Notes the arguments of each launch."""
         self.runs: bool = True
         """Whether launches are done, and not only looked at."""
-        self.counts: dict[str, int] = {}
-        """How often each kernel was launched."""
-        self.kept: dict[str, int] = {}
-        """How often each of the launches that were kept was made, by file."""
-        self.not_kept: dict[str, str] = {}
-        """Kernels of which a launch was not kept, and why."""
+        self.report: ModuleReport = ModuleReport()
+        self._ranges: list[tuple[int, int]] = []
+        """The memory of arrays that kernels were given."""
         self._left: int = most_bytes
         self._prefix: str = prefix
         self._files: dict[str, str] = {}
@@ -61,14 +82,16 @@ class Launches:
             self._keep(name, kernel, grid, args, options)
         if self.runs:
             launch(kernel, grid, args, **options)
-        self.counts[name] = self.counts.get(name, 0) + 1
+        self.report.launches[name] = self.report.launches.get(name, 0) + 1
 
     def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         description = described(kernel, args)
-        if self.origins is not None:
-            self.origins.note_launch([*description.values, *description.memory])
+        for value in [*description.values, *description.memory]:
+            if isinstance(value, Pointer):
+                buffer = buffer_of(value.array, value.name)
+                self._ranges.append((buffer.low, buffer.high))
         if description.memory:
-            self.not_kept[name] = "it takes lists of arrays"
+            self.report.not_kept[name] = "it takes lists of arrays"
             return
         known = known_for(kernel)
         compiled, _ = compiled_for(
@@ -76,17 +99,32 @@ class Launches:
         )
         kept = _described_launch(compiled, check_grid(grid), description.values)
         key = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes()).hexdigest()
-        file = self._files.get(key)
-        if file is None:
+        if key not in self._files:
             size = sum([region.nbytes for region in kept["regions"]])
             if len(self._files) == _MOST_KEPT or size > self._left:
-                self.not_kept[name] = f"more than {_MOST_KEPT} kinds of launches" if size <= self._left else "too large"
+                why = f"more than {_MOST_KEPT} kinds of launches" if size <= self._left else "too large"
+                self.report.not_kept[name] = why
                 return
             self._left -= size
-            file = self._files[key] = f"{self._prefix}{len(self._files)}.bin"
-            with open(file, "wb") as written:
-                written.write(dump(kept))
-        self.kept[file] = self.kept.get(file, 0) + 1
+            self._files[key] = f"{self._prefix}{len(self._files)}.bin"
+            Path(self._files[key]).write_bytes(dump(kept))
+        self.report.kept[self._files[key]] = self.report.kept.get(self._files[key], 0) + 1
+
+    def watch(self, function: Callable[[Any], Any], inputs: Any) -> Any:
+        """Call a function, and note what it does beside launches."""
+        with _counting(self.report.torch) if "torch" in sys.modules else nullcontext():
+            found = function(inputs)
+        for number, value in enumerate(results_of(found)):
+            if is_array(value) and not self._is_known(value):
+                self.report.not_from_kernels.append(number)
+        return found
+
+    def _is_known(self, value: object) -> bool:
+        try:
+            buffer = buffer_of(value, "a result")
+        except LaunchError:
+            return True
+        return buffer.low == buffer.high or any(low < buffer.high and buffer.low < high for low, high in self._ranges)
 
 
 def emulate(backend: str, watcher: Launches) -> None:
@@ -206,41 +244,6 @@ _NOTHING: Final = frozenset(
         "randn", "rand", "random_", "normal_", "uniform_",
     )
 )  # fmt: skip
-
-
-class Origins:
-    """What is noted during one run."""
-
-    def __init__(self) -> None:
-        self.ranges: list[tuple[int, int]] = []
-        """The memory of arrays that kernels were given."""
-        self.operators: dict[str, int] = {}
-        """Operators of torch that compute something, and how often each was called."""
-        self.elsewhere: list[int] = []
-        """Results that are in none of that memory."""
-
-    def note_launch(self, values: list[object]) -> None:
-        """That a kernel is given these arguments."""
-        for value in values:
-            if isinstance(value, Pointer):
-                buffer = buffer_of(value.array, value.name)
-                self.ranges.append((buffer.low, buffer.high))
-
-    def watch(self, function: Callable[[Any], Any], inputs: Any) -> Any:
-        """Call a function, and note what it does beside launches."""
-        with _counting(self.operators) if "torch" in sys.modules else nullcontext():
-            found = function(inputs)
-        for number, value in enumerate(results_of(found)):
-            if is_array(value) and not self._is_known(value):
-                self.elsewhere.append(number)
-        return found
-
-    def _is_known(self, value: object) -> bool:
-        try:
-            buffer = buffer_of(value, "a result")
-        except LaunchError:
-            return True
-        return buffer.low == buffer.high or any(low < buffer.high and buffer.low < high for low, high in self.ranges)
 
 
 def _counting(operators: dict[str, int]) -> Any:

@@ -18,8 +18,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tileir.judge.items import Item
 from tileir.judge.kernels.comparison import compare
+from tileir.judge.kernels.launches import ModuleReport
 from tileir.judge.kernels.programs import KeptLaunches, judge_launches, planned_steps, programs_of_launches
-from tileir.judge.kernels.runs import ModuleReport, compute_expected, make_inputs, run_candidate
+from tileir.judge.kernels.runs import compute_expected, make_inputs, run_candidate
 from tileir.judge.kernels.values import NotReadable, read_foreign
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of

@@ -13,13 +13,14 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 from tileir.judge.kernels import protocol
-from tileir.judge.kernels.launches import Launches, Origins, emulate
+from tileir.judge.kernels.launches import Launches, ModuleReport, emulate
 from tileir.judge.kernels.values import NotCarried, dump, load
 from tileir.judge.plans import Plan
 from tileir.judge.verdicts.causes import cause_of
@@ -33,29 +34,6 @@ _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _CLOCK = time.perf_counter
 
 
-@dataclass(slots=True)
-class ModuleReport:
-    """What a child with foreign code reports of what it did: anything, where the code forges it."""
-
-    inputs: list[str] = field(default_factory=list)
-    """Digests of the sets of inputs."""
-    tolerance: list[float] | None = None
-    speedup: float | None = None
-    """The least that the reference's module asks for."""
-    seconds: list[float] = field(default_factory=list)
-    launches: dict[str, int] = field(default_factory=dict)
-    """How often each kernel was launched."""
-    kept: dict[str, int] = field(default_factory=dict)
-    """Files of launches, and how often each was made."""
-    not_kept: dict[str, str] = field(default_factory=dict)
-    not_from_kernels: list[int] = field(default_factory=list)
-    """Results in memory that no kernel was given."""
-    torch: dict[str, int] = field(default_factory=dict)
-    """Operators of torch that compute something, and how often each was called."""
-    failed: Step | None = None
-    """The step that failed, if one did."""
-
-
 def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, Any]:
     """The reference's module writes `inputs_0.bin` and so on; their digests, and what it requires of candidates."""
     work.begin("inputs")
@@ -65,12 +43,10 @@ def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, 
         for shape in protocol.shapes_of(module):
             for trial in range(max(plan.trials, 1)):
                 data = dump(protocol.case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
-                with open(f"inputs_{len(digests)}.bin", "wb") as written:
-                    written.write(data)
+                Path(f"inputs_{len(digests)}.bin").write_bytes(data)
                 digests.append(_digest(data))
-        return asdict(
-            ModuleReport(inputs=digests, tolerance=protocol.tolerance_of(module), speedup=protocol.speedup_of(module))
-        )
+        tolerance, speedup = protocol.tolerance_of(module), protocol.speedup_of(module)
+        return asdict(ModuleReport(inputs=digests, tolerance=tolerance, speedup=speedup))
     except BaseException as error:
         return _failed("inputs", error, file)
 
@@ -81,7 +57,6 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
 
     Return counts and seconds, which are what the candidate wants them to be if it goes that far."""
     launches = Launches(plan.limits.file_bytes, "launch_")
-    seconds: list[float] = []
     step = "import"
     try:
         work.begin(step)
@@ -91,22 +66,17 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
         step = "run"
         work.begin(step)
         for number in range(count):
-            with open(f"inputs_{number}.bin", "rb") as inputs:
-                data = inputs.read()
+            data = Path(f"inputs_{number}.bin").read_bytes()
             for name in ("results_0.bin", "again.bin") if number == 0 else (f"results_{number}.bin",):
                 case = _case(data)
                 function = protocol.computes(module, protocol.CANDIDATES, "candidate", case)
                 launches.keeps = name == "results_0.bin"
                 if launches.keeps:
-                    launches.origins = Origins()
-                    function = partial(launches.origins.watch, function)
-                seconds.append(compute(function, case.inputs, name))
+                    function = partial(launches.watch, function)
+                launches.report.seconds.append(compute(function, case.inputs, name))
     except BaseException as error:
         return _failed("compile" if _is_of_cutile(error) else step, error, file)
-    report = ModuleReport(seconds=seconds, launches=launches.counts, kept=launches.kept, not_kept=launches.not_kept)
-    if launches.origins is not None:
-        report.not_from_kernels, report.torch = launches.origins.elsewhere, launches.origins.operators
-    return asdict(report)
+    return asdict(launches.report)
 
 
 def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, work: Work) -> dict[str, Any]:
@@ -117,7 +87,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
     try:
         module = _reference(file, directory, plan, launches)
         has_baseline = hasattr(module, "baseline")
-        seconds: list[float] = []
+        seconds = launches.report.seconds
         inputs = [_inputs(number, digest) for number, digest in enumerate(digests)]
         for number, data in enumerate(inputs):
             case = _case(data)
@@ -125,7 +95,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
             function = protocol.computes(module, protocol.REFERENCES, "reference", case)
             seconds.append(compute(function, case.inputs, f"expected_{number}.bin"))
         if has_baseline and (plan.time or plan.cost):
-            seconds = []
+            seconds.clear()
             # Its results do not matter, and without a clock it need not run.
             launches.runs = plan.time
             for number, data in enumerate(inputs if plan.time else inputs[:1]):
@@ -135,7 +105,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
                 seconds.append(compute(function, case.inputs, "baseline.bin"))
     except BaseException as error:
         return _failed("reference", error, file)
-    return asdict(ModuleReport(seconds=seconds, kept=launches.kept))
+    return asdict(launches.report)
 
 
 def backend_of(plan: Plan) -> str:
@@ -152,25 +122,21 @@ def compute(function: Callable[[Any], Any], inputs: Any, file: str) -> float:
     seconds = _CLOCK() - begin
     changed = {str(number): value for number, value in enumerate(flat) if dump(value) != before[number]}
     data = dump({"results": protocol.results_of(found), "changed": changed}, "what it returns")
-    with open(file, "wb") as written:
-        written.write(data)
+    Path(file).write_bytes(data)
     return seconds
 
 
 def _reference(file: str, directory: str, plan: Plan, watcher: Launches) -> Any:
     """The reference's module, which is in a file of the directory."""
     emulate(backend_of(plan), watcher)
-    with open(os.path.join(directory, file), "rb") as source:
-        content = source.read()
-    return load_module(content, directory, file, "reference")
+    return load_module(Path(directory, file).read_bytes(), directory, file, "reference")
 
 
 def load_module(source: bytes, directory: str, file: str, name: str) -> ModuleType:
     """A module from its source, which it can find as a file by a name without a path: messages are the same wherever
     the directory is."""
     os.chdir(directory)
-    with open(file, "wb") as written:
-        written.write(source)
+    Path(file).write_bytes(source)
     module = ModuleType(name)
     module.__file__ = file
     sys.modules[name] = module
@@ -181,8 +147,7 @@ def load_module(source: bytes, directory: str, file: str, name: str) -> ModuleTy
 
 def _inputs(number: int, digest: str) -> bytes:
     """Inputs as they were made: where nothing keeps the candidate from writing to their file, it is seen."""
-    with open(f"inputs_{number}.bin", "rb") as file:
-        data = file.read()
+    data = Path(f"inputs_{number}.bin").read_bytes()
     if _digest(data) != digest:
         raise Tampered("the candidate changed the files of the inputs")
     return data
