@@ -95,7 +95,7 @@ def test_what_has_a_verdict_is_known_by_content_and_plan(path: str) -> None:
     written(path, finished(program("a.mlir")))
     with Store(path) as store:
         store.begin(PLAN)
-        assert store.outcome(program("b.mlir").digest, "b.mlir") == ("passed", False)
+        assert store.outcome(program("b.mlir").digest, "b.mlir") == ("passed", True)
         assert store.outcome(program("b.mlir", b"other").digest, "b.mlir") is None
         store.begin(Plan(sanitize=True))
         assert store.outcome(program("a.mlir").digest, "a.mlir") is None

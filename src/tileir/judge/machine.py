@@ -6,32 +6,21 @@ the sweep, for between two releases the version stays.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import platform
 import socket
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 import tileir
+from tileir.execute.cache.code_cache import hash_of_sources
 from tileir.processors import processors
 
 
 @cache
 def sources() -> str:
     """A digest of tileir's sources in this process."""
-    package = os.path.dirname(os.path.abspath(tileir.__file__))
-    found = hashlib.blake2b(digest_size=16)
-    for directory, directories, files in os.walk(package):
-        directories.sort()
-        for name in sorted(files):
-            if name.endswith(".py"):
-                path = os.path.join(directory, name)
-                found.update(os.path.relpath(path, package).replace(os.sep, "/").encode() + b"\0")
-                with open(path, "rb") as file:
-                    found.update(hashlib.blake2b(file.read()).digest())
-    return found.hexdigest()
+    return hash_of_sources(()).hex()
 
 
 @cache
