@@ -72,8 +72,7 @@ from tileir.judge.inputs import Seeds as Seeds
 from tileir.judge.items import Item as Item
 from tileir.judge.plans import Limits as Limits, Plan as Plan
 from tileir.judge.report.comparison import SweepChange as SweepChange, SweepComparison as SweepComparison
-from tileir.judge.report.contents import FailureKind as FailureKind
-from tileir.judge.report.entries import KernelSpeed as KernelSpeed, StepFailure as StepFailure, SweepEntry as SweepEntry
+from tileir.judge.report.contents import FailureKind as FailureKind, KernelSpeed as KernelSpeed, StepFailure as StepFailure, SweepEntry as SweepEntry
 from tileir.judge.report.reporting import SweepReport as SweepReport, report as report
 from tileir.judge.results.results import Results as Results, Row as Row
 from tileir.judge.verdicts.verdict import Step as Step, Verdict as Verdict

@@ -12,7 +12,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from tileir.bytecode import MAGIC, is_bytecode
@@ -50,22 +50,15 @@ class Seeds(NamedTuple):
         return len(self.numbers) * (len(self.families) or 1) if isinstance(self.numbers, Sequence) else None
 
     def items(self) -> Iterator[Item]:
-        for number in self.numbers:
-            for family in self.families or ("",):
-                yield self._item(number, family)
-
-    def _item(self, seed: int, family: str) -> Item:
         # Only what is chosen: the rest has the defaults of whoever makes the program.
-        chosen: dict[str, object] = {"seed": seed}
-        words = [str(seed)]
-        if family:
-            chosen["family"] = family
-            words.insert(0, family)
-        for name, value in (("operations", list(self.operations)), ("version", self.version), ("size", self.size)):
-            if value:
-                chosen[name] = value
-                words.append(",".join(value) if isinstance(value, list) else f"{name}={value}")
-        return Item(":".join(["smith", *words]), "seed", json.dumps(chosen, sort_keys=True).encode())
+        rest = {"operations": list(self.operations), "version": self.version, "size": self.size}
+        chosen = {name: value for name, value in rest.items() if value}
+        words = [",".join(v) if isinstance(v, list) else f"{name}={v}" for name, v in chosen.items()]
+        for seed in self.numbers:
+            for family in self.families or ("",):
+                own = {"seed": seed, **chosen, **({"family": family} if family else {})}
+                name = ":".join(["smith", *([family] if family else []), str(seed), *words])
+                yield Item(name, "seed", json.dumps(own, sort_keys=True).encode())
 
 
 class Inputs:
@@ -222,18 +215,15 @@ class References:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path: str | None = None if path is None else os.fspath(path)
-        self._is_directory: bool = path is not None and os.path.isdir(path)
         self._known: dict[str, bytes] = {}
-        if path is not None and not self._is_directory:
+        if self._path is not None and not os.path.isdir(self._path):
             # One that cannot be read is an OSError, before anything is judged.
-            self._read(os.fspath(path))
+            self._read(self._path)
 
     def reference_for(self, name: str) -> bytes:
         """The source of the reference of a file; empty if it is its own."""
-        if self._path is None:
-            return b""
-        if not self._is_directory:
-            return self._read(self._path)
+        if self._path is None or self._path in self._known:
+            return self._known.get(self._path or "", b"")
         tried = _names(name)
         for each in tried:
             path = os.path.join(self._path, each)
@@ -242,24 +232,19 @@ class References:
         raise NoReference(f"there is no reference for '{name}' in '{self._path}': {', '.join(tried)}")
 
     def _read(self, path: str) -> bytes:
-        found = self._known.get(path)
-        if found is None:
-            with open(path, "rb") as file:
-                found = self._known[path] = file.read()
-        return found
+        if path not in self._known:
+            self._known[path] = Path(path).read_bytes()
+        return self._known[path]
 
 
 def _names(name: str) -> list[str]:
     """Names that the reference of a file may have, the closest one first."""
     path = PurePath(name)
     parent = path.parent.name
-    found = [os.path.join(parent, path.name)] if parent else []
-    found.append(path.name)
+    found = [os.path.join(parent, path.name), path.name]
     stem = path.stem
     # `softmax_17_b` is a candidate for `softmax_17`, and for `softmax`.
     while (place := max(stem.rfind("_"), stem.rfind("-"), stem.rfind("."))) > 0:
         stem = stem[:place]
         found.append(f"{stem}.py")
-    if parent:
-        found.append(f"{parent}.py")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([*found, *([f"{parent}.py"] if parent else [])]))

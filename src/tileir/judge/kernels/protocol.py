@@ -15,6 +15,7 @@ import inspect
 import random
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -63,9 +64,7 @@ def computes(module: Any, names: tuple[str, ...], what: str, case: Case) -> Call
         if hasattr(model, "cuda") and "torch" in sys.modules:
             model = model.cuda()
         return lambda inputs: _without_gradients(model, inputs)
-    if name in _TAKE_ALL_AS_ONE:
-        return lambda inputs: found(inputs)
-    return lambda inputs: found(*_as_arguments(inputs))
+    return found if name in _TAKE_ALL_AS_ONE else lambda inputs: found(*_as_arguments(inputs))
 
 
 def _as_arguments(value: Any) -> tuple[Any, ...]:
@@ -76,9 +75,7 @@ def _as_arguments(value: Any) -> tuple[Any, ...]:
 
 def _without_gradients(model: Callable[..., Any], inputs: Any) -> Any:
     torch: Any = sys.modules.get("torch")
-    if torch is None:
-        return model(*_as_arguments(inputs))
-    with torch.no_grad():
+    with torch.no_grad() if torch is not None else nullcontext():
         return model(*_as_arguments(inputs))
 
 
@@ -98,21 +95,17 @@ def shapes_of(module: Any) -> list[Any]:
 def case_of(module: Any, seed: int, shape: Any) -> Case:
     """The inputs of one seed and shape."""
     name, make = find(module, INPUTS, "function for inputs")
-    positional: tuple[Any, ...] = ()
-    keywords: dict[str, Any] = {}
-    if isinstance(shape, dict):
-        keywords = dict(shape)
-    else:
-        positional = shape if isinstance(shape, tuple) else (shape,)
+    keywords: dict[str, Any] = dict(shape) if isinstance(shape, dict) else {}
+    positional = () if isinstance(shape, dict) else shape if isinstance(shape, tuple) else (shape,)
     seed_everything(seed)
-    parameters = inspect.signature(make).parameters
-    first = next(iter(parameters.values()), None)
+    signature = inspect.signature(make)
+    first = next(iter(signature.parameters.values()), None)
     if name == "inputs" and first is not None and first.kind is not inspect.Parameter.KEYWORD_ONLY:
         positional = (seed, *positional)
-    elif "seed" in parameters:
+    elif "seed" in signature.parameters:
         keywords["seed"] = seed
     try:
-        inspect.signature(make).bind(*positional, **keywords)
+        signature.bind(*positional, **keywords)
     except TypeError as error:
         hint = "" if hasattr(module, "shapes") else ": state shapes = [..] beside it"
         raise WrongModule(f"{name} cannot be called with what there is ({error}){hint}") from None
@@ -152,13 +145,11 @@ def seed_everything(seed: int) -> None:
 
 def results_of(value: Any) -> list[Any]:
     """What a computation gave, as a list."""
-    if value is None:
-        return []
     if isinstance(value, dict):
         return [value[key] for key in sorted(value)]
     if isinstance(value, (tuple, list)):
-        return [item for part in value for item in results_of(part)] if value else []
-    return [value]
+        return [item for part in value for item in results_of(part)]
+    return [] if value is None else [value]
 
 
 def tolerance_of(module: Any) -> list[float] | None:

@@ -115,14 +115,11 @@ def _of_tensor(host: Any, what: str, torch: Any) -> Array:
 
 
 def dtype_named(name: str, what: str) -> DType:
-    """A dtype by the name that torch, NumPy and ml_dtypes have for it."""
+    """A dtype by the name that torch, NumPy and ml_dtypes have for it; the last tells NumPy its own."""
     try:
         found = numpy.dtype(name)
     except TypeError:
-        kind = getattr(ml_dtypes, name, None)
-        if not isinstance(kind, type):
-            raise NotCarried(f"{what} has elements of {name}, which cannot be carried") from None
-        found = numpy.dtype(kind)
+        found = numpy.dtype(object)
     if found.hasobject or (found.kind in "SUVMm" and found.name not in vars(ml_dtypes)):
         raise NotCarried(f"{what} has elements of {name}, which cannot be carried")
     return found
