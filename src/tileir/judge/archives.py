@@ -111,7 +111,8 @@ def _tarred(file: _Bounded, filter: Filter) -> Iterator[Member]:
 
 def _member(name: str, opened: Callable[[], IO[bytes] | None], filter: Filter) -> tuple[Member | None, int]:
     """A file, if the filter takes it, and how much of it was read."""
-    if _is_hidden(name):
+    parts = name.split("/")
+    if "__MACOSX" in name or any(part.startswith(".") and part not in (".", "..") for part in parts):
         return None, 0
     if is_archive(name):
         return Member(name, b"", "an archive in an archive is not opened"), 0
@@ -126,10 +127,6 @@ def _member(name: str, opened: Callable[[], IO[bytes] | None], filter: Filter) -
     if len(content) > MOST_OF_A_FILE:
         return Member(name, b"", f"it is larger than {MOST_OF_A_FILE >> 20} MiB"), len(content)
     return Member(name, content), len(content)
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith(".") and part not in (".", "..") for part in name.split("/")) or "__MACOSX" in name
 
 
 def _too_large(limit: int) -> _TooLarge:

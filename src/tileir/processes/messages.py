@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
@@ -109,14 +108,14 @@ def checked(kind: Any, plain: Any, what: str = "message") -> Any:
         return [checked(arguments[0], each, what) for each in plain]
     if origin is dict and isinstance(plain, dict):
         return {str(key): checked(arguments[1], value, what) for key, value in plain.items()}
-    if is_dataclass(kind) and isinstance(plain, dict):
+    if hasattr(kind, "__dataclass_fields__") and isinstance(plain, dict):
         try:
             return kind(
                 **{name: checked(hint, plain[name], name) for name, hint in _hints(kind).items() if name in plain}
             )
         except TypeError:
             raise BadMessage(f"its {what} lacks something") from None
-    if kind is float and is_number(plain):
+    if kind is float and (isinstance(plain, float) or (isinstance(plain, int) and abs(plain) < 1 << 1000)):
         return float(plain)
     if kind is str and isinstance(plain, str):
         # A lone surrogate cannot be written to a table.
@@ -124,8 +123,3 @@ def checked(kind: Any, plain: Any, what: str = "message") -> Any:
     if kind in (int, bytes) and isinstance(plain, kind) and (kind is bytes or 0 <= plain < 1 << 63):
         return plain
     raise BadMessage(f"its {what} is no {_NOUNS.get(kind, 'such value')}")
-
-
-def is_number(value: object) -> bool:
-    """Whether a value of JSON is a number that a float can be."""
-    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 1000)

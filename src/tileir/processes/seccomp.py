@@ -71,7 +71,8 @@ def instructions(machine: str, processes: bool, gpu: bool) -> bytes:
     code.append(_does(_LOAD, _NUMBER))
     for number, rule in reversed(starts):
         body = _apply(rule)
-        code += [_jump(_AT_LEAST, number, 0, len(body)), *body]
+        # The last one, which begins at 0, is for all that are left.
+        code += [_jump(_AT_LEAST, number, 0, len(body)), *body] if number else body
     return b"".join(code)
 
 

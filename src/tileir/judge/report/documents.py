@@ -29,7 +29,15 @@ def json_report(contents: Contents) -> str:
         "counts": {outcome: contents.counts[outcome] for outcome in OUTCOMES if contents.counts[outcome]},
         "kinds": [cluster_object(cluster) for cluster in contents.kinds],
         "steps": [{"step": name, **dict(sorted(counts.items()))} for name, counts in contents.steps.items()],
-        "programs": [entry_object(contents, entry) for entry in contents.programs],
+        "programs": [
+            {
+                **{n: getattr(entry, n) for n in ("name", "names", "digest", "kind", "outcome", "step", "cause")},
+                "kinds": [contents.kinds[number].key for number in entry.clusters],
+                **{figure.name: figure.of(entry) for figure in FIGURES},
+                **({"speeds": [asdict(speed) for speed in entry.speeds]} if entry.speeds else {}),
+            }
+            for entry in contents.programs
+        ],
     }
     return json.dumps(found, indent=1)
 
@@ -51,15 +59,6 @@ def cluster_object(cluster: FailureKind) -> dict[str, Any]:
         "operations": cluster.smallest.operations,
         "reproducer": reproducer if cluster.reproducer else None,
         "note": cluster.note,
-    }
-
-
-def entry_object(contents: Contents, entry: SweepEntry) -> dict[str, Any]:
-    return {
-        **{name: getattr(entry, name) for name in ("name", "names", "digest", "kind", "outcome", "step", "cause")},
-        "kinds": [contents.kinds[number].key for number in entry.clusters],
-        **{figure.name: figure.of(entry) for figure in FIGURES},
-        **({"speeds": [asdict(speed) for speed in entry.speeds]} if entry.speeds else {}),
     }
 
 
@@ -103,7 +102,15 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def sarif_report(contents: Contents) -> str:
-    rules = [_rule(cluster) for cluster in contents.kinds]
+    rules = [
+        {
+            "id": cluster.key,
+            "shortDescription": {"text": f"{steps_of(cluster)}: {cluster.outcome}"},
+            "fullDescription": {"text": cluster.title},
+            "defaultConfiguration": {"level": _level(cluster)},
+        }
+        for cluster in contents.kinds
+    ]
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     results = [
         _result(number, cluster, entry)
@@ -112,15 +119,6 @@ def sarif_report(contents: Contents) -> str:
     ]
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
-
-
-def _rule(cluster: FailureKind) -> dict[str, Any]:
-    return {
-        "id": cluster.key,
-        "shortDescription": {"text": f"{steps_of(cluster)}: {cluster.outcome}"},
-        "fullDescription": {"text": cluster.title},
-        "defaultConfiguration": {"level": _level(cluster)},
-    }
 
 
 def _result(number: int, cluster: FailureKind, entry: SweepEntry) -> dict[str, Any]:

@@ -128,15 +128,12 @@ def extract(results: Results, contents: Contents, directory: str) -> int:
     count = 0
     try:
         for cluster in contents.kinds:
-            count += _extract(results, cluster, os.path.join(directory, folder_of(cluster)))
+            # `3f2a91c0-compare-failed`
+            folder = "-".join([cluster.key, safe(cluster.verb or "start"), cluster.outcome])
+            count += _extract(results, cluster, os.path.join(directory, folder))
     except OSError as error:
         raise ResultsError(f"cannot write '{error.filename or directory}': {message_of(error)}") from None
     return count
-
-
-def folder_of(cluster: FailureKind) -> str:
-    """`3f2a91c0-compare-failed`."""
-    return "-".join([cluster.key, safe(cluster.verb or "start"), cluster.outcome])
 
 
 def safe(name: str) -> str:

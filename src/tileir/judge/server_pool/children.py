@@ -9,10 +9,10 @@ of one scratch directory: each child may write to its own.
 from __future__ import annotations
 
 import math
-import os
 import pickle
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from tileir.judge.verdicts.work import Part, Task, Work, step_of_exit
 from tileir.processes.child import CAN_FORK, Child, requests
 from tileir.processes.command import run_spawned
 from tileir.processes.exit_status import ExitStatus
-from tileir.processes.messages import BadMessage, checked, is_number, parsed
+from tileir.processes.messages import BadMessage, checked, parsed
 from tileir.processes.sandbox import Sandbox, scratch_directory
 
 _MOST_VALUE: Final = 1 << 20
@@ -34,12 +34,23 @@ _MOST_VALUE: Final = 1 << 20
 _LONGEST_NAME: Final = 200
 
 
+@dataclass(slots=True)
+class ChildMessage:
+    """What a child writes: the name of a step that begins, one that is over, what a task gave, or its seconds."""
+
+    begin: str = ""
+    step: Step | None = None
+    value: Any = None
+    end: float | None = None
+
+
 class ChildReport:
     """What a child reported of one task; nothing is believed."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        self.begun: list[str] = []
+        self.last: str = ""
+        """The last step that began."""
         self.value: Any = None
         self.seconds: float = 0.0
         self.output: bytes = b""
@@ -47,26 +58,17 @@ class ChildReport:
 
     def handle(self, content: bytes) -> bool:
         """Take a message; True if it is the last of the task."""
-        message = parsed(content)
-        for kind, value in message.items():
-            if kind == "begin" and isinstance(value, str):
-                self.begun.append(value.encode("utf-8", "replace").decode()[:_LONGEST_NAME])
-            elif kind == "step":
-                self.steps.append(checked(Step, value, kind))
-            elif kind == "value":
-                if len(content) > _MOST_VALUE:
-                    raise BadMessage(f"it reports more than {_MOST_VALUE >> 20} MiB")
-                self.value = value
-            elif kind == "end" and is_number(value):
-                self.seconds = value if math.isfinite(value) else 0.0
-            else:
-                raise BadMessage("it wrote into the pipe for verdicts")
-        return "end" in message
-
-    @property
-    def last(self) -> str:
-        """The last step that began."""
-        return self.begun[-1] if self.begun else ""
+        message: ChildMessage = checked(ChildMessage, parsed(content))
+        self.last = message.begin[:_LONGEST_NAME] or self.last
+        if message.step is not None:
+            self.steps.append(message.step)
+        if message.value is not None:
+            if len(content) > _MOST_VALUE:
+                raise BadMessage(f"it reports more than {_MOST_VALUE >> 20} MiB")
+            self.value = message.value
+        if message.end is not None and math.isfinite(message.end):
+            self.seconds = message.end
+        return message.end is not None
 
 
 class Children:
@@ -154,7 +156,7 @@ class Children:
         reports: list[ChildReport] = []
 
         def run_task(task: Task, scratch: str, is_foreign: bool) -> TaskResult:
-            part = Part(partial(_without_emulation, task), processes=not is_foreign)
+            part = Part(task, processes=not is_foreign)
             reports.append(self.run(part, Work(item, plan, scratch), begun + plan.limits.seconds))
             return _task_result(reports, plan)
 
@@ -259,8 +261,3 @@ def _judge_requests(part: Part, plan: Plan, scratch: str) -> None:
     for request in requests():
         # The parent is trusted.
         Work(pickle.loads(request), plan, scratch).do(part.task)
-
-
-def _without_emulation(task: Task, work: Work) -> object:
-    os.environ.pop("TILEIR_EMULATE", None)
-    return task(work)
