@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import IO, Final, NamedTuple, Protocol, TypeAlias
+from typing import IO, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from tileir.judge.errors import message_of
 
@@ -98,7 +97,8 @@ def _zipped(file: IO[bytes], filter: Filter, limit: int) -> Iterator[Member]:
 
 
 def _tarred(file: _Bounded, filter: Filter) -> Iterator[Member]:
-    with tarfile.open(fileobj=file, mode="r:") as archive:
+    stream: Any = file
+    with tarfile.open(fileobj=stream, mode="r:") as archive:
         # It would keep every entry.
         kept: list[tarfile.TarInfo] = vars(archive)["members"]
         while (entry := archive.next()) is not None:
@@ -134,14 +134,13 @@ def _too_large(limit: int) -> _TooLarge:
     return _TooLarge(f"it holds more than {size}: the rest is left out")
 
 
-class _Bounded(io.RawIOBase):
+class _Bounded:
     """A stream that is read once, forward, and only so far: what `tarfile` reads from.
 
     `tarfile` believes what headers say, and would read a name of ten gigabytes.  It steps back by less than a block,
     which a decompressor could only do from the beginning."""
 
     def __init__(self, file: _Readable, limit: int) -> None:
-        super().__init__()
         self._file: _Readable = file
         self._limit: int = limit
         self._position: int = 0
@@ -177,9 +176,3 @@ class _Bounded(io.RawIOBase):
 
     def tell(self) -> int:
         return self._position
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True

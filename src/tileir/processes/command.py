@@ -133,23 +133,23 @@ class Command:
     def _ended(self) -> ExitStatus | None:
         """How it ended; None while it runs."""
         with self._lock:
-            if self._status is None:
-                self._status = self._reaped()
-                if self._status is not None:
-                    # What it has started and left behind.
-                    self._kill()
+            if self._status is not None:
+                return self._status
+            peak = 0
+            if hasattr(os, "wait4"):
+                number, status, usage = os.wait4(self.number, os.WNOHANG)
+                if number:
+                    # Else Python would wait for the process itself.
+                    self._process.returncode = os.waitstatus_to_exitcode(status)
+                    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+                code = self._process.returncode
+            else:
+                code = self._process.poll()
+            if code is not None:
+                self._status = ExitStatus("", code, peak)
+                # What it has started and left behind.
+                self._kill()
             return self._status
-
-    def _reaped(self) -> ExitStatus | None:
-        if not hasattr(os, "wait4"):
-            code = self._process.poll()
-            return None if code is None else ExitStatus("", code)
-        number, status, usage = os.wait4(self.number, os.WNOHANG)
-        if number == 0:
-            return None
-        # Else Python would wait for the process itself.
-        self._process.returncode = os.waitstatus_to_exitcode(status)
-        return ExitStatus("", self._process.returncode, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 
     def _kill(self) -> None:
         if sys.platform != "win32":

@@ -73,8 +73,15 @@ def confine(sandbox: Sandbox, parent: int) -> None:
     os.chdir(sandbox.scratch)
     os.environ.update(HOME=sandbox.scratch, TMPDIR=sandbox.scratch)
     tempfile.tempdir = None
-    _be_killed_first()
-    _limit_resources(sandbox)
+    # The first to be ended when memory runs out; not every system has this file.
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+        file.write(_FIRST_TO_KILL)
+    limit_resource("RLIMIT_CORE", 0)
+    limit_resource("RLIMIT_CPU", math.ceil(sandbox.cpu_seconds) + _MORE_CPU_SECONDS)
+    limit_resource("RLIMIT_FSIZE", sandbox.file_bytes)
+    limit_resource("RLIMIT_NOFILE", _OPEN_FILES)
+    if sandbox.memory is not None:
+        limit_resource("RLIMIT_AS", _address_space() + sandbox.memory)
     has_filter = not seccomp.why_no_filter()
     if has_filter:
         _drop_capabilities()
@@ -122,15 +129,6 @@ def limit_resource(name: str, number: int) -> None:
         resource.setrlimit(kind, (number, number))
 
 
-def _limit_resources(sandbox: Sandbox) -> None:
-    limit_resource("RLIMIT_CORE", 0)
-    limit_resource("RLIMIT_CPU", math.ceil(sandbox.cpu_seconds) + _MORE_CPU_SECONDS)
-    limit_resource("RLIMIT_FSIZE", sandbox.file_bytes)
-    limit_resource("RLIMIT_NOFILE", _OPEN_FILES)
-    if sandbox.memory is not None:
-        limit_resource("RLIMIT_AS", _address_space() + sandbox.memory)
-
-
 def _address_space() -> int:
     """Bytes of address space that this process has; 0 if unknown."""
     try:
@@ -138,13 +136,6 @@ def _address_space() -> int:
             return int(file.read(64).split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def _be_killed_first() -> None:
-    """Have the system kill this process before others when memory runs out."""
-    # Not every system has this file.
-    with suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
-        file.write(_FIRST_TO_KILL)
 
 
 def _drop_capabilities() -> None:

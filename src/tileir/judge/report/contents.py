@@ -62,28 +62,25 @@ class SweepEntry:
     kind: str
     size: int
     names: tuple[str, ...]
+    name: str
     outcome: Outcome
     failures: list[StepFailure]
+    step: str
+    """The first step that did not pass; empty if all did."""
+    message: str
+    cause: str
+    """What is said of that step."""
     steps: tuple[tuple[str, Outcome], ...]
     """All steps, with their outcomes; one object for all items with the same."""
     seconds: float
     peak: float
     """Bytes of memory at most; 0 where nobody knows."""
-    operations: int = 0
+    operations: int
     """Of the program; 0 where nobody has counted."""
-    speeds: tuple[KernelSpeed, ...] = ()
+    speeds: tuple[KernelSpeed, ...]
     """Of kernels: estimated and measured."""
     clusters: list[int] = field(default_factory=list)
     """The numbers of the kinds of failures it shows."""
-
-    @property
-    def name(self) -> str:
-        return self.names[0]
-
-    @property
-    def step(self) -> str:
-        """The first step that did not pass; empty if all did."""
-        return self.failures[0].step if self.failures else ""
 
     @property
     def reproduced(self) -> StepFailure | None:
@@ -99,14 +96,6 @@ class SweepEntry:
 
     def has_passed(self, step: str) -> bool:
         return (step, "passed") in self.steps
-
-    @property
-    def message(self) -> str:
-        return self.failures[0].message if self.failures else ""
-
-    @property
-    def cause(self) -> str:
-        return self.failures[0].cause if self.failures else ""
 
 
 class Figure(NamedTuple):
@@ -137,36 +126,37 @@ def entries_of(results: Results) -> list[SweepEntry]:
     shared: dict[tuple[tuple[str, Outcome], ...], tuple[tuple[str, Outcome], ...]] = {}
     found = []
     for row in results.rows_as_written():
-        entry = entry_of(row)
+        entry = _entry_of(row)
         entry.steps = shared.setdefault(entry.steps, entry.steps)
         found.append(entry)
     return sorted(found, key=lambda entry: (natural(entry.name), entry.digest))
 
 
-def entry_of(row: Row) -> SweepEntry:
-    verdict = row.verdict
-    failures = [StepFailure(s.name, s.outcome, s.cause, s.message) for s in verdict.steps if s.outcome not in FINE]
+def _entry_of(row: Row) -> SweepEntry:
+    verdict, steps = row.verdict, row.verdict.steps
+    failures = [StepFailure(s.name, s.outcome, s.cause, s.message) for s in steps if s.outcome not in FINE]
     if not failures and verdict.outcome not in FINE:
         # A child that died before its first step.
         failures.append(StepFailure("", verdict.outcome, verdict.cause, verdict.cause))
+    first = failures[0] if failures else StepFailure("", "passed", "", "")
+    counted = steps[0].details.get("operations") if steps else None
     return SweepEntry(
         row.digest,
         row.kind,
         row.size,
         tuple(row.names),
+        row.name,
         verdict.outcome,
         failures,
-        tuple([(step.name, step.outcome) for step in verdict.steps]),
+        first.step,
+        first.message,
+        first.cause,
+        tuple([(step.name, step.outcome) for step in steps]),
         finite(verdict.measured.get("seconds")) or 0.0,
         finite(verdict.measured.get("peak_bytes")) or 0.0,
-        _operations(row),
-        tuple([speed for speed in map(_speed, verdict.steps) if speed]) if row.kind == "kernels" else (),
+        counted if isinstance(counted, int) and 0 <= counted < 1 << 63 else 0,
+        tuple([speed for speed in map(_speed, steps) if speed]) if row.kind == "kernels" else (),
     )
-
-
-def _operations(row: Row) -> int:
-    found = row.verdict.steps[0].details.get("operations") if row.verdict.steps else None
-    return found if isinstance(found, int) and 0 <= found < 1 << 63 else 0
 
 
 def _speed(step: Step) -> KernelSpeed | None:

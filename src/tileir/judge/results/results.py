@@ -61,24 +61,21 @@ class Results:
         """The digest of the plan; empty if nothing was swept."""
         self.settings: dict[str, Any] = {}
         """What the plan says, as docs/sweep.md describes it."""
+        query = "SELECT plans.id, digest, settings FROM plans"
         try:
-            self._choose(plan)
+            if plan is None:
+                found = self._query(f"{query} JOIN sweeps ON sweeps.plan = plans.id ORDER BY sweeps.id DESC LIMIT 1")
+            else:
+                found = self._query(f"{query} WHERE digest = ?", plan)
+            with self._sound():
+                for number, digest, settings in found:
+                    self._plan, self.plan, self.settings = checked(int, number), checked(str, digest), _object(settings)
+            if plan is not None and not found:
+                known = ", ".join(self.plans()) or "none"
+                raise ResultsError(f"'{self.path}' has no results of the plan '{plan}': it has those of {known}")
         except BaseException:
             self.close()
             raise
-
-    def _choose(self, plan: str | None) -> None:
-        query = "SELECT plans.id, digest, settings FROM plans"
-        if plan is None:
-            found = self._query(f"{query} JOIN sweeps ON sweeps.plan = plans.id ORDER BY sweeps.id DESC LIMIT 1")
-        else:
-            found = self._query(f"{query} WHERE digest = ?", plan)
-        with self._sound():
-            for number, digest, settings in found:
-                self._plan, self.plan, self.settings = checked(int, number), checked(str, digest), _object(settings)
-        if plan is not None and not found:
-            known = ", ".join(self.plans()) or "none"
-            raise ResultsError(f"'{self.path}' has no results of the plan '{plan}': it has those of {known}")
 
     def plans(self) -> dict[str, dict[str, Any]]:
         """All plans of the file, by their digests, in the order in which they were first swept."""

@@ -29,7 +29,7 @@ from tileir.judge.server_pool.children import Children
 from tileir.judge.server_pool.pool import Request
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.programs import parts_of
-from tileir.judge.verdicts.verdict import Step, Verdict, verdict_of
+from tileir.judge.verdicts.verdict import Step, verdict_of
 from tileir.judge.verdicts.work import Work
 from tileir.processes.child import CAN_FORK, OwnerGone
 from tileir.processes.linux import adopt_descendants
@@ -60,24 +60,21 @@ def main(root: str) -> None:
                 # Children that collect garbage would write to, and so copy, what they share with this process.
                 gc.collect()
                 gc.freeze()
-            send(verdicts, asdict(_verdict(children, request)))
+            try:
+                verdict = children.judge(request)
+            except (OwnerGone, BrokenPipeError):
+                raise
+            except Exception as error:
+                # A full disk, or a defect: of this item, and not of those that come after it.
+                message = f"it cannot be judged: {type(error).__name__}: {error}"
+                verdict = verdict_of(request.item, [Step("start", "crashed", message, cause_of(message))])
+            send(verdicts, asdict(verdict))
     except (OwnerGone, BrokenPipeError, KeyboardInterrupt):
         return
     finally:
         children.end()
         # Also if the owner was killed, and cannot do it.
         shutil.rmtree(root, ignore_errors=True)
-
-
-def _verdict(children: Children, request: Request) -> Verdict:
-    try:
-        return children.judge(request)
-    except (OwnerGone, BrokenPipeError):
-        raise
-    except Exception as error:
-        # A full disk, or a defect: of this item, and not of those that come after it.
-        message = f"it cannot be judged: {type(error).__name__}: {error}"
-        return verdict_of(request.item, [Step("start", "crashed", message, cause_of(message))])
 
 
 def warm_up(request: Request, known: set[tuple[str, Plan]]) -> bool:
