@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tileir.bytecode import is_bytecode, is_text
 from tileir.ir.core import Operation
@@ -154,12 +154,10 @@ def names_given(argument: str, value: object) -> tuple[str, ...]:
     """The names that an argument of Python gives: one, or a list of them."""
     if isinstance(value, str):
         return (value,)
-    names: list[str] = []
-    if isinstance(value, Iterable):
-        names = [each if isinstance(each, str) else "" for each in value]
-    if "" in names or not isinstance(value, Iterable):
+    names: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (None,)
+    if not all(isinstance(each, str) and each for each in names):
         raise TypeError(f"{argument} is a name or a list of names, not {repr(value)[:60]}")
-    return tuple(names)
+    return names
 
 
 def _bytes_of(data: object, sources: str) -> bytes:
