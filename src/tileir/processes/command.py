@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from tileir.processes.exit_status import FINISHED, TIMED_OUT, ExitStatus, kill_group
 from tileir.processes.messages import BadMessage, FrameReader
@@ -62,23 +62,13 @@ class Command:
             env=environment,
             start_new_session=sys.platform != "win32",
         )
+        self.number: Final = self._process.pid
+        """The number of the process."""
+        self.stdin: Final = cast("IO[bytes]", self._process.stdin)
+        """As `stdout`, of one that was started with a pipe."""
+        self.stdout: Final = cast("IO[bytes]", self._process.stdout)
         self._lock: Final = threading.Lock()
         self._status: ExitStatus | None = None
-
-    @property
-    def number(self) -> int:
-        """The number of the process."""
-        return self._process.pid
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        assert self._process.stdin is not None, "it was started with a pipe"
-        return self._process.stdin
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        assert self._process.stdout is not None, "it was started with a pipe"
-        return self._process.stdout
 
     def limit(self, *, seconds: float = 0.0, memory: int = 0) -> None:
         """Limit its processor time and address space, and let it write no core file; 0 is no limit."""

@@ -10,7 +10,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tileir import __version__
 from tileir.ir.quoting import harmless
@@ -48,11 +48,7 @@ def cluster_object(cluster: FailureKind) -> dict[str, Any]:
     return {
         "kind": cluster.key,
         "programs": cluster.count,
-        "steps": cluster.steps,
-        "outcome": cluster.outcome,
-        "cause": cluster.cause,
-        "suspect": cluster.suspect,
-        "message": cluster.message,
+        **{name: getattr(cluster, name) for name in ("steps", "outcome", "cause", "suspect", "message")},
         "smallest": cluster.smallest.name,
         "digest": cluster.smallest.digest,
         "bytes": cluster.smallest.size,
@@ -150,30 +146,27 @@ _CRASHES = ("crashed", "timeout", "memory", "forbidden")
 
 def junit_report(contents: Contents) -> str:
     seconds = sum([entry.seconds for entry in contents.programs])
-    lines = ["<?xml version='1.0' encoding='UTF-8'?>", f'<testsuites name="tileir" time="{seconds:.3f}">']
+    root = Element("testsuites", name="tileir", time=f"{seconds:.3f}")
     suites: dict[str, list[tuple[SweepEntry, Outcome]]] = {name: [] for name in contents.steps}
     for entry in contents.programs:
         for name, outcome in entry.steps or ((entry.step, entry.outcome),):
             suites.setdefault(name, []).append((entry, outcome))
-    for name, cases in suites.items():
+    for step, cases in suites.items():
         found = [_element(outcome) for _, outcome in cases]
-        counts = f'tests="{len(cases)}" failures="{found.count("failure")}" errors="{found.count("error")}"'
-        lines.append(f'<testsuite name={_attribute(name or "start")} {counts} skipped="{found.count("skipped")}">')
-        lines += [*[_case(entry, name, outcome) for entry, outcome in cases], "</testsuite>"]
-    return "\n".join([*lines, "</testsuites>", ""])
-
-
-def _case(entry: SweepEntry, step: str, outcome: Outcome) -> str:
-    head = f"<testcase classname={_attribute(step or 'start')} name={_attribute(entry.name)}"
-    element = _element(outcome)
-    if not element:
-        return f"{head}/>"
-    failure = next((each for each in entry.failures if each.step == step), None)
-    if failure is None:
-        return f"{head}><{element}/></testcase>"
-    kind = "" if element == "skipped" else f" type={_attribute(outcome)}"
-    about = f"{kind} message={_attribute(failure.cause or outcome)}"
-    return f"{head}><{element}{about}>{escape(_sound(failure.message))}</{element}></testcase>"
+        counts = {f"{each}s": str(found.count(each)) for each in ("failure", "error")}
+        title, skipped = _sound(step or "start"), str(found.count("skipped"))
+        suite = SubElement(root, "testsuite", name=title, tests=str(len(cases)), **counts, skipped=skipped)
+        for (entry, outcome), element in zip(cases, found, strict=True):
+            case = SubElement(suite, "testcase", classname=title, name=_sound(entry.name))
+            failure = next((each for each in entry.failures if each.step == step), None)
+            if failure is not None:
+                kind = {} if element == "skipped" else {"type": outcome}
+                about = SubElement(case, element, **kind, message=_sound(failure.cause or outcome))
+                about.text = _sound(failure.message)
+            elif element:
+                SubElement(case, element)
+    indent(root, "")
+    return f"<?xml version='1.0' encoding='UTF-8'?>\n{tostring(root, 'unicode')}\n"
 
 
 def _element(outcome: Outcome) -> str:
@@ -182,10 +175,6 @@ def _element(outcome: Outcome) -> str:
     if outcome in ("skipped", "refused"):
         return "skipped"
     return "error" if outcome in _CRASHES else "failure"
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_sound(text))
 
 
 def _sound(text: str) -> str:
