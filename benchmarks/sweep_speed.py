@@ -27,8 +27,7 @@ from typing import Any
 
 import tileir
 from measure import Line, add_line_options, finish, line_table, machine, table, tileir_build
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan
 from tileir.judge.verdicts.programs import parts_of
 from tileir.judge.verdicts.work import Work
 

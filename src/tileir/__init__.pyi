@@ -69,13 +69,11 @@ from tileir.judge.errors import ResultsError as ResultsError, SweepError as Swee
 from tileir.judge.executor.scheduler import SweepProgress as SweepProgress
 from tileir.judge.executor.sweep import SweepResult as SweepResult, judge_kernels as judge_kernels, sweep as sweep
 from tileir.judge.inputs import Seeds as Seeds
-from tileir.judge.items import Item as Item
-from tileir.judge.plans import Limits as Limits, Plan as Plan
+from tileir.judge.model import Item as Item, Limits as Limits, Plan as Plan, Step as Step, Verdict as Verdict
 from tileir.judge.report.comparison import SweepChange as SweepChange, SweepComparison as SweepComparison
 from tileir.judge.report.contents import FailureKind as FailureKind, KernelSpeed as KernelSpeed, StepFailure as StepFailure, SweepEntry as SweepEntry
 from tileir.judge.report.reporting import SweepReport as SweepReport, report as report
 from tileir.judge.results.results import Results as Results, Row as Row
-from tileir.judge.verdicts.verdict import Step as Step, Verdict as Verdict
 from tileir.passes.catalog import register_pass as register_pass, registered_passes as registered_passes
 from tileir.passes.pipeline import PassReport as PassReport, PassRun as PassRun, optimize as optimize, run_passes as run_passes, run_pipeline as run_pipeline
 from tileir.passes.registry import Pass as Pass, PassSession as PassSession, PipelineError as PipelineError

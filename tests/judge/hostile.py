@@ -17,8 +17,7 @@ from functools import partial
 
 from tests.judge.denied_calls import ALL
 
-from tileir.judge.items import Item
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Item, Limits, Plan
 from tileir.judge.server_pool.children import Children
 from tileir.judge.verdicts.work import Part, Work, step_of_exit
 from tileir.processes.linux import adopt_descendants, system_call

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.judge.items import Item
+from tileir.judge.model import Item
 
 ADDITION = """\
 cuda_tile.module @m {

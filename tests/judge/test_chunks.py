@@ -9,9 +9,8 @@ from dataclasses import asdict
 import pytest
 from tests.judge.programs import ADDITION, ENDLESS, program
 
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Limits, Plan, Verdict
 from tileir.judge.server_pool.pool import judge_chunk
-from tileir.judge.verdicts.verdict import Verdict
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")
 PLAN = Plan(engines=("interpreter",), limits=Limits(seconds=20))

@@ -16,8 +16,7 @@ import pytest
 
 import tileir
 from tileir.judge.executor.scheduler import SweepProgress
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan
 from tileir.judge.results.results import Results
 
 pytest.importorskip("distributed", reason="distributed is not installed: pip install 'tileir[dask]'")

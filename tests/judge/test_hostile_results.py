@@ -19,10 +19,9 @@ from tests.judge.report.made_results import PLAN, fine, judged, passed, program,
 from tests.mutations import mutated_bytes, mutated_documents, outcomes, soon
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.items import Item
+from tileir.judge.model import Item, Step
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
-from tileir.judge.verdicts.verdict import Step
 from tileir.tools.main import run
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")

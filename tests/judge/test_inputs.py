@@ -18,7 +18,7 @@ import pytest
 import tileir
 from tileir.judge import archives
 from tileir.judge.inputs import Inputs, Seeds
-from tileir.judge.items import Item
+from tileir.judge.model import Item
 
 TEXT = b"cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 

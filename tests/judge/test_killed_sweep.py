@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Step, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
-from tileir.judge.verdicts.verdict import Step, Verdict
 
 ROOT = Path(__file__).parents[2]
 PLAN = Plan()

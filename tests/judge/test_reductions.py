@@ -19,13 +19,11 @@ from tests.judge.report.planted_engine import (
 )
 
 import tileir
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Step, Verdict
 from tileir.judge.reductions import narrowed, reduce_failures
 from tileir.judge.report.contents import Contents
 from tileir.judge.report.suspects import features_of
 from tileir.judge.results.results import Results
-from tileir.judge.verdicts.verdict import Step, Verdict
 
 pytest.importorskip("numpy", reason="programs run in the interpreter: pip install 'tileir[run]'")
 

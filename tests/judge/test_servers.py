@@ -16,8 +16,7 @@ import pytest
 from tests.judge.programs import ADDITION, ENDLESS, program
 from tests.judge.test_chunks import comparable
 
-from tileir.judge.items import Item
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Item, Limits, Plan
 from tileir.judge.server_pool import pool
 from tileir.judge.server_pool.children import Children
 from tileir.judge.server_pool.pool import Request, import_path, judge_chunk
@@ -74,7 +73,7 @@ def test_a_server_and_its_children_go_with_their_owner() -> None:
 import threading, time
 from tests.judge.programs import ENDLESS, program
 from tileir.judge.server_pool import pool
-from tileir.judge.plans import Plan
+from tileir.judge.model import Plan
 server = pool.Server()
 threading.Thread(target=server.judge, args=(program(ENDLESS), Plan(engines=("interpreter",)))).start()
 while not open("/proc/%d/task/%d/children" % (server.number, server.number)).read():
@@ -158,10 +157,10 @@ CONTAMINATED = """
 import json, os, sys
 from tileir.judge.server_pool import children
 from tileir.processes.linux import adopt_descendants
-from tileir.judge.items import Item
+from tileir.judge.model import Item
 from tileir.judge.server_pool.pool import Request
 from tileir.judge.verdicts.work import Part
-from tileir.judge.plans import Plan
+from tileir.judge.model import Plan
 
 count = 0
 

@@ -11,12 +11,10 @@ from tests.judge.programs import ADDITION, program
 from tileir.execute.errors import LaunchError, converted
 from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.ir.types import F32
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Step, Verdict
 from tileir.judge.server_pool.pool import judge_chunk
 from tileir.judge.verdicts import launches as subjects
 from tileir.judge.verdicts.launches import Result, Results, compare_results, open_operations
-from tileir.judge.verdicts.verdict import Step, Verdict
 from tileir.judge.verdicts.work import outcome_of
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")

@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.items import Item
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Item, Limits, Outcome, Plan, Step, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Finished, Store
 from tileir.judge.results.tables import connected
-from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
 
 PLAN = Plan(engines=("interpreter", "cpu"))
 

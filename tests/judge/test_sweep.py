@@ -19,11 +19,9 @@ import tileir
 from tileir.judge.executor.executors import ChunkExecutor, ThreadExecutor, UserExecutor
 from tileir.judge.executor.scheduler import Scheduler, SweepProgress
 from tileir.judge.inputs import Inputs
-from tileir.judge.items import Item
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Item, Limits, Outcome, Plan, Step, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
-from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
 from tileir.tools.sweep_progress import SweepReporter
 
 PLAN = Plan()

@@ -14,8 +14,8 @@ import pytest
 
 import tileir
 from tileir.judge.executor.scheduler import SweepProgress
+from tileir.judge.model import Step, Verdict
 from tileir.judge.results.results import Results
-from tileir.judge.verdicts.verdict import Step, Verdict
 from tileir.tools.main import run
 from tileir.tools.sweep import USAGE
 from tileir.tools.sweep_progress import SweepReporter, line, summary

@@ -1,10 +1,10 @@
 """Many programs judged: each in a sandboxed child process, on this machine or on many, into one file of results.
 
-items.py, plans.py   what is judged (`Item`), and what is done to it (`Plan`, `Limits`)
+model.py             what is judged (`Item`), what is done to it (`Plan`, `Limits`), what comes of it (`Verdict`)
 inputs.py            files, directories, archives and seeds as items (archives.py: hostile ones too)
 executor/            `sweep`: chunks of items handed to threads, an executor or a cluster
 server_pool/         `judge_chunk`: a server process for each thread, and the children that it forks (tileir.processes)
-verdicts/            `Verdict`: the steps of a program, as a child does them, and what failures mean
+verdicts/            the steps of a program, as a child does them, and what failures mean
 kernels/             the steps of a Python module with kernels
 results/             the file of results, written and read; report/: what it says; reductions.py: small reproducers
 

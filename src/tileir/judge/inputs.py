@@ -19,7 +19,7 @@ from tileir.bytecode import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
 from tileir.judge.errors import message_of
-from tileir.judge.items import Item, unreadable
+from tileir.judge.model import Item, unreadable
 from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 
 Given: TypeAlias = "str | os.PathLike[str] | Item | Operation"

@@ -26,15 +26,13 @@ from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.executor.executors import Judge, ThreadExecutor
-from tileir.judge.items import Item, content_of
 from tileir.judge.kernels.runs import backend_of
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Step, Verdict, content_of
 from tileir.judge.report.contents import Contents, FailureKind, StepFailure, SweepEntry, failure_in, of_module
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.server_pool.pool import judge_chunk
 from tileir.judge.verdicts.causes import reason_of
-from tileir.judge.verdicts.verdict import Step, Verdict
 
 SECONDS: Final = 60.0
 """How long one kind of failure is reduced, by default."""

@@ -13,7 +13,7 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.sweep import present_engines, sweep
 from tileir.judge.inputs import Seeds
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Limits, Plan
 from tileir.smith import program
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage

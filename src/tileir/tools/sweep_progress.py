@@ -10,8 +10,8 @@ from tileir.tools.terminal import Progress, in_outcome
 
 if TYPE_CHECKING:
     from tileir.judge.executor.scheduler import SweepProgress
+    from tileir.judge.model import Verdict
     from tileir.judge.reductions import Reduced, ReductionProgress
-    from tileir.judge.verdicts.verdict import Verdict
 
 _MOST_CAUSES: Final = 20
 _LONGEST_MESSAGE: Final = 200

@@ -7,10 +7,8 @@ import os
 import traceback
 from typing import Any
 
-from tileir.judge.items import Item
 from tileir.judge.kernels.module import TaskResult
-from tileir.judge.plans import Plan
-from tileir.judge.verdicts.verdict import Step
+from tileir.judge.model import Item, Plan, Step
 from tileir.judge.verdicts.work import Task, Work
 
 

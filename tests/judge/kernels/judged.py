@@ -8,12 +8,10 @@ from typing import Any
 
 from tests.judge.kernels.forked import in_child
 
-from tileir.judge.items import Item
 from tileir.judge.kernels.module import judge_module
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Step
 from tileir.judge.server_pool.pool import request_for
 from tileir.judge.server_pool.server import warm_kernels
-from tileir.judge.verdicts.verdict import Step
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "judged"
 

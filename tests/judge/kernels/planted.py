@@ -10,13 +10,11 @@ from tests.judge.kernels.forked import in_child
 from tests.judge.report.made_results import written
 from tests.judge.report.planted_engine import judge_here
 
-from tileir.judge.items import MODULES, Item
 from tileir.judge.kernels.module import judge_module
-from tileir.judge.plans import Plan
+from tileir.judge.model import MODULES, Item, Plan, Verdict, verdict_of
 from tileir.judge.results.store import Finished
 from tileir.judge.server_pool.pool import request_for
 from tileir.judge.server_pool.server import warm_kernels
-from tileir.judge.verdicts.verdict import Verdict, verdict_of
 
 
 class PlantedJudge:

@@ -10,12 +10,11 @@ import ml_dtypes
 import numpy
 import pytest
 
-from tileir.judge.items import Item
 from tileir.judge.kernels.comparison import compare
 from tileir.judge.kernels.protocol import CANDIDATES, WrongModule, case_of, find, shapes_of, speedup_of, tolerance_of
 from tileir.judge.kernels.runs import failure_of, load_module
 from tileir.judge.kernels.values import dump
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan
 from tileir.judge.verdicts.work import Work
 
 X = numpy.linspace(-2, 2, 100, dtype="f4")

@@ -8,10 +8,8 @@ import os
 import pytest
 from tests.judge.kernels.judged import DOUBLING, EXAMPLES
 
-from tileir.judge.items import Item
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Item, Limits, Plan, Verdict
 from tileir.judge.server_pool.pool import judge_chunk
-from tileir.judge.verdicts.verdict import Verdict
 from tileir.processes import landlock, seccomp
 
 if not hasattr(os, "fork"):

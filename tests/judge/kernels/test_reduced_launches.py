@@ -12,8 +12,7 @@ from tests.judge.kernels.planted import PlantedJudge
 from tests.judge.report.planted_engine import CRASHING_MINIMUM, WRONG_PRODUCT, planted
 
 import tileir
-from tileir.judge.items import Item
-from tileir.judge.plans import Limits, Plan
+from tileir.judge.model import Item, Limits, Plan
 from tileir.judge.reductions import FailingLaunch, failing_launch, reduce_failures
 from tileir.judge.report.contents import StepFailure
 from tileir.judge.report.suspects import features_of

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tileir.judge.items import Item, Kind
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Kind, Outcome, Plan, Step, Verdict
 from tileir.judge.results.store import Finished, Store
-from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
 
 PLAN = Plan(engines=("interpreter", "cpu"))
 DIFFER = "results differ: f32"

@@ -17,11 +17,9 @@ from tileir.execute.interpreter.engine import Interpreter
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone, pre_order
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Verdict, verdict_of
 from tileir.judge.results.store import Finished
 from tileir.judge.verdicts.programs import judge_program
-from tileir.judge.verdicts.verdict import Verdict, verdict_of
 from tileir.judge.verdicts.work import Work
 
 PLAN = Plan(engines=("interpreter", "planted"))

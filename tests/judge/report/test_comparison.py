@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.judge.report.made_results import PLAN, crashed, fine, invalid, several, written, wrong
 
-from tileir.judge.plans import Plan
+from tileir.judge.model import Plan
 
 
 def test_nothing_new_is_not_worse(report: Any, results: str) -> None:

@@ -21,8 +21,8 @@ from tests.judge.report.made_results import (
     wrong,
 )
 
+from tileir.judge.model import Step
 from tileir.judge.results.store import Finished, Store
-from tileir.judge.verdicts.verdict import Step
 from tileir.tools.main import run
 
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">{{embedded}}"

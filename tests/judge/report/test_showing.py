@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.judge.report.made_results import PLAN, crashed, fine, judged, passed, program, several, written, wrong
 
+from tileir.judge.model import Step
 from tileir.judge.results.store import Store
-from tileir.judge.verdicts.verdict import Step
 
 
 def test_a_program_is_shown_by_name_digest_and_kind(report: Any, results: str) -> None:
@@ -87,7 +87,7 @@ def test_links_are_not_followed(report: Any, tmp_path: Path) -> None:
 
 def test_bytecode_is_shown_as_text(report: Any, tmp_path: Path) -> None:
     import tileir
-    from tileir.judge.items import Item
+    from tileir.judge.model import Item
 
     data = tileir.to_bytecode(tileir.parse("cuda_tile.module @m { entry @k() { return } }"))
     step = Step("run cpu", "crashed", "died", "SIGSEGV")

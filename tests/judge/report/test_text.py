@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.judge.report.made_results import crashed, fine, invalid, judged, passed, program, several, written, wrong
 
+from tileir.judge.model import Step
 from tileir.judge.report.contents import natural
 from tileir.judge.report.tables import Column, columns_of, shortened, table
-from tileir.judge.verdicts.verdict import Step
 
 
 def test_summary_counts_programs_and_kinds(report: Any, results: str) -> None:

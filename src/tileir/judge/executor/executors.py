@@ -14,11 +14,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tileir.execute.errors import MissingDependencyError
 from tileir.judge.errors import SweepError
-from tileir.judge.items import Item
 from tileir.judge.machine import machine, sources
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Verdict
 from tileir.judge.server_pool.pool import ServerGroup, judge_chunk
-from tileir.judge.verdicts.verdict import Verdict
 
 GivenExecutor: TypeAlias = Executor | Callable[[], Executor]
 """An executor, or a function that makes one: then one that breaks is replaced."""

@@ -19,12 +19,10 @@ from typing import Final, NamedTuple
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.executors import ChunkExecutor, JudgedChunk
 from tileir.judge.inputs import Inputs
-from tileir.judge.items import Item
 from tileir.judge.machine import sources
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Step, Verdict, verdict_of
 from tileir.judge.results.store import Finished, Store
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.verdict import Step, Verdict, verdict_of
 
 FLUSH_SECONDS: Final = 0.2
 _LARGEST_CHUNK: Final = 4 << 20

@@ -12,12 +12,10 @@ from tileir.ir.diagnostics import OptionError
 from tileir.judge.executor.executors import ChunkExecutor, DaskExecutor, GivenExecutor, ThreadExecutor, UserExecutor
 from tileir.judge.executor.scheduler import Scheduler, SweepProgress
 from tileir.judge.inputs import Given, Inputs, References, Seeds
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import OUTCOMES, Item, Plan, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.server_pool.pool import judge_chunk
-from tileir.judge.verdicts.verdict import OUTCOMES, Verdict
 from tileir.processors import processors
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes"

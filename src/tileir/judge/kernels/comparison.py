@@ -13,9 +13,8 @@ from tileir.execute.dtypes import Array, DType
 from tileir.execute.locations.wording import several
 from tileir.ir.quoting import type_text
 from tileir.judge.kernels.values import NotCarried, NotReadable, load, read_foreign
-from tileir.judge.plans import Plan
+from tileir.judge.model import Plan, Step
 from tileir.judge.verdicts.causes import DIFFERENT
-from tileir.judge.verdicts.verdict import Step
 from tileir.judge.verdicts.work import Work
 
 _BLOCK: Final = 1 << 20

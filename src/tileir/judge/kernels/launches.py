@@ -27,8 +27,8 @@ from tileir.interface import from_bytecode, to_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.kernels.protocol import results_of
 from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load
+from tileir.judge.model import Step
 from tileir.judge.verdicts.launches import Launch
-from tileir.judge.verdicts.verdict import Step
 
 _MOST_KEPT: Final = 32
 _ALIGNMENT: Final = 256

@@ -16,15 +16,13 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tileir.judge.items import Item
 from tileir.judge.kernels.comparison import compare
 from tileir.judge.kernels.launches import ModuleReport
 from tileir.judge.kernels.programs import KeptLaunches, judge_launches, planned_steps, programs_of_launches
 from tileir.judge.kernels.runs import compute_expected, make_inputs, run_candidate
 from tileir.judge.kernels.values import NotReadable, read_foreign
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Outcome, Plan, Step
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.verdict import Outcome, Step
 from tileir.judge.verdicts.work import Task
 from tileir.processes.messages import BadMessage, checked
 

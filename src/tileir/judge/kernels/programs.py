@@ -28,10 +28,9 @@ from tileir.ir.types import FloatType, Type
 from tileir.judge.kernels.launches import KeptLaunch, kept_launch
 from tileir.judge.kernels.runs import backend_of
 from tileir.judge.kernels.values import NotCarried, read_foreign
-from tileir.judge.plans import Plan
+from tileir.judge.model import Plan, Step
 from tileir.judge.verdicts.launches import Results, compare_results, open_operations, ready, run
 from tileir.judge.verdicts.programs import compile_for, sanitize
-from tileir.judge.verdicts.verdict import Step
 from tileir.judge.verdicts.work import Work, failed_step
 from tileir.passes.pipeline import optimize
 

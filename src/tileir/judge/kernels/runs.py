@@ -22,9 +22,8 @@ from typing import Any, Final
 from tileir.judge.kernels import protocol
 from tileir.judge.kernels.launches import Launches, ModuleReport, emulate
 from tileir.judge.kernels.values import NotCarried, dump, load
-from tileir.judge.plans import Plan
+from tileir.judge.model import Outcome, Plan, Step
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.verdict import Outcome, Step
 from tileir.judge.verdicts.work import Work, is_forbidden
 
 _LONGEST: Final = 4000

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from tileir.judge.model import FINE
 from tileir.judge.report.contents import Contents, FailureKind, SweepEntry, counted
 from tileir.judge.report.documents import cluster_object
 from tileir.judge.report.tables import Column, Table, table
 from tileir.judge.report.text import Paint, plain, steps_of
-from tileir.judge.verdicts.verdict import FINE
 
 _KIND_COLUMNS = (
     Column("programs", is_number=True),

@@ -14,11 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from tileir.judge.items import Item, operations_in
+from tileir.judge.model import FINE, OUTCOMES, Item, Outcome, Step, operations_in
 from tileir.judge.report.suspects import blamed, features_of_item
 from tileir.judge.results.results import Results, Row, finite
 from tileir.judge.verdicts.causes import DIFFERENT, reason_of
-from tileir.judge.verdicts.verdict import FINE, OUTCOMES, Outcome, Step
 
 _COUNTED = re.compile(r"([^0-9]*)([0-9]*)")
 _MOST_DIGITS = 1000

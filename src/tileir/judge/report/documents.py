@@ -14,10 +14,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tileir import __version__
 from tileir.ir.quoting import harmless
+from tileir.judge.model import OUTCOMES, Outcome
 from tileir.judge.report.contents import FIGURES, Contents, FailureKind, SweepEntry, failure_in
 from tileir.judge.report.tables import markdown_text
 from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps_table
-from tileir.judge.verdicts.verdict import OUTCOMES, Outcome
 
 
 def json_report(contents: Contents) -> str:

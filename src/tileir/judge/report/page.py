@@ -12,12 +12,11 @@ from typing import Any
 
 from tileir.browser import one_file
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.items import content_of, text_of
+from tileir.judge.model import OUTCOMES, content_of, text_of
 from tileir.judge.report.comparison import SweepComparison, state_of
 from tileir.judge.report.contents import FIGURES, Contents, FailureKind, SweepEntry
 from tileir.judge.report.text import steps_of
 from tileir.judge.results.results import Results
-from tileir.judge.verdicts.verdict import OUTCOMES
 
 _MOST_SOURCE = 1 << 16
 """Characters of one program."""

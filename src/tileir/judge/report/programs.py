@@ -13,7 +13,7 @@ import re
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.judge.errors import ResultsError, message_of
-from tileir.judge.items import content_of, ending_of, text_of
+from tileir.judge.model import content_of, ending_of, text_of
 from tileir.judge.report.contents import Contents, FailureKind, counted
 from tileir.judge.report.text import Paint, plain, steps_of
 from tileir.judge.results.results import Results, Row, finite

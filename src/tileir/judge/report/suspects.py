@@ -20,7 +20,7 @@ from tileir.interface import load
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute, UnitAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.items import Item, content_of
+from tileir.judge.model import Item, content_of
 
 _LARGEST = 1 << 20
 """Bytes of a program that is read for its features."""

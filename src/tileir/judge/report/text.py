@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 
 from tileir.ir.quoting import harmless
+from tileir.judge.model import OUTCOMES
 from tileir.judge.report.contents import Contents, FailureKind, SweepEntry, counted
 from tileir.judge.report.tables import Column, Table, shortened, table
-from tileir.judge.verdicts.verdict import OUTCOMES
 
 Paint = Callable[[str, str], str]
 """A text in the color of an outcome, or in bold for `title`."""

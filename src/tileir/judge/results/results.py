@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.items import Item, Kind
+from tileir.judge.model import FINE, Item, Kind, Outcome, Step, Verdict
 from tileir.judge.results.tables import WHOLE, Connection, connected
-from tileir.judge.verdicts.verdict import FINE, Outcome, Step, Verdict
 from tileir.processes.messages import BadMessage, checked
 
 _PAGE: Final = 500

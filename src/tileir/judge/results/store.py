@@ -20,11 +20,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.items import Item
 from tileir.judge.machine import sources
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Verdict
 from tileir.judge.results.tables import FAILURES, WHOLE, Connection, connected, failure_message, insert
-from tileir.judge.verdicts.verdict import Verdict
 
 
 @dataclass(slots=True)

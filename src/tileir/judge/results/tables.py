@@ -17,8 +17,7 @@ from typing import Any, Final, get_type_hints
 from urllib.parse import quote
 
 from tileir.judge.errors import ResultsError, message_of
-from tileir.judge.items import Item
-from tileir.judge.verdicts.verdict import Step, Verdict
+from tileir.judge.model import Item, Step, Verdict
 
 WHOLE: Final = -1
 """The position of what is measured of a whole verdict, not of one of its steps."""

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from tileir.judge.items import MODULES, Item
 from tileir.judge.kernels.module import TaskResult, judge_module
-from tileir.judge.plans import Plan
+from tileir.judge.model import FINE, MODULES, Item, Plan, Step, Verdict, verdict_of
 from tileir.judge.server_pool.pool import Request, python_command
 from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
-from tileir.judge.verdicts.verdict import FINE, Step, Verdict, verdict_of
 from tileir.judge.verdicts.work import Part, Task, Work, step_of_exit
 from tileir.processes.child import CAN_FORK, Child, requests
 from tileir.processes.command import run_spawned

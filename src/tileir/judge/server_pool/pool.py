@@ -18,10 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tileir.judge.inputs import imports_torch
-from tileir.judge.items import MODULES, Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import MODULES, Item, Plan, Step, Verdict, verdict_of
 from tileir.judge.verdicts.causes import cause_of
-from tileir.judge.verdicts.verdict import Step, Verdict, verdict_of
 from tileir.processes.command import PIPE, Command
 from tileir.processes.messages import checked, frame, parsed, read_frame, write_all
 

@@ -23,13 +23,11 @@ from tileir.bridge.emulated.installation import install
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile, launch
 from tileir.execute.errors import MissingDependencyError
-from tileir.judge.items import MODULES, Item, seed_program
-from tileir.judge.plans import Plan
+from tileir.judge.model import MODULES, Item, Plan, Step, seed_program, verdict_of
 from tileir.judge.server_pool.children import Children
 from tileir.judge.server_pool.pool import Request
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.programs import parts_of
-from tileir.judge.verdicts.verdict import Step, verdict_of
 from tileir.judge.verdicts.work import Work
 from tileir.processes.child import CAN_FORK, OwnerGone
 from tileir.processes.linux import adopt_descendants

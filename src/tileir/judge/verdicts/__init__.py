@@ -1,6 +1,5 @@
 """What comes of judging an item, and the steps that a child process does for a program.
 
-verdict.py     `Step`, `Verdict`, and reading them from a process that is not trusted
 causes.py      what failures are clustered by: messages without the names, numbers and places of one program
 work.py        `Work`: what a child is given, how it reports, and what exceptions and ends of processes mean for a step
 launches.py    the program of an item, its launches, what their arrays hold then, results of two engines side by side

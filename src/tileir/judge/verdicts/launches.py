@@ -26,9 +26,8 @@ from tileir.interface import load, verify
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import FloatType, Type
-from tileir.judge.items import Item, seed_program
+from tileir.judge.model import Item, Step, seed_program
 from tileir.judge.verdicts.causes import DIFFERENT
-from tileir.judge.verdicts.verdict import Step
 
 
 class Launch(NamedTuple):

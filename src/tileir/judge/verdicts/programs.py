@@ -19,8 +19,7 @@ from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.sanitizer.report import Names, SanitizerError
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Plan, Step
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.launches import (
     Launch,
@@ -33,7 +32,6 @@ from tileir.judge.verdicts.launches import (
     subject_of,
     time_launches,
 )
-from tileir.judge.verdicts.verdict import Step
 from tileir.judge.verdicts.work import Part, Work
 from tileir.passes.pipeline import optimize
 

@@ -16,10 +16,8 @@ from tileir.analyze.random_arguments import SearchTimeout
 from tileir.execute.errors import InternalError, LaunchError
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerTimeout
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.items import Item
-from tileir.judge.plans import Plan
+from tileir.judge.model import Item, Outcome, Plan, Step
 from tileir.judge.verdicts.causes import cause_of, cause_of_crash, cause_of_exception
-from tileir.judge.verdicts.verdict import Outcome, Step
 from tileir.processes.child import flush_output, report
 from tileir.processes.exit_status import CLOSED, TIMED_OUT, ExitStatus
 from tileir.processes.sandbox import last_attempt
