@@ -154,15 +154,16 @@ def junit_report(contents: Contents) -> str:
     for step, cases in suites.items():
         found = [_element(outcome) for _, outcome in cases]
         counts = {f"{each}s": str(found.count(each)) for each in ("failure", "error")}
-        title, skipped = _sound(step or "start"), str(found.count("skipped"))
-        suite = SubElement(root, "testsuite", name=title, tests=str(len(cases)), **counts, skipped=skipped)
+        title = _sound(step or "start")
+        about = {"name": title, "tests": str(len(cases)), **counts, "skipped": str(found.count("skipped"))}
+        suite = SubElement(root, "testsuite", about)
         for (entry, outcome), element in zip(cases, found, strict=True):
             case = SubElement(suite, "testcase", classname=title, name=_sound(entry.name))
             failure = next((each for each in entry.failures if each.step == step), None)
             if failure is not None:
-                kind = {} if element == "skipped" else {"type": outcome}
-                about = SubElement(case, element, **kind, message=_sound(failure.cause or outcome))
-                about.text = _sound(failure.message)
+                kind: dict[str, str] = {} if element == "skipped" else {"type": outcome}
+                told = SubElement(case, element, {**kind, "message": _sound(failure.cause or outcome)})
+                told.text = _sound(failure.message)
             elif element:
                 SubElement(case, element)
     indent(root, "")
