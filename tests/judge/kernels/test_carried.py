@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from tileir.judge.kernels.comparison import Tolerance, tolerance_for
-from tileir.judge.kernels.values import NotCarried, NotReadable, dump, load, read_foreign
+from tileir.judge.kernels.values import NotCarried, dump, load, read_foreign
 
 
 def test_values_come_back_as_they_were() -> None:
@@ -81,7 +81,7 @@ def test_foreign_files_are_read_if_they_are_plain(tmp_path: Path) -> None:
         *((".", "folder", "is no plain file"), (".", "long", "has 4 bytes, more than 3"), (".", "none", "is missing")),
         ("elsewhere", "long", "is a link"),
     ]:
-        with pytest.raises(NotReadable, match=why):
+        with pytest.raises(NotCarried, match=why):
             read_foreign(str(tmp_path / directory), name, 3)
 
 

@@ -36,7 +36,6 @@ class JudgedChunk(NamedTuple):
 
 
 def work(judge: Judge, items: list[Item], plan: Plan) -> JudgedChunk:
-    """Judge a chunk."""
     begin = time.perf_counter()
     verdicts = judge(items, plan)
     return JudgedChunk(verdicts, time.perf_counter() - begin, machine())

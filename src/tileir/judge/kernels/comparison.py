@@ -12,7 +12,7 @@ from tileir.execute.array_difference import near, same_numbers
 from tileir.execute.dtypes import Array, DType
 from tileir.execute.locations.wording import several
 from tileir.ir.quoting import type_text
-from tileir.judge.kernels.values import NotCarried, NotReadable, load, read_foreign
+from tileir.judge.kernels.values import NotCarried, load, read_foreign
 from tileir.judge.model import Plan, Step
 from tileir.judge.verdicts.causes import DIFFERENT
 from tileir.judge.verdicts.work import Work
@@ -191,7 +191,7 @@ def _deterministic(directory: str, most: int, is_there: bool) -> Step:
         return Step("deterministic", "skipped")
     try:
         once, again = [read_foreign(directory, name, most) for name in ("results_0.bin", "again.bin")]
-    except NotReadable as error:
+    except NotCarried as error:
         return Step("deterministic", "failed", str(error), "results cannot be read")
     if once == again:
         return Step("deterministic", "passed")

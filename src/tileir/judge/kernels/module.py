@@ -20,7 +20,7 @@ from tileir.judge.kernels.comparison import compare
 from tileir.judge.kernels.launches import ModuleReport
 from tileir.judge.kernels.programs import KeptLaunches, judge_launches, planned_steps, programs_of_launches
 from tileir.judge.kernels.runs import compute_expected, make_inputs, run_candidate
-from tileir.judge.kernels.values import NotReadable, read_foreign
+from tileir.judge.kernels.values import NotCarried, read_foreign
 from tileir.judge.model import Item, Outcome, Plan, Step
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.work import Task
@@ -130,7 +130,7 @@ class _Judging:
                 data = read_foreign(self.expected, name, self.plan.limits.file_bytes)
                 with open(os.path.join(self.run, name), "xb") as file:
                     file.write(data)
-        except NotReadable as error:
+        except NotCarried as error:
             self.steps.append(Step("inputs", "failed", str(error), cause_of(str(error))))
             raise _Ended from None
         self.steps.append(Step("inputs", "passed", details={"sets": len(made.inputs)}))

@@ -32,7 +32,7 @@ LIBRARIES: Final = (NUMPY, SCALAR, TORCH, CUDA, CUPY)
 
 
 class NotCarried(Exception):
-    """What cannot be carried, or is not what was to be carried; the message says it in words."""
+    """What cannot be carried or read, or is not what was to be carried; the message says it in words."""
 
 
 def dump(value: object, what: str = "it") -> bytes:
@@ -206,10 +206,6 @@ def _in_library(array: Array, library: str) -> Any:
 # --- files that foreign code may have written ---
 
 
-class NotReadable(NotCarried):
-    """Why a file is not read, in words."""
-
-
 def read_foreign(directory: str, name: str, most: int) -> bytes:
     """The contents of a plain file in a directory, of at most so many bytes.
 
@@ -219,12 +215,12 @@ def read_foreign(directory: str, name: str, most: int) -> bytes:
     path = os.path.join(directory, name)
     try:
         if os.path.islink(directory) or os.path.islink(path):
-            raise NotReadable(f"{name} is a link")
+            raise NotCarried(f"{name} is a link")
         descriptor = os.open(path, flags)
     except FileNotFoundError:
-        raise NotReadable(f"{name} is missing") from None
+        raise NotCarried(f"{name} is missing") from None
     except OSError as error:
-        raise NotReadable(f"{name} cannot be read ({error.strerror})") from None
+        raise NotCarried(f"{name} cannot be read ({error.strerror})") from None
     found = os.fstat(descriptor)
     why = ""
     if not stat.S_ISREG(found.st_mode):
@@ -236,6 +232,6 @@ def read_foreign(directory: str, name: str, most: int) -> bytes:
         why = f"has {found.st_size} bytes, more than {most}"
     if why:
         os.close(descriptor)
-        raise NotReadable(f"{name} {why}")
+        raise NotCarried(f"{name} {why}")
     with open(descriptor, "rb") as file:
         return file.read(most)

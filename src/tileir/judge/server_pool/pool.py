@@ -109,12 +109,8 @@ class Server:
                 stderr=errors,
                 environment=environment(),
             )
+        self.number: Final = self._server.number
         self.close: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
-
-    @property
-    def number(self) -> int:
-        """Of the process."""
-        return self._server.number
 
     def judge(self, item: Item, plan: Plan) -> Verdict:
         """The verdict on an item; raises `ServerDied` if the server ends before it has one."""
