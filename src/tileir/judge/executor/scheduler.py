@@ -141,47 +141,42 @@ class _Chunk(NamedTuple):
     since: float
 
 
+@dataclass(slots=True)
 class Scheduler:
     """One sweep, from its first item to its last."""
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        store: Store,
-        plan: Plan,
-        executor: ChunkExecutor,
-        *,
-        retry: Container[str] = (),
-        report: Callable[[SweepProgress], None] | None = None,
-        stops_at_failure: bool = False,
-    ) -> None:
-        self._source: Iterator[Item] = iter(inputs)
-        self._is_last: bool = False
-        """Whether the source has no more."""
-        self._store: Store = store
-        self._plan: Plan = plan
-        self._executor: ChunkExecutor = executor
-        self._retry: Container[str] = retry
-        self._report: Callable[[SweepProgress], None] | None = report
-        self._stops_at_failure: bool = stops_at_failure
-        self._inputs: Inputs = inputs
-        self.progress: SweepProgress = SweepProgress(inputs.total)
-        self._chunks: ChunkSize = ChunkSize(executor.workers)
-        self._waiting: deque[Item] = deque()
-        self._waiting_size: int = 0
-        self._single: deque[Item] = deque()
-        self._alone: deque[Item] = deque()
-        self._is_alone: bool = False
-        self._losses: dict[str, int] = {}
-        self._other_names: dict[str, list[str] | None] = {}
-        """By digest: further names of an item that is not yet finished; None once it is."""
-        self._named: dict[str, str] = {}
-        """The digest that each name stands for in this sweep."""
-        self._under_way: dict[Future[JudgedChunk], _Chunk] = {}
-        self._done: SimpleQueue[Future[JudgedChunk]] = SimpleQueue()
-        self._heard: float = time.monotonic()
-        self._flushed: float = time.monotonic()
-        self._began: float = time.monotonic()
+    inputs: Inputs
+    store: Store
+    plan: Plan
+    executor: ChunkExecutor
+    retry: Container[str] = ()
+    report: Callable[[SweepProgress], None] | None = None
+    stops_at_failure: bool = False
+    progress: SweepProgress = field(init=False)
+    _source: Iterator[Item] = field(init=False)
+    _is_last: bool = False
+    """Whether the source has no more."""
+    _chunks: ChunkSize = field(init=False)
+    _waiting: deque[Item] = field(default_factory=deque)
+    _waiting_size: int = 0
+    _single: deque[Item] = field(default_factory=deque)
+    _alone: deque[Item] = field(default_factory=deque)
+    _is_alone: bool = False
+    _losses: dict[str, int] = field(default_factory=dict)
+    _other_names: dict[str, list[str] | None] = field(default_factory=dict)
+    """By digest: further names of an item that is not yet finished; None once it is."""
+    _named: dict[str, str] = field(default_factory=dict)
+    """The digest that each name stands for in this sweep."""
+    _under_way: dict[Future[JudgedChunk], _Chunk] = field(default_factory=dict)
+    _done: SimpleQueue[Future[JudgedChunk]] = field(default_factory=SimpleQueue)
+    _heard: float = field(default_factory=time.monotonic)
+    _flushed: float = field(default_factory=time.monotonic)
+    _began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.progress = SweepProgress(self.inputs.total)
+        self._source = iter(self.inputs)
+        self._chunks = ChunkSize(self.executor.workers)
 
     def run(self) -> bool:
         """Judge everything; whether that came to its end, and was not stopped at a failure."""
@@ -195,7 +190,7 @@ class Scheduler:
                 # Else all that was read had been judged.
                 if time.monotonic() - self._flushed >= FLUSH_SECONDS:
                     self.flush()
-                if self._stops_at_failure and self.progress.failed and self.progress.judged:
+                if self.stops_at_failure and self.progress.failed and self.progress.judged:
                     return False
             self.flush()
             return True
@@ -206,15 +201,15 @@ class Scheduler:
 
     def flush(self) -> None:
         """Write what is finished; from then on it counts."""
-        written = self._store.flush()
+        written = self.store.flush()
         progress = self.progress
         progress.judged += len(written)
         progress.latest = [(each.item.name, each.verdict) for each in written]
         progress.outcomes.update([each.verdict.outcome for each in written])
         self._flushed = time.monotonic()
         progress.seconds = self._flushed - self._began
-        if self._report is not None:
-            self._report(progress)
+        if self.report is not None:
+            self.report(progress)
 
     # --- items ---
 
@@ -225,9 +220,9 @@ class Scheduler:
             found = next(self._source, None)
             if found is None:
                 self._is_last = True
-                if self._inputs.total is None:
+                if self.inputs.total is None:
                     progress = self.progress
-                    pending = len(self._waiting) + len(self._single) + len(self._alone) + self._store.waiting
+                    pending = len(self._waiting) + len(self._single) + len(self._alone) + self.store.waiting
                     progress.total = progress.done + pending + sum([len(c.items) for c in self._under_way.values()])
                 return
             self._take(found)
@@ -240,13 +235,13 @@ class Scheduler:
         if digest in self._other_names:
             names = self._other_names[digest]
             if names is None:
-                self._store.add_name(item.name, digest)
+                self.store.add_name(item.name, digest)
             else:
                 names.append(item.name)
             self.progress.duplicates += 1
             return
-        outcome, is_outdated = self._store.outcome(digest, item.name) or ("", False)
-        if outcome and outcome not in self._retry:
+        outcome, is_outdated = self.store.outcome(digest, item.name) or ("", False)
+        if outcome and outcome not in self.retry:
             self._other_names[digest] = None
             self.progress.known += 1
             self.progress.outdated += is_outdated
@@ -269,9 +264,9 @@ class Scheduler:
         return item if name == item.name else replace(item, name=name)
 
     def _finish(self, item: Item, verdict: Verdict, machine: str) -> None:
-        self._store.add(Finished(item, verdict, machine))
+        self.store.add(Finished(item, verdict, machine))
         for name in self._other_names.get(item.digest) or ():
-            self._store.add_name(name, item.digest)
+            self.store.add_name(name, item.digest)
         self._other_names[item.digest] = None
 
     # --- chunks ---
@@ -308,10 +303,10 @@ class Scheduler:
     def _submit(self, items: list[Item]) -> None:
         while True:
             try:
-                future = self._executor.submit(items, self._plan)
+                future = self.executor.submit(items, self.plan)
                 break
             except (BrokenExecutor, RuntimeError) as error:
-                advice = self._executor.renew()
+                advice = self.executor.renew()
                 if advice:
                     message = f"no more work can be handed out: {_message(error)}. What is finished is in the results."
                     raise SweepError(f"{message} {advice}") from None
@@ -375,7 +370,7 @@ class Scheduler:
         now = time.monotonic()
         for future, chunk in list(self._under_way.items()):
             silent = now - max(chunk.since, self._heard)
-            if silent > 4 * len(chunk.items) * self._plan.limits.seconds + _PATIENCE:
+            if silent > 4 * len(chunk.items) * self.plan.limits.seconds + _PATIENCE:
                 if self._heard <= chunk.since and not self._is_alone:
                     raise SweepError(
                         f"nothing was heard of any worker for {silent:.0f} seconds. What is finished is in the results"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -39,14 +40,14 @@ class Launch(NamedTuple):
     """New ones for each launch, as kernels write to arrays."""
 
 
+@dataclass(slots=True)
 class Subject:
     """A program that is judged."""
 
-    def __init__(self, module: Operation, text: str = "", smith: SmithProgram | None = None) -> None:
-        self.module: Operation = module
-        self._text: str = text
-        self._smith: SmithProgram | None = smith
-        self._launches: list[Launch] | LaunchError | None = None
+    module: Operation
+    text: str = ""
+    smith: SmithProgram | None = None
+    _launches: list[Launch] | LaunchError | None = None
 
     def launches(self, seed: int) -> list[Launch]:
         """A launch of each kernel: its own, the one that the text states, or a random one."""
@@ -63,9 +64,9 @@ class Subject:
         return self._launches
 
     def _launch(self, name: str, entry: Operation, seed: int) -> Launch:
-        if self._smith is not None:
-            return Launch(name, self._smith.grid, partial(_copies, self._smith.arguments))
-        words = stated_launch(self._text, name) if self._text else None
+        if self.smith is not None:
+            return Launch(name, self.smith.grid, partial(_copies, self.smith.arguments))
+        words = stated_launch(self.text, name) if self.text else None
         launch = words.launch(entry) if words is not None else random_launch(entry, seed)
         return Launch(name, launch.grid, partial(_copies, launch.arguments))
 

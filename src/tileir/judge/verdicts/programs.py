@@ -19,7 +19,7 @@ from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.sanitizer.report import Names, SanitizerError
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
-from tileir.judge.model import Item, Plan, Step
+from tileir.judge.model import Plan, Step
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.launches import (
     Launch,
@@ -99,9 +99,7 @@ class _ProgramSteps:
     _optimized: Operation
 
     def __init__(self, work: Work) -> None:
-        self._item: Item = work.item
-        self._plan: Plan = work.plan
-        self._threads: int = work.plan.limits.threads
+        self._item, self._plan, self._threads = work.item, work.plan, work.plan.limits.threads
         self._results: dict[str, list[Results]] = {}
 
     def check(self, step: Step) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tileir.analyze.random_arguments import SearchTimeout
@@ -26,18 +26,18 @@ _MOST_MESSAGE: Final = 4000
 """Characters of a message: a paragraph, and not a program's worth of diagnostics."""
 
 
+@dataclass(slots=True)
 class Work:
     """One item to judge in this process."""
 
-    def __init__(self, item: Item, plan: Plan, scratch: str, send: Callable[[Any], None] = report) -> None:
-        self.item: Final = item
-        self.plan: Final = plan
-        self.scratch: Final = scratch
-        """The one directory that this process may write to; it is the current one."""
-        self.steps: Final[dict[str, Step]] = {}
-        self._begun: str = ""
-        """The step that is under way, or was the last."""
-        self._send: Final = send
+    item: Item
+    plan: Plan
+    scratch: str
+    """The one directory that this process may write to; it is the current one."""
+    send: Callable[[Any], None] = report
+    steps: dict[str, Step] = field(default_factory=dict)
+    _begun: str = ""
+    """The step that is under way, or was the last."""
 
     def do(self, task: Task) -> None:
         """Do all of it, whatever it raises, and say that it is over."""
@@ -45,18 +45,18 @@ class Work:
         try:
             value = task(self)
             if value is not None:
-                self._send({"value": value})
+                self.send({"value": value})
         except BaseException as error:
             step = Step(self._begun or "start", "crashed")
             failed_step(step, error)
             self._report(step)
         flush_output()
-        self._send({"end": time.perf_counter() - begun})
+        self.send({"end": time.perf_counter() - begun})
 
     def begin(self, name: str) -> None:
         """Say which step begins."""
         self._begun = name
-        self._send({"begin": name})
+        self.send({"begin": name})
 
     def attempt(self, name: str, function: Callable[[Step], None], needs: tuple[str, ...] = ()) -> Step:
         """Do a step: `function` completes it, or raises; skipped where a step that it needs did not pass."""
@@ -80,7 +80,7 @@ class Work:
         message = step.message.replace(self.scratch, ".")
         step.message = message if len(message) <= _MOST_MESSAGE else message[:_MOST_MESSAGE] + " .."
         self.steps[step.name] = step
-        self._send({"step": asdict(step)})
+        self.send({"step": asdict(step)})
 
 
 Task: TypeAlias = Callable[[Work], object]
