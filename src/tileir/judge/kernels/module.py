@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -66,21 +66,20 @@ def judge_module(item: Item, plan: Plan, scratch: str, run_task: RunTask, refere
     return judging.steps
 
 
+@dataclass
 class _Judging:
-    def __init__(self, item: Item, plan: Plan, scratch: str, run_task: RunTask, reference: str) -> None:
-        self.plan: Plan = plan
-        self.steps: list[Step] = []
-        self.run_task: RunTask = run_task
-        self.item: Item = item
-        self.file: str = _file_name(item.name)
-        self.reference: str = reference
-        self.reference_file: str = f"reference_of_{self.file}" if reference else self.file
-        self.scratch: str = scratch
-        """Children without foreign code find in it what the others left, each in a directory of its own."""
-        self.run: str = os.path.join(scratch, "run")
-        self.expected: str = os.path.join(scratch, "expected")
+    item: Item
+    plan: Plan
+    scratch: str
+    """Children without foreign code find in it what the others left, each in a directory of its own."""
+    run_task: RunTask
+    reference: str
+    steps: list[Step] = field(default_factory=list)
 
     def judge(self) -> None:
+        self.file = _file_name(self.item.name)
+        self.reference_file = f"reference_of_{self.file}" if self.reference else self.file
+        self.run, self.expected = [os.path.join(self.scratch, name) for name in ("run", "expected")]
         plan = self.plan
         made = self._make_inputs()
         task = partial(run_candidate, self.item.content, self.file, self.run, len(made.inputs), plan)

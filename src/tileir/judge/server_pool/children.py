@@ -12,7 +12,7 @@ import math
 import pickle
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -42,17 +42,17 @@ class ChildMessage:
     end: float | None = None
 
 
+@dataclass(slots=True)
 class ChildReport:
     """What a child reported of one task; nothing is believed."""
 
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.last: str = ""
-        """The last step that began."""
-        self.value: Any = None
-        self.seconds: float = 0.0
-        self.output: bytes = b""
-        self.status: ExitStatus = ExitStatus("", 0)
+    steps: list[Step] = field(default_factory=list)
+    last: str = ""
+    """The last step that began."""
+    value: Any = None
+    seconds: float = 0.0
+    output: bytes = b""
+    status: ExitStatus = field(default=ExitStatus("", 0))
 
     def handle(self, content: bytes) -> bool:
         """Take a message; True if it is the last of the task."""
