@@ -25,8 +25,8 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import ADDF, FMA, MULF, NEGF, SUBF
 from tileir.ir.core import Operation
-from tileir.passes.registry import FULL, PassSession
-from tileir.rewrite.driver import Pattern, apply_greedily
+from tileir.passes.registry import FULL, PARITY, PassSession
+from tileir.rewrite.driver import Driver, Pattern, RuleSet
 from tileir.rewrite.folds import PRODUCT_FIRST, canonicalization_folds, select_patterns
 from tileir.rewrite.if_patterns import if_patterns
 from tileir.rewrite.matching import defined_by
@@ -45,34 +45,26 @@ def canonicalization_patterns() -> list[Pattern]:
 def run(root: Operation, session: PassSession) -> int:
     """Canonicalize the contents of `root`; return the number of rules that fired."""
     before = sum(session.statistics.fired.values())
-    patterns = canonicalization_patterns()
-    _apply(root, patterns, session)
+    rules = _RULES[session.rules]
+    _apply(root, rules, session)
     if session.rules == FULL:
         # The simplifier removes more than it creates, and the rules create nothing that it removes, so this ends.
         for _ in range(_MAX_ROUNDS):
             if not simplify_expressions(root, session.statistics, session.trace, session.keep_locations, True):
                 break
-            _apply(root, patterns, session)
+            _apply(root, rules, session)
     return sum(session.statistics.fired.values()) - before
 
 
 def fuse_fma(root: Operation, session: PassSession) -> int:
     """Fuse products in `root`; return the number of rules that fired."""
     before = sum(session.statistics.fired.values())
-    _apply(root, [PRODUCT_FIRST, MULTIPLY_ADD, MULTIPLY_SUBTRACT], session)
+    _apply(root, _FMA_RULES[session.rules], session)
     return sum(session.statistics.fired.values()) - before
 
 
-def _apply(root: Operation, patterns: list[Pattern], session: PassSession) -> None:
-    apply_greedily(
-        root,
-        patterns,
-        canonicalization_folds(session.rules == FULL),
-        statistics=session.statistics,
-        trace=session.trace,
-        keep_locations=session.keep_locations,
-        trace_patterns=session.trace_patterns,
-    )
+def _apply(root: Operation, rules: RuleSet, session: PassSession) -> None:
+    Driver(root, rules, session.statistics, session.trace, session.keep_locations, session.trace_patterns).run()
 
 
 # --- the patterns of fuse-fma ---
@@ -115,3 +107,13 @@ def _fuse(operation: Operation, rewriter: Rewriter) -> bool:
 
 MULTIPLY_ADD: Final = Pattern("MulAdd", ADDF, _fuse)
 MULTIPLY_SUBTRACT: Final = Pattern("MulSub", SUBF, _fuse)
+
+# --- the rules of both passes ---
+
+
+def _rule_sets(patterns: list[Pattern]) -> dict[str, RuleSet]:
+    return {family: RuleSet(patterns, canonicalization_folds(family == FULL)) for family in (PARITY, FULL)}
+
+
+_RULES: Final = _rule_sets(canonicalization_patterns())
+_FMA_RULES: Final = _rule_sets([PRODUCT_FIRST, MULTIPLY_ADD, MULTIPLY_SUBTRACT])

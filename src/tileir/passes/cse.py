@@ -23,7 +23,7 @@ from tileir.rewrite.cleanup import is_isolated, remove_dead
 _NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT
 
 _Key = tuple[object, ...]
-_Known = dict[_Key, list[Operation]]
+_Known = dict[_Key, Operation]
 
 
 class _Scope:
@@ -76,10 +76,7 @@ class _Elimination:
                     self._visit(operation, scope, not operation.declaration.traits & _NO_EFFECT)
                 continue
             for key in scope.added:
-                entry = scope.known[key]
-                entry.pop()
-                if not entry:
-                    del scope.known[key]
+                del scope.known[key]
             scope.added = []
             if scope.blocks:
                 scope.next = scope.blocks.pop().first
@@ -102,16 +99,18 @@ class _Elimination:
         if scope.unordered or declaration.unregistered or declaration.traits & (TERMINATOR | SYMBOL):
             return
         key = _key(operation, self._shapes)
-        entry = scope.known.get(key)
-        if entry is None:
-            scope.known[key] = [operation]
-        else:
-            for known in entry:
-                if not operation.regions or structurally_equal(known, operation):
-                    self._replace(operation, known)
-                    return
-            entry.append(operation)
-        scope.added.append(key)
+        numbered, number = key, 0
+        known = scope.known.get(key)
+        while known is not None:
+            if not operation.regions or structurally_equal(known, operation):
+                self._replace(operation, known)
+                return
+            # Another operation with this key.
+            number += 1
+            numbered = (key, number)
+            known = scope.known.get(numbered)
+        scope.known[numbered] = operation
+        scope.added.append(numbered)
 
     def _replace(self, operation: Operation, known: Operation) -> None:
         self._removed.append(operation)
@@ -128,10 +127,17 @@ class _Elimination:
 def _key(operation: Operation, shapes: dict[Operation, int]) -> _Key:
     """Return a key of rule 1, except for nested regions; equal operations have equal keys."""
     attributes = operation.attributes
-    known = frozenset(attributes.items()) if attributes else None
-    types = tuple([result.type for result in operation.results])
-    inside = _contents(operation, shapes) if operation.regions else 0
-    return (operation.declaration, types, tuple(operation.operands), known, operation.segments, inside)
+    # One flat tuple, since a long block has many: names, attributes, values and types cannot be taken for each other.
+    key: list[object] = [operation.declaration, operation.segments]
+    if operation.regions:
+        key.append(_contents(operation, shapes))
+    for name in sorted(attributes):
+        key.append(name)
+        key.append(attributes[name])
+    key.extend(operation.operands)
+    for result in operation.results:
+        key.append(result.type)
+    return tuple(key)
 
 
 def _contents(owner: Operation, shapes: dict[Operation, int]) -> int:

@@ -13,13 +13,16 @@ import time
 from collections.abc import Callable, Sequence
 
 from tileir.annotations import Final
+from tileir.collector import CollectorPaused
 from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, PassError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_text
-from tileir.ir.traversal import functions
+from tileir.ir.symbols import Symbols
+from tileir.ir.traits import SYMBOL
+from tileir.ir.traversal import functions, is_function
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST_NAME, Version, version_named
 from tileir.passes import registry
@@ -44,7 +47,10 @@ _MAX_ROUNDS: Final = 16
 
 
 class PassRun:
-    """One run of a pass: its time, the number of operations before and after, its changes and rules that fired."""
+    """One run of a pass: its time, the number of operations before and after, its changes and rules that fired.
+
+    `optimize` runs the passes on one function after the other: a run is then that on all functions.
+    """
 
     __slots__ = ("changes", "fired", "name", "operations_after", "operations_before", "seconds")
 
@@ -66,11 +72,12 @@ class PassReport:
     `verify` checks the module after each pass, by the rules of `version`.  `after_each` is called with the name of each
     pass and the module; `trace` with each rewriting step; `trace_patterns` with each pattern that did not match and the
     reason.  With `keep_locations`, an operation that replaces others gets the locations of all of them, fused, where
-    MLIR keeps one or none.  `diagnostics` are the warnings of the passes.
+    MLIR keeps one or none.  `diagnostics` are the warnings of the passes; `current` is the run under way, or the last.
     """
 
     __slots__ = (
         "after_each",
+        "current",
         "diagnostics",
         "drop_in",
         "keep_locations",
@@ -103,6 +110,7 @@ class PassReport:
         self.after_each: Callable[[str, Operation], None] | None = after_each
         self.trace: Callable[[str], None] | None = trace
         self.runs: list[PassRun] = []
+        self.current: PassRun | None = None
         self.diagnostics: list[Diagnostic] = []
 
     def timing_lines(self) -> list[str]:
@@ -216,8 +224,10 @@ def _check_rules(rules: str) -> None:
 def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Operation:
     """Run passes that `check_steps` has accepted."""
     _check_rules(rules)
-    for step in steps:
-        _run_step(module, step, rules, report)
+    with CollectorPaused():
+        for step in steps:
+            report.runs.append(PassRun(step.name))
+            _run_step(module, step, rules, report, report.runs[-1], None)
     return module
 
 
@@ -226,13 +236,49 @@ def run_until_stable(module: Operation, steps: list[Step], rules: str = PARITY, 
 
     For example, equal conditions are combined only after `cse` has merged them.  The last round is the one in which no
     pass but the first changes anything: the first would change nothing again.
+
+    A function goes through all rounds before the next one: it stays in the processor's caches, and gets no more rounds
+    than it needs.
     """
-    for _ in range(_MAX_ROUNDS):
-        start = len(report.runs)
-        run_steps(module, steps, rules, report=report)
-        if not any(run.changes for run in report.runs[start + 1 :]):
-            break
+    _check_rules(rules)
+    start = len(report.runs)
+    symbols = Symbols()
+    with CollectorPaused():
+        for root in _parts(module, report):
+            _run_rounds(root, steps, rules, report, start, symbols)
     return module
+
+
+def _run_rounds(
+    root: Operation, steps: list[Step], rules: str, report: PassReport, start: int, symbols: Symbols
+) -> None:
+    """Run all rounds; their runs are those of the report from `start` on."""
+    for number in range(_MAX_ROUNDS):
+        changed = False
+        for index, step in enumerate(steps, start + number * len(steps)):
+            if index == len(report.runs):
+                report.runs.append(PassRun(step.name))
+            if _run_step(root, step, rules, report, report.runs[index], symbols) and step is not steps[0]:
+                changed = True
+        if not changed:
+            return
+
+
+def _parts(module: Operation, report: PassReport) -> list[Operation]:
+    """Return the functions, if there is nothing else to optimize and nobody looks at the module between passes."""
+    if report.statistics or report.after_each or report.trace or report.trace_patterns:
+        return [module]
+    found: list[Operation] = []
+    pending: list[Operation] = [module]
+    while pending:
+        operation = pending.pop()
+        if is_function(operation):
+            found.append(operation)
+        elif operation.declaration.is_symbol_table:
+            pending += [child for region in operation.regions for block in region.blocks for child in block]
+        elif not operation.declaration.traits & SYMBOL:
+            return [module]
+    return found[::-1] or [module]
 
 
 def check_steps(steps: list[Step]) -> None:
@@ -248,11 +294,15 @@ def _pass_of(step: Step) -> Pass:
     return step.given if step.given is not None else pass_named(step.name)
 
 
-def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> None:
+def _run_step(
+    module: Operation, step: Step, rules: str, report: PassReport, run: PassRun, symbols: Symbols | None
+) -> int:
+    """Run a pass, add what it did to `run` and return the number of changes."""
     found = _pass_of(step)
     session = PassSession(rules, report.trace, report.drop_in, report.keep_locations, report.trace_patterns)
-    run = PassRun(step.name)
-    report.runs.append(run)
+    session.statistics.fired = run.fired
+    report.current = run
+    before = run.changes
     if report.statistics:
         run.operations_before = _count(module)
     roots = _roots(module, step, found.scope)
@@ -266,8 +316,7 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
                 f"pass '{step.name}' returned {changes!r} instead of the number of changes it made", root.location
             )
         run.changes += changes
-    run.seconds = time.perf_counter() - start
-    run.fired = session.statistics.fired
+    run.seconds += time.perf_counter() - start
     found_diagnostics: list[object] = [*session.diagnostics]
     for finding in found_diagnostics:
         if not isinstance(finding, Diagnostic):
@@ -281,7 +330,8 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
     if report.after_each is not None:
         report.after_each(step.name, module)
     if report.verify:
-        _verify(module, report, f"after pass '{step.name}'")
+        _verify(module, report, f"after pass '{step.name}'", symbols)
+    return run.changes - before
 
 
 def _roots(module: Operation, step: Step, scope: str) -> list[Operation]:
@@ -311,8 +361,8 @@ def _count(module: Operation) -> int:
     return sum(1 for _ in module.walk())
 
 
-def _verify(module: Operation, report: PassReport, when: str) -> None:
-    context = VerifyContext(report.version)
+def _verify(module: Operation, report: PassReport, when: str, symbols: Symbols | None = None) -> None:
+    context = VerifyContext(report.version, symbols=symbols)
     verify_operation(module, context)
     if has_errors(context.diagnostics):
         first = next(diagnostic for diagnostic in context.diagnostics if diagnostic.severity == "error")

@@ -191,12 +191,13 @@ class Optimization:
             place = _place(error)
             if place and type(error) is not PassError:
                 # Not an error that the pass reports on purpose, but a mistake that it made.
-                print(f"note: in pass '{report.runs[-1].name}' ({place})", file=sys.stderr)
+                last = report.current.name if report.current is not None else ""
+                print(f"note: in pass '{last}' ({place})", file=sys.stderr)
             return False
         except Exception as error:
             if not given.has("load") and not _place(error):
                 raise
-            last = report.runs[-1].name if report.runs else ""
+            last = report.current.name if report.current is not None else ""
             raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
         finally:
             print_diagnostics(report.diagnostics, given)
