@@ -40,7 +40,7 @@ class Result:
 
     def __init__(self, owner: Plain) -> None:
         self.type = None
-        self.user = None
+        self.user: Plain | None = None
         self.index = 0
         self.owner = owner
 
@@ -66,9 +66,10 @@ class Plain:
         self.operands = operands
         for operand in operands:
             operand.user = self
-        self.results = (Result(self),)
+        self.results: tuple[Result, ...] = (Result(self),)
         self.attributes = self.declaration = self.location = self.parent = self.regions = None
-        self.segments = self.successors = self.next = None
+        self.segments = self.successors = None
+        self.next: Plain | None = None
         self.previous = previous
         if previous is not None:
             previous.next = self
@@ -83,7 +84,7 @@ def build(count: int) -> Plain:
 
 def walk(first: Plain) -> int:
     found = 0
-    cursor = first
+    cursor: Plain | None = first
     while cursor is not None:
         for operand in cursor.operands:
             if operand.user is cursor:
@@ -97,11 +98,11 @@ def walk(first: Plain) -> int:
 
 def release(first: Plain) -> None:
     """Take the objects apart: they hold one another in cycles, and in a chain deeper than Python's stack."""
-    cursor = first
+    cursor: Plain | None = first
     while cursor is not None:
         following = cursor.next
         cursor.next = cursor.previous = None
-        cursor.results = cursor.operands = ()
+        cursor.results, cursor.operands = (), []
         cursor = following
 
 
