@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from tileir.analyze.difference.keys import blocks_of
-from tileir.analyze.difference.matching import Matching
+from tileir.analyze.difference.matching import Matching, blocks_of
 from tileir.analyze.difference.programs import MatchedPrograms, stated_location
 from tileir.analyze.runs import heaviest_run
 from tileir.dialect.ops import IF
