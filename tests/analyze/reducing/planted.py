@@ -510,6 +510,3 @@ class InProcess:
         if self._crashes:
             return answer.startswith("crashed: PlantedCrash")
         return self.first.startswith("results differ") and same_difference(answer, self.first)
-
-    def cancel(self) -> None:
-        pass

@@ -10,10 +10,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
-from tileir.analyze.reducing.search import Cancelled, Tested
+from tileir.analyze.reducing.search import Cancelled, Subject
 from tileir.processes.command import Command
 from tileir.processes.exit_status import ExitStatus
 
@@ -31,49 +30,52 @@ class Ended(NamedTuple):
     output: str
 
 
-class FileCommand:
-    """A command that is run on files; any number of threads may run it."""
+class CommandTest(Generic[Subject]):
+    """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one.
 
-    def __init__(self, words: list[str], timeout: float | None, extension: str) -> None:
-        self._words: list[str] = words
+    `write` gives the contents of a file, or None for what cannot be written.  Any number of threads may test.
+    """
+
+    def __init__(
+        self,
+        words: list[str],
+        timeout: float | None,
+        extension: str,
+        write: Callable[[Subject], bytes | None],
+        judge: Callable[[Ended], bool],
+    ) -> None:
+        self._words: list[str] = words if any(PLACE in word for word in words) else [*words, PLACE]
         self._timeout: float | None = timeout
         self._name: str = "candidate" + extension
+        self._write: Callable[[Subject], bytes | None] = write
+        self._judge: Callable[[Ended], bool] = judge
         self._running: set[Command] = set()
-        self._cancelled: set[Command] = set()
 
-    def run(self, data: bytes) -> Ended:
-        """Run the command on a file with some contents; raises `Cancelled` if `cancel` ended it."""
+    def __call__(self, candidate: Subject) -> bool:
+        data = self._write(candidate)
+        return data is not None and self._judge(self._run(data))
+
+    def _run(self, data: bytes) -> Ended:
         with tempfile.TemporaryDirectory(prefix="tileir-reduce-") as directory:
             path = os.path.join(directory, self._name)
             with open(path, "wb") as file:
                 file.write(data)
             with open(os.path.join(directory, "output"), "w+b") as output:
-                status = self._status(self._command(path), output.fileno())
+                words = [word.replace(PLACE, path) for word in self._words]
+                with Command(words, stdout=output, stderr=output) as command:
+                    self._running.add(command)
+                    status = command.wait(self._timeout)
+                if command not in self._running:
+                    raise Cancelled
+                self._running.discard(command)
                 output.seek(0, os.SEEK_END)
                 output.seek(max(0, output.tell() - _SHOWN))
                 return Ended(status, output.read().decode("utf-8", "replace"))
 
-    def _command(self, path: str) -> list[str]:
-        if any(PLACE in word for word in self._words):
-            return [word.replace(PLACE, path) for word in self._words]
-        return [*self._words, path]
-
-    def _status(self, words: list[str], output: int) -> ExitStatus:
-        with Command(words, stdout=output, stderr=output) as command:
-            self._running.add(command)
-            try:
-                status = command.wait(self._timeout)
-            finally:
-                self._running.discard(command)
-        if command in self._cancelled:
-            self._cancelled.discard(command)
-            raise Cancelled
-        return status
-
     def cancel(self) -> None:
         """End what runs now."""
         for command in tuple(self._running):
-            self._cancelled.add(command)
+            self._running.discard(command)
             command.kill()
 
 
@@ -83,22 +85,6 @@ def shell_words(line: str) -> list[str]:
         return ["cmd", "/c", line if PLACE in line else f"{line} {PLACE}"]
     script = line.replace(PLACE, '"$1"') if PLACE in line else f'{line} "$1"'
     return ["/bin/sh", "-c", script, "sh", PLACE]
-
-
-@dataclass(eq=False)
-class CommandTest(Generic[Tested]):
-    """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one."""
-
-    command: FileCommand
-    write: Callable[[Tested], bytes | None]
-    judge: Callable[[Ended], bool]
-
-    def __call__(self, candidate: Tested) -> bool:
-        data = self.write(candidate)
-        return data is not None and self.judge(self.command.run(data))
-
-    def cancel(self) -> None:
-        self.command.cancel()
 
 
 def succeeds(ended: Ended) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from tileir.analyze.reducing.search import Change, Search
+from tileir.analyze.reducing.search import Change, Kind, Search
 from tileir.bytecode import MAGIC, is_bytecode
 
 _WORD: Final = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"\s*|[\w.$-]+\s*|\s+|.\s*", re.DOTALL)
@@ -24,22 +24,17 @@ _MOST_WORDS: Final = 64
 Changes = Sequence[Change[bytes]]
 
 
-class ContentsKind:
-    """What the search has to know about contents of files."""
+def _digest(candidate: bytes) -> bytes:
+    return blake2b(candidate, digest_size=20, person=b"tileir reduce").digest()
 
-    def digest(self, candidate: bytes) -> bytes:
-        return blake2b(candidate, digest_size=20, person=b"tileir reduce").digest()
 
-    def weight(self, candidate: bytes) -> tuple[int, ...]:
-        if is_bytecode(candidate):
-            return (len(candidate), len(candidate) - candidate.count(0))
-        return (len(candidate.split()), len(candidate))
+def _weight(candidate: bytes) -> tuple[int, ...]:
+    if is_bytecode(candidate):
+        return (len(candidate), len(candidate) - candidate.count(0))
+    return (len(candidate.split()), len(candidate))
 
-    def is_valid(self, candidate: bytes) -> bool:
-        return bool(candidate)
 
-    def data(self, candidate: bytes) -> bytes:
-        return candidate
+CONTENTS: Final[Kind[bytes]] = Kind(_digest, _weight, bool, bytes)
 
 
 def reduce_contents(search: Search[bytes]) -> None:

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic
 
-from tileir.analyze.reducing.search import Cancelled, Tested
+from tileir.analyze.reducing.search import Cancelled, Subject
 from tileir.processes.child import CAN_FORK, Child, report
 from tileir.processes.exit_status import TIMED_OUT
 from tileir.processes.messages import parsed
 from tileir.processes.sandbox import limit_resource
 
-Question = Callable[[Tested], str]
+Question = Callable[[Subject], str]
 
 DIED: Final = "died: "
 TOOK_TOO_LONG: Final = "took too long"
@@ -30,20 +30,20 @@ _MEMORY: Final = 16 << 30
 _LONGEST: Final = 1 << 16
 
 
-class ObservationTest(Generic[Tested]):
+class ObservationTest(Generic[Subject]):
     """The test of a search: a question is asked in a child, and `judge` says whether the answer is interesting."""
 
-    def __init__(self, question: Question[Tested], judge: Callable[[str], bool], timeout: float | None) -> None:
-        self._question: Question[Tested] = question
+    def __init__(self, question: Question[Subject], judge: Callable[[str], bool], timeout: float | None) -> None:
+        self._question: Question[Subject] = question
         self._judge: Callable[[str], bool] = judge
         self._timeout: float | None = timeout
         self._lock: threading.Lock = threading.Lock()
         self._running: set[Child] = set()
 
-    def __call__(self, candidate: Tested) -> bool:
+    def __call__(self, candidate: Subject) -> bool:
         return self._judge(self.observe(candidate))
 
-    def observe(self, candidate: Tested) -> str:
+    def observe(self, candidate: Subject) -> str:
         """The answer for a candidate."""
         if not CAN_FORK:
             return _asked(self._question, candidate)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from tileir.analyze.reducing.contents import ContentsKind, reduce_contents
 from tileir.analyze.reducing.control_flow import carried_removals, inlined_regions, may_not_end, parameter_removals
 from tileir.analyze.reducing.program import Edit, Program, ProgramFile
 from tileir.analyze.reducing.removal import (
@@ -20,7 +19,7 @@ from tileir.analyze.reducing.removal import (
     symbol_positions,
     symbol_removals,
 )
-from tileir.analyze.reducing.search import Change, Search, Test
+from tileir.analyze.reducing.search import Change, Kind, Search
 from tileir.analyze.reducing.shapes import element_changes, shape_changes
 from tileir.analyze.reducing.simplification import (
     attribute_changes,
@@ -29,7 +28,7 @@ from tileir.analyze.reducing.simplification import (
     operand_changes,
     strip_attributes,
 )
-from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
+from tileir.analyze.reducing.verdicts import Verdicts
 from tileir.analyze.reducing.weights import weight
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
@@ -108,21 +107,12 @@ def reduce_program(search: Search[Program]) -> None:
             _exhaust(search, edits)
 
 
-class ProgramKind:
+def program_kind(verified: bool = True, file: ProgramFile | None = None) -> Kind[Program]:
     """What the search has to know about programs; candidates must verify if they are `verified`."""
+    form = file if file is not None else ProgramFile()
 
-    def __init__(self, verified: bool = True, file: ProgramFile | None = None) -> None:
-        self._verified: bool = verified
-        self._file: ProgramFile = file if file is not None else ProgramFile()
-
-    def digest(self, candidate: Program) -> bytes:
-        return candidate.digest()
-
-    def weight(self, candidate: Program) -> tuple[int, ...]:
-        return weight(candidate)
-
-    def is_valid(self, candidate: Program) -> bool:
-        if not self._verified:
+    def is_valid(candidate: Program) -> bool:
+        if not verified:
             try:
                 candidate.module.text()
             except Exception:
@@ -134,31 +124,7 @@ class ProgramKind:
         # What has a grid is launched.
         return not context.errors and (candidate.grid is None or not may_not_end(candidate))
 
-    def data(self, candidate: Program) -> bytes:
-        return self._file.data(candidate) or b""
-
-
-def search_program(
-    program: Program,
-    kind: ProgramKind,
-    test: Test[Program],
-    jobs: int,
-    verdicts: Verdicts,
-    progress: Callable[[Search[Program]], None] | None = None,
-) -> Search[Program]:
-    """Reduce a program by a test of any kind."""
-    return Search(program, kind, test, verdicts, jobs, progress).run(reduce_program)
-
-
-def search_contents(
-    data: bytes,
-    test: Test[bytes],
-    jobs: int,
-    verdicts: Verdicts,
-    progress: Callable[[Search[bytes]], None] | None = None,
-) -> Search[bytes]:
-    """Reduce the contents of a file, be it a program or not."""
-    return Search(data, ContentsKind(), test, verdicts, jobs, progress).run(reduce_contents)
+    return Kind(Program.digest, weight, is_valid, lambda candidate: form.data(candidate) or b"")
 
 
 # --- the public function ---
@@ -197,19 +163,6 @@ class Progress:
         return f"<Progress: {self.operations} of {self.original} operations after {self.tests} tests>"
 
 
-@dataclass(slots=True, eq=False)
-class FunctionTest:
-    """A test that is a function of a module, which gets a copy; it cannot be cancelled."""
-
-    interesting: Callable[[Operation], bool]
-
-    def __call__(self, candidate: Program) -> bool:
-        return bool(self.interesting(clone(candidate.module)))
-
-    def cancel(self) -> None:
-        pass
-
-
 def reduce(
     module: Operation | bytes,
     interesting: Callable[[Operation], bool],
@@ -242,12 +195,13 @@ def reduce(
         if progress is not None:
             progress(Progress(len(search.best.operations), count, search.tests, search.steps))
 
-    verdicts = Verdicts()
-    if state is not None:
-        verdicts = StoredVerdicts(os.fspath(state), {"program": program.digest().hex()})
-    kind = ProgramKind(not allow_invalid)
+    verdicts = Verdicts(None if state is None else os.fspath(state), {"program": program.digest().hex()})
+
+    def test(candidate: Program) -> bool:
+        return bool(interesting(clone(candidate.module)))
+
     try:
-        found = search_program(program, kind, FunctionTest(interesting), jobs, verdicts, report)
+        found = Search(program, program_kind(not allow_invalid), test, verdicts, jobs, report).run(reduce_program)
     finally:
         verdicts.close()
     best = found.best
