@@ -152,7 +152,7 @@ class FunctionMatcher:
         self._pair_alike(self._applied(0), self._applied(1))
 
     def _pair_alike(
-        self, left: Mapping[Operation, object], right: Mapping[Operation, object], even: bool = True
+        self, left: Mapping[Operation, object], right: Mapping[Operation, object], *, even: bool = True
     ) -> None:
         """Pair operations with equal keys, in their order; with `even` only where there are as many on both sides."""
         waiting: dict[object, list[Operation]] = {}

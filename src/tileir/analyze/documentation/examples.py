@@ -14,26 +14,10 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
+from tileir.dialect import ops
 from tileir.dialect.attributes import PredicateAttribute
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.inference import CONVERTED
-from tileir.dialect.ops import (
-    BREAK,
-    BUILTIN_MODULE,
-    CONSTANT,
-    CONTINUE,
-    ENTRY,
-    FOR,
-    GET_GLOBAL,
-    GLOBAL,
-    IF,
-    LOOP,
-    MAKE_TENSOR_VIEW,
-    MODULE,
-    REDUCE,
-    SCAN,
-    YIELD,
-)
 from tileir.dialect.signature import Parameter, python_name, signature_of
 from tileir.dialect.types import PointerType, TileType, TileViewType, scalar_tile
 from tileir.interface import parse
@@ -56,15 +40,15 @@ from tileir.ir.values import Value
 
 # What stands around a statement that cannot stand alone in an entry.
 FRAMES: Final[dict[OperationDeclaration, str]] = {
-    BREAK: "%r = loop : tile<f32> {{\n{example}\n}}",
-    CONTINUE: "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
-    YIELD: "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
+    ops.BREAK: "%r = loop : tile<f32> {{\n{example}\n}}",
+    ops.CONTINUE: "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
+    ops.YIELD: "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
 }
 # What the module holds besides the entry.
-COMPANIONS: Final[dict[OperationDeclaration, str]] = {GET_GLOBAL: "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
+COMPANIONS: Final[dict[OperationDeclaration, str]] = {ops.GET_GLOBAL: "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
 # Examples that are items of a module, or modules.
-ITEMS: Final = (ENTRY, GLOBAL)
-MODULES: Final = (MODULE, BUILTIN_MODULE)
+ITEMS: Final = (ops.ENTRY, ops.GLOBAL)
+MODULES: Final = (ops.MODULE, ops.BUILTIN_MODULE)
 
 _VALUE = re.compile(r"%[A-Za-z_]\w*")
 _DEFINITION = re.compile(r"^\s*(%[\w:]+(?:\s*,\s*%[\w:]+)*)\s*=", re.MULTILINE)
@@ -123,18 +107,18 @@ def _module(statement: str, types: dict[str, str], companion: str) -> str:
 # --- Python ---
 
 WRITTEN: Final[dict[OperationDeclaration, str]] = {
-    MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',
-    ENTRY: 'hints = {"sm_100": {"num_cta_in_cga": 2}}\n'
+    ops.MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',
+    ops.ENTRY: 'hints = {"sm_100": {"num_cta_in_cga": 2}}\n'
     'with build.entry("k", ptr(f32), i32, optimization_hints=hints) as (data, n):\n    build.return_()',
-    GLOBAL: 'build.global_("table", [0.5, 1.5, 2.5, 3.5], f32, alignment=128)',
-    CONSTANT: "r = build.constant([1.0, 2.5], f32)",
-    REDUCE: "r = build.reduce(t, 0, 0.0, body=build.addf)",
-    SCAN: "r = build.scan(t, 1, 1.0, body=build.mulf)",
-    FOR: "with build.for_(lb, ub, s, init=[x]) as loop:\n    build.continue_(loop.value)\nr = loop.result",
-    IF: "with build.if_(c) as branch:\n    build.yield_(a)\n"
+    ops.GLOBAL: 'build.global_("table", [0.5, 1.5, 2.5, 3.5], f32, alignment=128)',
+    ops.CONSTANT: "r = build.constant([1.0, 2.5], f32)",
+    ops.REDUCE: "r = build.reduce(t, 0, 0.0, body=build.addf)",
+    ops.SCAN: "r = build.scan(t, 1, 1.0, body=build.mulf)",
+    ops.FOR: "with build.for_(lb, ub, s, init=[x]) as loop:\n    build.continue_(loop.value)\nr = loop.result",
+    ops.IF: "with build.if_(c) as branch:\n    build.yield_(a)\n"
     "with branch.else_():\n    build.yield_(b)\nr = branch.result",
-    LOOP: "with build.loop(init=[x]) as loop:\n    build.break_(y)\nr = loop.result",
-    MAKE_TENSOR_VIEW: "tv = build.make_tensor_view(p, [n, 64], [64, 1])",
+    ops.LOOP: "with build.loop(init=[x]) as loop:\n    build.break_(y)\nr = loop.result",
+    ops.MAKE_TENSOR_VIEW: "tv = build.make_tensor_view(p, [n, 64], [64, 1])",
 }
 
 _RESULTS: Final = re.compile(r"\s*(%\w+(?:\s*,\s*%\w+)*)(?::\d+)?\s*=")
@@ -178,7 +162,7 @@ def _is_optional(parameter: Parameter) -> bool:
 
 def _names(module: Operation, declaration: OperationDeclaration) -> dict[Value, str]:
     """What the example calls the values that it uses; the program around it begins with their definitions."""
-    entry = next(found for found in module.walk() if found.declaration is ENTRY)
+    entry = next(found for found in module.walk() if found.declaration is ops.ENTRY)
     used = missing_values(statement_of(declaration))
     definitions = list(entry.regions[0].block)[: len(used)]
     return {definition.result: name[1:] for definition, name in zip(definitions, used, strict=True)}
