@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Final
 
 from tileir.bytecode.annotated import Annotated, Node
@@ -87,7 +88,7 @@ class Listing:
             rows = _wrapped(text, _TEXT_WIDTH - len(indent))
             self._row(f"{node.start:08x}", size, indent + rows[0])
             for row in rows[1:]:
-                self._row("", "", f"{indent}  {row}")
+                self._row("", "", indent + row)
             return
         number = "" if node.value is None else str(node.value)
         if meaning and number:
@@ -113,19 +114,9 @@ class Listing:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """A text as lines of a width, broken at blanks where there are any; the first may be longer by the indent."""
-    text = _printable(text)
-    rows: list[str] = []
-    while len(text) > width and len(rows) < _MOST_ROWS:
-        blank = text.rfind(" ", width // 2, width)
-        end = blank + 1 if blank > 0 else width
-        rows.append(text[:end])
-        text = text[end:]
-        if len(rows) == 1:
-            width -= 2
-    rows.append(text if len(text) <= width else "...")
-    return rows
-
-
-def _printable(text: str) -> str:
-    return "".join([c if c.isprintable() else "?" for c in text])
+    """A text as lines of a width, broken at blanks where there are any; those that follow are indented."""
+    text = "".join([c if c.isprintable() else "?" for c in text])
+    rows = textwrap.wrap(
+        text, width, subsequent_indent="  ", max_lines=_MOST_ROWS, placeholder="...", break_on_hyphens=False
+    )
+    return rows or [""]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tileir.analyze.bytecode_listing import Listing
@@ -74,12 +75,7 @@ class Forms:
 
     def list(self) -> list[FormTitle]:
         """The forms there are, in the order in which a program goes through them."""
-        found = [FormTitle("source", *self._source)]
-        found.append(FormTitle("tile", "Tile program", None))
-        found += [FormTitle(step.id, step.title, None) for step in self._steps]
-        found.append(FormTitle("bytecode", "Bytecode", self._bytecode if isinstance(self._bytecode, str) else None))
-        found += [FormTitle(each.id, each.title, self._reason(each) or None) for _, each in _engine_forms()]
-        return found
+        return [title for title, _ in self._offered()]
 
     def form(self, id: str) -> Form:
         """A form by its id; an `OptionError` says which there are, or why it is not to be had here."""
@@ -89,28 +85,30 @@ class Forms:
         return found
 
     def _make(self, id: str) -> Form:
-        if id == "source":
-            if self._source.reason is not None:
-                raise OptionError(f"there is no source to show: {self._source.reason}")
-            return source_form(self.entry)
-        if id == "tile":
-            # The copy has its text, and the numbers.
-            return tile_form("tile", "Tile program", printed_lines(self._numbered[0]), self._numbers)
-        if id == "bytecode":
-            if isinstance(self._bytecode, str):
-                raise OptionError(f"there is no bytecode to show: {self._bytecode}")
-            return _bytecode_form(self._bytecode, self.entry.symbol_name)
-        for step in self._steps if str(id).startswith("pass-") else ():
-            if step.id == id:
-                return step
-        for engine, form in _engine_forms():
-            if form.id == id:
-                reason = self._reason(form)
-                if reason:
-                    raise OptionError(f"the form '{id}' is not to be had here: {reason}")
-                return self._engine_form(engine, form)
+        for title, make in self._offered(str(id).startswith("pass-")):
+            if title.id == id:
+                if title.reason is not None:
+                    is_own = id in ("source", "bytecode")
+                    what = f"there is no {id} to show" if is_own else f"the form '{id}' is not to be had here"
+                    raise OptionError(f"{what}: {title.reason}")
+                return make()
         names = ", ".join([each.id for each in self.list()])
         raise OptionError(f"there is no form '{id}': choose one of {names}")
+
+    def _offered(self, with_steps: bool = True) -> Iterator[tuple[FormTitle, Callable[[], Form]]]:
+        yield FormTitle("source", *self._source), lambda: source_form(self.entry)
+        # The copy has the text of the program, and the numbers.
+        yield (
+            FormTitle("tile", "Tile program", None),
+            lambda: tile_form("tile", "Tile program", printed_lines(self._numbered[0]), self._numbers),
+        )
+        for step in self._steps if with_steps else ():
+            yield FormTitle(step.id, step.title, None), lambda step=step: step
+        data = self._bytecode
+        reason = data if isinstance(data, str) else None
+        yield FormTitle("bytecode", "Bytecode", reason), lambda: _bytecode_form(data, self.entry.symbol_name)
+        for engine, form in _engine_forms():
+            yield FormTitle(form.id, form.title, self._reason(form) or None), partial(self._engine_form, engine, form)
 
     @cached_property
     def _numbered(self) -> tuple[Operation, Operation]:
@@ -185,45 +183,31 @@ def _forms_of(engine: Engine) -> list[EngineForm]:
 # --- bytecode ---
 
 
-def _bytecode_form(data: bytes, entry: str | None) -> Form:
+def _bytecode_form(data: bytes | str, entry: str | None) -> Form:
     """The bytes of a module as a form; those of one of its kernels are linked."""
+    assert isinstance(data, bytes), "what has no bytecode is not asked for it"
     found = annotate(data)
     assert found.module is not None, "it was written just now"
     listing = Listing(found, FirstLinePrinter(found.module, generic=False))
     # One more tells that there are more.
     lines = listing.lines(MOST_LINES + 1)
     # What is read has the order of what was written.
-    numbers = {operation: number for number, operation in enumerate(operations_of(select_entry(found.module, entry)))}
-    constants = _constant_users(listing, numbers)
-    links = [[] if node is None else _numbers_of(node, listing, numbers, constants) for node in listing.nodes]
-    is_cut = len(lines) > MOST_LINES
-    notes = [f"The first {MOST_LINES:,} lines are shown."] if is_cut else []
-    lines, links = lines[:MOST_LINES], links[:MOST_LINES]
-    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines, links, notes=notes)
-
-
-def _numbers_of(
-    node: Node, listing: Listing, numbers: dict[Operation, int], constants: dict[str, list[int]]
-) -> list[int]:
-    """The operation that a node is in, or those that use the constant that it is of."""
-    cursor: Node | None = node
-    while cursor is not None:
-        if cursor.operation is not None:
-            number = numbers.get(cursor.operation)
-            return [] if number is None else [number]
-        if cursor.name in constants:
-            return constants[cursor.name]
-        cursor = listing.around.get(cursor)
-    return []
-
-
-def _constant_users(listing: Listing, numbers: dict[Operation, int]) -> dict[str, list[int]]:
-    """The operations that each entry of the table of constants is the value of, by the name of its group."""
-    found: dict[str, list[int]] = {}
+    operations = operations_of(select_entry(found.module, entry))
+    # By operation; of the entries in the table of constants those whose value they are, by the name of their group.
+    linked: dict[object, list[int]] = {operation: [number] for number, operation in enumerate(operations)}
     for node, group in listing.around.items():
         operation = group.operation
-        if operation is not None and operation.declaration is CONSTANT and node.name == "value":
-            number = numbers.get(operation)
-            if number is not None:
-                found.setdefault(f"constant {node.value}", []).append(number)
-    return found
+        if operation is not None and operation in linked and operation.declaration is CONSTANT and node.name == "value":
+            linked.setdefault(f"constant {node.value}", []).extend(linked[operation])
+
+    def numbers_of(node: Node | None) -> list[int]:
+        while node is not None:
+            key = node.operation if node.operation is not None else node.name
+            if key in linked:
+                return linked[key]
+            node = listing.around.get(node)
+        return []
+
+    links = [numbers_of(node) for node in listing.nodes[:MOST_LINES]]
+    notes = [f"The first {MOST_LINES:,} lines are shown."] if len(lines) > MOST_LINES else []
+    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines[:MOST_LINES], links, notes=notes)

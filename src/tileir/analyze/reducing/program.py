@@ -86,14 +86,10 @@ class Program:
 
     def digest(self) -> bytes:
         """What a test sees of the program, as a hash."""
-        found = structural_digest(self.module)
-        if self.grid is not None:
-            found = blake2b(found + repr(self.grid).encode(), digest_size=20).digest()
-        if not self.has_locations:
-            return found
         # Locations do not count in the structure, and the text does not show how regions are grouped.
-        text = self.module.text(debug_info=True)
-        return blake2b(found + text.encode("utf-8", "surrogateescape"), digest_size=20).digest()
+        text = self.module.text(debug_info=True) if self.has_locations else ""
+        content = structural_digest(self.module) + f"{self.grid}{text}".encode("utf-8", "surrogateescape")
+        return blake2b(content, digest_size=20).digest()
 
 
 Edit = Callable[[Program], bool]
@@ -123,28 +119,20 @@ def _origins(program: Program) -> dict[str, Origin]:
 # --- the launch: arguments go with their parameters, and change with their types ---
 
 
-def launch_words(original: LaunchWords, program: Program) -> LaunchWords | None:
-    """The launch of a candidate as text; None if the kernel is gone."""
-    entry = launched_entry(original, program)
-    if entry is None:
-        return None
-    name = entry.symbol_name or ""
-    words: list[str] = []
-    for parameter, number in zip(entry.regions[0].blocks[0].arguments, program.origins[name].parameters, strict=True):
-        if number < len(original.arguments):
-            words.append(_fitting(original.arguments[number], parameter.type))
-    grid = original.grid if program.grid is None else program.grid
-    return LaunchWords(grid, words, None if original.entry is None else name)
+def launch_of(original: LaunchWords, program: Program) -> tuple[LaunchWords, Operation] | None:
+    """The launch of a candidate, and the kernel that it is for: the only one, or the one that had the name.
 
-
-def launched_entry(original: LaunchWords, program: Program) -> Operation | None:
-    """The kernel that a launch was for: the only one, or the one that had the name."""
+    None if the kernel is gone.
+    """
     entries = entries_of(program.module)
-    if original.entry is None:
-        return next(iter(entries.values())) if len(entries) == 1 else None
     for name, entry in entries.items():
-        if name in program.origins and program.origins[name].name == original.entry:
-            return entry
+        origin = program.origins[name]
+        if origin.name == original.entry or (original.entry is None and len(entries) == 1):
+            parameters = zip(entry.regions[0].blocks[0].arguments, origin.parameters, strict=True)
+            given = original.arguments
+            words = [_fitting(given[number], parameter.type) for parameter, number in parameters if number < len(given)]
+            grid = original.grid if program.grid is None else program.grid
+            return LaunchWords(grid, words, None if original.entry is None else name), entry
     return None
 
 
@@ -163,9 +151,7 @@ def arguments_of(words: LaunchWords, entry: Operation) -> list[Any]:
 
 
 def _pointee(type: Type) -> Type | None:
-    if isinstance(type, TileType) and isinstance(type.element, PointerType):
-        return type.element.pointee
-    return None
+    return type.element.pointee if isinstance(type, TileType) and isinstance(type.element, PointerType) else None
 
 
 def _fitting(word: str, type: Type) -> str:
@@ -205,11 +191,8 @@ class ProgramFile:
             except BytecodeError:
                 return None
         text = program.module.text(debug_info=program.has_locations)
-        stated = [launch_words(launch, program) for launch in self.launches]
+        launches = [launch_of(launch, program) for launch in self.launches]
+        stated = [launch[0] for launch in launches if launch is not None]
         # A comment does not name files.
-        lines = [
-            launch.comment()
-            for launch in stated
-            if launch is not None and not any(word.endswith(".npy") for word in launch.arguments)
-        ]
+        lines = [each.comment() for each in stated if not any(word.endswith(".npy") for word in each.arguments)]
         return "\n".join([*lines, text, ""]).encode("utf-8", "surrogateescape")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from tileir.analyze.reducing.observing import Question
-from tileir.analyze.reducing.program import Program, arguments_of, launch_words, launched_entry
+from tileir.analyze.reducing.program import Program, arguments_of, launch_of
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.errors import InternalError
-from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traversal import clone
@@ -36,7 +36,7 @@ def ask_contents(data: bytes) -> str:
     """What is said of a file when it is checked."""
     from tileir.interface import load
 
-    return _worded(lambda: load(data))
+    return _worded(_outcome(lambda: load(data)))
 
 
 def ask_passes(pipeline: str) -> Question[Program]:
@@ -45,19 +45,14 @@ def ask_passes(pipeline: str) -> Question[Program]:
     def question(program: Program) -> str:
         from tileir.passes.pipeline import run_passes
 
-        return _worded(lambda: run_passes(clone(program.module), pipeline.split(",")) and None)
+        return _worded(_outcome(lambda: run_passes(clone(program.module), pipeline.split(","))))
 
     return question
 
 
 def ask_engine(engine: str, words: LaunchWords) -> Question[Program]:
     """What becomes of a launch on an engine."""
-
-    def question(program: Program) -> str:
-        ended = _launched(program, engine, words)
-        return FINE if isinstance(ended, list) else ended
-
-    return question
+    return lambda program: _worded(_launched(program, engine, words))
 
 
 def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Program]:
@@ -66,8 +61,7 @@ def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Prog
     def question(program: Program) -> str:
         from tileir.execute.array_difference import same_bits
 
-        expected = _launched(program, first, words)
-        found = _launched(program, second, words)
+        expected, found = [_launched(program, engine, words) for engine in (first, second)]
         if isinstance(expected, str) or isinstance(found, str):
             if expected == found or GONE in (expected, found):
                 return FINE
@@ -101,9 +95,14 @@ def _head(ended: list[Any] | str) -> str:
     return "runs" if isinstance(ended, list) else ended.partition(":")[0]
 
 
-def _worded(work: Any) -> str:
+def _worded(ended: object) -> str:
+    return ended if isinstance(ended, str) else FINE
+
+
+def _outcome(work: Callable[[], Any]) -> Any:
+    """What some work gives, or in words how it failed."""
     try:
-        work()
+        return work()
     except InternalError as error:
         cause = error.__cause__
         return f"{CRASHED}{type(cause).__name__}: {cause}"
@@ -111,45 +110,39 @@ def _worded(work: Any) -> str:
         return SAYS + str(error)
     except Exception as error:
         return f"{CRASHED}{type(error).__name__}: {error}"
-    return FINE
 
 
 def _launched(program: Program, engine: str, words: LaunchWords) -> list[Any] | str:
     """The arrays after a launch, or how it failed."""
     import numpy
 
+    # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
+    ended = _outcome(lambda: _launch(program, engine, words, exact=True))
+    if isinstance(ended, str):
+        return ended
+    return [value for value in ended if isinstance(value, numpy.ndarray)]
+
+
+def _launch(program: Program, engine: str, words: LaunchWords, *, exact: bool = False, sanitize: bool = False) -> Any:
+    """The arguments after a launch, or that there is no such kernel."""
     from tileir.execute.launching.kernel import compile
 
-    chosen = launch_words(words, program)
-    entry = launched_entry(words, program)
-    if chosen is None or entry is None:
+    chosen = launch_of(words, program)
+    if chosen is None:
         return GONE
-    arrays: list[Any] = []
-
-    def work() -> None:
-        # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
-        kernel = compile(program.module, entry.symbol_name, engine, exact=True)
-        given = arguments_of(chosen, entry)
-        kernel.launch(chosen.grid, *given, output=lambda text: None)
-        arrays.extend([value for value in given if isinstance(value, numpy.ndarray)])
-
-    ended = _worded(work)
-    return arrays if ended == FINE else ended
+    launch, entry = chosen
+    kernel = compile(program.module, entry.symbol_name, engine, exact=exact)
+    given = arguments_of(launch, entry)
+    kernel.launch(launch.grid, *given, sanitize=sanitize, output=lambda text: None)
+    return given
 
 
 def _findings(program: Program, words: LaunchWords) -> list[str]:
     """The kinds of errors that the sanitizer finds in a launch."""
-    from tileir.execute.launching.kernel import compile
     from tileir.execute.sanitizer.report import SanitizerError
 
-    chosen = launch_words(words, program)
-    entry: Operation | None = launched_entry(words, program)
-    if chosen is None or entry is None:
-        return []
     try:
-        compile(program.module, entry.symbol_name, "interpreter").launch(
-            chosen.grid, *arguments_of(chosen, entry), sanitize=True, output=lambda text: None
-        )
+        _launch(program, "interpreter", words, sanitize=True)
     except SanitizerError as error:
         return sorted(set(error.report.kinds))
     except TileIRError as error:

@@ -13,9 +13,7 @@ from tileir.analyze.reducing.program import Edit, Program, ProgramFile
 from tileir.analyze.reducing.removal import (
     chunk_removals,
     dead_code_removal,
-    kept_chunk_removals,
     removable_positions,
-    single_removals,
     symbol_positions,
     symbol_removals,
 )
@@ -68,7 +66,6 @@ PASSES: Final[dict[str, Pass]] = {
     "grid": grid_changes,
     "regions": inlined_regions,
     "carried values": carried_removals,
-    "single operations": single_removals,
     "operands": operand_changes,
     "shapes": shape_changes,
     "element types": element_changes,
@@ -100,8 +97,7 @@ def reduce_program(search: Search[Program]) -> None:
         # Half of the operations, a quarter, and so on down to single ones.
         size = (len(removable_positions(search.best)) + 1) // 2
         while size:
-            for chunks in (chunk_removals, kept_chunk_removals):
-                _exhaust(search, partial(chunks, size=size))
+            _exhaust(search, partial(chunk_removals, size=size))
             size = min(size // 2, (len(removable_positions(search.best)) + 1) // 2)
         for edits in PASSES.values():
             _exhaust(search, edits)

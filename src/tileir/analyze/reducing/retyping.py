@@ -6,20 +6,7 @@ import itertools
 from math import prod
 from typing import Final
 
-from tileir.dialect.ops import (
-    BITCAST,
-    BROADCAST,
-    CONSTANT,
-    EXTI,
-    EXTRACT,
-    FTOF,
-    GET_GLOBAL,
-    PTR_TO_PTR,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    TRUNCI,
-)
+from tileir.dialect import ops
 from tileir.dialect.rules import signature
 from tileir.dialect.types import (
     GatherScatterViewType,
@@ -58,7 +45,16 @@ from tileir.ir.types import FloatType, IntegerType, Type, function_type
 from tileir.ir.values import Value
 
 # These do nothing where source and result have one type.
-_CONVERSIONS: Final = (BITCAST, BROADCAST, EXTI, EXTRACT, FTOF, PTR_TO_PTR, RESHAPE, TRUNCI)
+_CONVERSIONS: Final = (
+    ops.BITCAST,
+    ops.BROADCAST,
+    ops.EXTI,
+    ops.EXTRACT,
+    ops.FTOF,
+    ops.PTR_TO_PTR,
+    ops.RESHAPE,
+    ops.TRUNCI,
+)
 
 
 def shape_of(type: Type) -> tuple[int, ...]:
@@ -130,14 +126,14 @@ def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
     globals_: dict[str, Type] = {}
     for operation in operations:
         declaration = operation.declaration
-        if declaration is CONSTANT:
+        if declaration is ops.CONSTANT:
             number = operation.attributes.get("value")
             target = operation.results[0].type
             if isinstance(number, DenseAttribute) and number.type is not target and isinstance(target, TileType):
                 operation.set_attribute("value", _converted(number, target))
-        elif declaration in (REDUCE, SCAN):
+        elif declaration in (ops.REDUCE, ops.SCAN):
             _retype_identities(operation)
-        elif declaration is GET_GLOBAL:
+        elif declaration is ops.GET_GLOBAL:
             name, target = operation.attributes.get("name"), operation.results[0].type
             if isinstance(name, SymbolAttribute) and isinstance(target, TileType):
                 if isinstance(target.element, PointerType):
@@ -154,7 +150,7 @@ def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
             if isinstance(initial, DenseAttribute) and initial.element_type is not element:
                 operation.set_attribute("value", _converted(initial, tile_type(initial.shape, element)))
     for operation in operations:
-        if operation.declaration in _CONVERSIONS and operation.parent is not None:
+        if operation.declaration in (*_CONVERSIONS, ops.BROADCAST, ops.RESHAPE) and operation.parent is not None:
             if operation.operands and operation.operands[0].type is operation.results[0].type:
                 operation.replace_with([operation.operands[0]])
     return True

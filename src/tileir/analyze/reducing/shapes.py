@@ -6,27 +6,13 @@ by its number among all values of a program, which is the same in every copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cache, partial
 from typing import Final, Generic, TypeVar
 
 from tileir.analyze.reducing.program import Edit, Program
 from tileir.analyze.reducing.retyping import core_element, retype, shape_of, with_core_element, with_shape
-from tileir.dialect.ops import (
-    BROADCAST,
-    CAT,
-    EXTRACT,
-    FOR,
-    INSERT,
-    LOAD_VIEW_TKO,
-    MAKE_TENSOR_VIEW,
-    OFFSET,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    STORE_VIEW_TKO,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
 from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, dense_array_attribute, integer_attribute
 from tileir.ir.core import Operation
@@ -45,24 +31,30 @@ Node = TypeVar("Node", bound=Hashable)
 class Classes(Generic[Node]):
     """A union-find: nodes that belong together, in the order in which they were added."""
 
-    def __init__(self) -> None:
-        self._parent: dict[Node, Node] = {}
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._parent: dict[Node, Node] = {node: node for node in nodes}
 
     def find(self, node: Node) -> Node:
         parent = self._parent
-        root = parent.setdefault(node, node)
-        while parent[root] != root:
-            root = parent[root]
-        while parent[node] != root:
-            parent[node], node = root, parent[node]
-        return root
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
 
     def join(self, left: Node, right: Node) -> None:
-        self._parent[self.find(right)] = self.find(left)
+        if left in self._parent and right in self._parent:
+            self._parent[self.find(right)] = self.find(left)
+
+    def join_alike(self, labeled: Iterable[tuple[Node, object]]) -> None:
+        """Join the nodes that have one label; None is no label."""
+        first: dict[object, Node] = {}
+        for node, label in labeled:
+            if label is not None:
+                self.join(first.setdefault(label, node), node)
 
     def all(self) -> list[list[Node]]:
         found: dict[Node, list[Node]] = {}
-        for node in list(self._parent):
+        for node in self._parent:
             found.setdefault(self.find(node), []).append(node)
         return list(found.values())
 
@@ -85,7 +77,7 @@ def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Valu
         for source in carried_sources(value, ends) or ():
             yield source, value
     for operation in program.operations:
-        if operation.declaration is FOR:
+        if operation.declaration is ops.FOR:
             for other in (*operation.operands[1:3], *operation.regions[0].blocks[0].arguments[:1]):
                 yield operation.operands[0], other
 
@@ -94,7 +86,6 @@ def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Valu
 
 Axis = tuple[Value, int]
 """A value, and the number of one of its dimensions."""
-Join = Callable[[Axis, Axis], None]
 
 
 def shape_changes(program: Program) -> Iterator[Edit]:
@@ -119,78 +110,50 @@ def shape_changes(program: Program) -> Iterator[Edit]:
 
 def _axis_classes(program: Program, values: list[Value]) -> list[list[Axis]]:
     """The dimensions whose extents can only change together."""
-    found: Classes[Axis] = Classes()
-    for value in values:
-        for axis in range(len(shape_of(value.type))):
-            found.find((value, axis))
+    found: Classes[Axis] = Classes([(value, axis) for value in values for axis in range(len(shape_of(value.type)))])
     for left, right in _carried_pairs(program, values):
-        _join_all(left, right, found.join)
+        for axis in range(len(shape_of(left.type))):
+            found.join((left, axis), (right, axis))
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            _join_axes(operation, found.join)
+            values = [*operation.operands, *operation.results]
+            labels = _axis_labels(operation, [shape_of(value.type) for value in values])
+            found.join_alike(
+                [((v, axis), label) for v, each in zip(values, labels, strict=True) for axis, label in enumerate(each)]
+            )
     return found.all()
 
 
-def _join_all(left: Value, right: Value, join: Join) -> None:
-    for axis in range(len(shape_of(left.type))):
-        join((left, axis), (right, axis))
-
-
-def _join_axes(operation: Operation, join: Join) -> None:
-    """What an operation demands of the extents of its operands and results."""
+def _axis_labels(operation: Operation, shapes: list[tuple[int, ...]]) -> list[list[object]]:
+    """What an operation demands of the extents of its operands and results: those with one label are equal."""
     declaration = operation.declaration
-    values: list[Value] = [*operation.operands, *operation.results]
-    if declaration is BROADCAST or declaration is RESHAPE:
-        source, result = values
-        pairs = _reshape_pairs if declaration is RESHAPE else _equal_extents
-        for i, j in pairs(shape_of(source.type), shape_of(result.type)):
-            join((source, i), (result, j))
-    elif declaration is PERMUTE:
-        order = operation.attributes.get("permutation")
-        if isinstance(order, DenseArrayAttribute):
-            for axis, origin in enumerate(order.values):
-                join((values[0], origin), (values[1], axis))
-    elif declaration is REDUCE:
-        dim = operation.attributes.get("dim")
+    order, dim = operation.attributes.get("permutation"), operation.attributes.get("dim")
+    own: list[list[object]] = [list(range(len(shape))) for shape in shapes]
+    if declaration is ops.BROADCAST:
+        equal = [here == there for here, there in zip(*shapes, strict=False)]
+        return [[axis if same else None for axis, same in enumerate(equal)], own[1]]
+    if declaration is ops.RESHAPE:
+        pairs = dict(_reshape_pairs(*shapes))
+        return [[pairs.get(axis) for axis in range(len(shapes[0]))], own[1]]
+    if declaration is ops.PERMUTE and isinstance(order, DenseArrayAttribute):
+        return [own[0], list(order.values)]
+    if declaration is ops.REDUCE:
         reduced = dim.value if isinstance(dim, IntegerAttribute) else 0
-        for operand in operation.operands:
-            _join_all(operation.operands[0], operand, join)
-            for axis in range(len(shape_of(operand.type))):
-                if axis != reduced:
-                    for result in operation.results:
-                        join((operand, axis), (result, axis - (axis > reduced)))
-    elif declaration.has_trait(MATRIX_PRODUCT):
-        lhs, rhs, acc = values[:3]
-        rank = len(shape_of(acc.type))
-        _join_all(acc, operation.results[0], join)
-        for axis in range(rank - 2):
-            join((acc, axis), (lhs, axis))
-            join((acc, axis), (rhs, axis))
-        join((acc, rank - 2), (lhs, rank - 2))
-        join((acc, rank - 1), (rhs, rank - 1))
-        join((lhs, rank - 1), (rhs, rank - 2))
-    elif declaration is CAT:
-        for other in values[1:]:
-            _join_all(values[0], other, join)
-    else:
-        _join_elementwise(operation, values, join)
-
-
-def _join_elementwise(operation: Operation, values: list[Value], join: Join) -> None:
-    """All values of one shape."""
-    first: dict[tuple[int, ...], Value] = {}
-    for value in values:
-        _join_all(first.setdefault(shape_of(value.type), value), value, join)
-    for view in operation.operands:
-        # One index picks a row for each element along a dimension.
-        if isinstance(view.type, GatherScatterViewType):
-            for index in operation.operands:
-                if index is not view and len(shape_of(index.type)) == 1:
-                    join((view, view.type.sparse_dim), (index, 0))
-
-
-def _equal_extents(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
-    return [(axis, axis) for axis, (s, r) in enumerate(zip(source, result, strict=False)) if s == r]
+        count = len(operation.operands)
+        return [*own[:count], *[own[0][:reduced] + own[0][reduced + 1 :] for _ in own[count:]]]
+    if declaration.has_trait(MATRIX_PRODUCT):
+        batch = own[2][:-2]
+        accumulator = [*batch, "m", "n"]
+        return [[*batch, "m", "k"], [*batch, "k", "n"], accumulator, *[[] for _ in own[4:]], accumulator]
+    if declaration is ops.CAT:
+        return own
+    # All values of one shape; and an index for each element along a dimension of a view that picks rows.
+    views = [view.type for view in operation.operands if isinstance(view.type, GatherScatterViewType)]
+    rows = (views[0].tile_shape, views[0].sparse_dim) if views else None
+    return [
+        [rows] if rows is not None and len(shape) == 1 else [(shape, axis) for axis in range(len(shape))]
+        for shape in shapes
+    ]
 
 
 def _reshape_pairs(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -244,9 +207,9 @@ def _renumber_axes(operation: Operation, dropped: set[int]) -> None:
         return axis - sum([1 for other in dropped if other < axis])
 
     dim, order = operation.attributes.get("dim"), operation.attributes.get("permutation")
-    if operation.declaration in (REDUCE, SCAN, CAT) and isinstance(dim, IntegerAttribute):
+    if operation.declaration in (ops.REDUCE, ops.SCAN, ops.CAT) and isinstance(dim, IntegerAttribute):
         operation.set_attribute("dim", integer_attribute(dim.type, renumbered(dim.value)))
-    elif operation.declaration is PERMUTE and isinstance(order, DenseArrayAttribute):
+    elif operation.declaration is ops.PERMUTE and isinstance(order, DenseArrayAttribute):
         kept = tuple([renumbered(axis) for axis in order.values if axis not in dropped])
         operation.set_attribute("permutation", dense_array_attribute(order.element_type, kept))
 
@@ -263,12 +226,12 @@ _NARROWER: Final[dict[Type | None, tuple[Type, ...]]] = {
 }
 # Operands that are not elements: indices, extents, offsets.
 _NOT_ELEMENTS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
-    EXTRACT: ("indices",),
-    INSERT: ("indices",),
-    LOAD_VIEW_TKO: ("index",),
-    STORE_VIEW_TKO: ("index",),
-    MAKE_TENSOR_VIEW: ("dynamicShape", "dynamicStrides"),
-    OFFSET: ("offset",),
+    ops.EXTRACT: ("indices",),
+    ops.INSERT: ("indices",),
+    ops.LOAD_VIEW_TKO: ("index",),
+    ops.STORE_VIEW_TKO: ("index",),
+    ops.MAKE_TENSOR_VIEW: ("dynamicShape", "dynamicStrides"),
+    ops.OFFSET: ("offset",),
 }
 
 
@@ -289,16 +252,12 @@ def element_changes(program: Program) -> Iterator[Edit]:
 
 
 def _element_classes(program: Program, values: list[Value]) -> list[list[Value]]:
-    found: Classes[Value] = Classes()
-    for value in values:
-        found.find(value)
+    found: Classes[Value] = Classes(values)
     for left, right in _carried_pairs(program, values):
         found.join(left, right)
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            first: dict[Type | None, Value] = {}
-            for value in _elements(operation):
-                found.join(first.setdefault(core_element(value.type), value), value)
+            found.join_alike([(value, core_element(value.type)) for value in _elements(operation)])
     return found.all()
 
 
@@ -308,7 +267,7 @@ def _elements(operation: Operation) -> list[Value]:
     for name in _NOT_ELEMENTS.get(operation.declaration, ()):
         for index in operation.operand_group(name):
             values.remove(index)
-    if operation.declaration in (REDUCE, SCAN) and operation.regions[0].blocks:
+    if operation.declaration in (ops.REDUCE, ops.SCAN) and operation.regions[0].blocks:
         body = operation.regions[0].blocks[0]
         values.extend(body.arguments)
         if body.last is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Final
 
-from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies
-from tileir.analyze.reducing.removal import drop_operand, insert_constant, outermost, remove_unused, splat
+from tileir.analyze.reducing.program import Edit, Program
+from tileir.analyze.reducing.removal import drop_operand, early_values, insert_constant, outermost, remove_unused, splat
 from tileir.analyze.reducing.weights import attribute_weight
 from tileir.dialect.ops import GET_GLOBAL
 from tileir.dialect.types import TileType
@@ -40,7 +40,7 @@ _STRUCTURAL: Final = ("function_type", "sym_name")
 
 def operand_changes(program: Program) -> Iterator[Edit]:
     """For each operand, from the last operation to the first: dropped, other values, small constants."""
-    early = _early_values(program)
+    early = cache(partial(early_values, most=_MOST_VALUES))
     for position in reversed(range(len(program.operations))):
         operation = program.operations[position]
         for index in reversed(range(len(operation.operands))):
@@ -51,38 +51,23 @@ def operand_changes(program: Program) -> Iterator[Edit]:
                 yield partial(_set_constant, position=position, index=index, number=constant)
 
 
-def _early_values(program: Program) -> dict[Block, dict[Type, list[Value]]]:
-    """The first values of each type in the bodies of functions."""
-    found: dict[Block, dict[Type, list[Value]]] = {}
-    for _, function in functions_with_bodies(program):
-        body = function.regions[0].blocks[0]
-        known = found[body] = {}
-        for value in (*body.arguments, *[result for operation in body for result in operation.results]):
-            values = known.setdefault(value.type, [])
-            if len(values) < _MOST_VALUES or value.defining_operation is None:
-                values.append(value)
-    return found
-
-
-def _others(operation: Operation, index: int, early: dict[Block, dict[Type, list[Value]]]) -> list[Value]:
+def _others(operation: Operation, index: int, early: Callable[[Block], dict[Type, list[Value]]]) -> list[Value]:
     """Values that may replace an operand: arguments of the blocks around, early values, other operands."""
     old = operation.operands[index]
-    found: dict[Value, None] = {}
-    block = operation.parent
-    around = operation
+    found: list[Value] = []
+    block, around = operation.parent, operation
     while block is not None:
         owner = block.parent_operation
         if owner is None or is_function(owner):
+            for value in early(block).get(old.type, []):
+                if value.defining_operation is None or value.defining_operation.is_before(around):
+                    found.append(value)
             break
-        found.update(dict.fromkeys(block.arguments))
+        found += block.arguments
         around, block = owner, owner.parent
-    if block is not None:
-        for value in early.get(block, {}).get(old.type, []):
-            definition = value.defining_operation
-            if definition is None or definition.is_before(around):
-                found[value] = None
-    found.update(dict.fromkeys(operation.operands))
-    return [value for value in found if value.type is old.type and value is not old]
+    return [
+        value for value in dict.fromkeys([*found, *operation.operands]) if value.type is old.type and value is not old
+    ]
 
 
 def _drop_operand(program: Program, position: int, index: int) -> bool:
@@ -96,7 +81,7 @@ def _drop_operand(program: Program, position: int, index: int) -> bool:
 
 def _replace_operand(program: Program, position: int, index: int, number: int) -> bool:
     operation = program.operations[position]
-    others = _others(operation, index, _early_values(program))
+    others = _others(operation, index, partial(early_values, most=_MOST_VALUES))
     return number < len(others) and _set_operand(operation, index, others[number])
 
 
