@@ -19,7 +19,7 @@ from tests.mutations import mutated_bytes, mutated_documents, outcomes
 
 import tileir
 from tileir.analyze.lint import configuration
-from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.analyze.reducing.search import Verdicts
 from tileir.execute.arguments.argument_text import WordError, argument
 from tileir.judge.archives import members
 from tileir.judge.errors import SweepError

@@ -18,8 +18,7 @@ from tileir.analyze.random_arguments import random_launch
 from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
-from tileir.analyze.reducing.search import NotInterestingError, Search
-from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.launching.entries import entries_of

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tileir.analyze.reducing.commands import CommandTest, Ended, shell_words, succeeds
-from tileir.analyze.reducing.observing import ObservationTest, Question
+from tileir.analyze.reducing.candidate_tests import CommandTest, Ended, ObservationTest, Question, shell_words, succeeds
 from tileir.analyze.reducing.program import Program, ProgramFile
 from tileir.analyze.reducing.questions import (
     FINE,

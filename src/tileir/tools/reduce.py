@@ -8,8 +8,7 @@ from collections.abc import Callable
 from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
-from tileir.analyze.reducing.search import NotInterestingError, Search
-from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
 from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch

@@ -10,8 +10,7 @@ from tests.analyze.reducing.planted import BUGS, Bug, InProcess, Plant, PlantedE
 import tileir
 from tileir.analyze.reducing.program import Program, ProgramFile
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
-from tileir.analyze.reducing.search import Search
-from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.analyze.reducing.search import Search, Verdicts
 from tileir.execute.arguments.argument_text import stated_launch
 
 SIZE = 60

@@ -94,16 +94,8 @@ class Comparisons:
         """The answer to `comparison`."""
         return self.find(id).answer(block)
 
-    def compared(
-        self,
-        id: str,
-        block: int,
-        step: int,
-        value: int,
-        start: Sequence[int] | None = None,
-        extents: Sequence[int] | None = None,
-    ) -> dict[str, Any]:
-        """The answer to `compared`."""
+    def compared(self, id: str, block: int, step: int, value: int, **part: Sequence[int] | None) -> dict[str, Any]:
+        """The answer to `compared`; `part` is where the part of the value that is shown starts, and its extents."""
         if not 0 <= value < len(self._recording.program.values):
             raise LaunchError(f"the program has no value {value}")
-        return self.find(id).compared(block, step, value, start, extents)
+        return self.find(id).compared(block, step, value, **part)

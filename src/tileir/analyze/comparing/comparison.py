@@ -7,16 +7,18 @@ A `Comparison` has a recording on its left.  What is on its right is a subclass:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Final
 
 import numpy
 
-from tileir.execute.array_difference import Difference, same_numbers
+from tileir.dialect.types import PointerType
+from tileir.execute.array_difference import Difference, difference_of, same_numbers
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import bracketed, parenthesized, several
+from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.tiles import numbers_of, tile_answer
 from tileir.execute.schedule import block_at
@@ -76,6 +78,16 @@ class ArrayDifference:
 
     array: int
     difference: Difference
+
+
+def differing_arrays(pairs: Iterable[tuple[RecordedArray, Array, Array]]) -> list[ArrayDifference]:
+    """The differences of arrays with two contents; addresses differ from run to run."""
+    found = []
+    for array, left, right in pairs:
+        if not isinstance(array.element, PointerType):
+            difference = difference_of(array.element, left, right)
+            found += [ArrayDifference(array.number, difference)] if difference is not None else []
+    return found
 
 
 class Comparison(ABC):
@@ -241,15 +253,10 @@ def distance_words(difference: Difference) -> str:
 
 
 def _difference_answer(difference: Difference) -> dict[str, Any]:
-    return {
-        "different": difference.different,
-        "count": difference.count,
-        "largest": _finite(difference.largest),
-        "relative": _finite(difference.relative),
-        "ulps": _finite(difference.ulps),
-        "place": list(difference.place),
-    }
+    answer = {name: _finite(value) for name, value in asdict(difference).items() if name != "overall"}
+    return {**answer, "place": list(difference.place)}
 
 
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and isfinite(number) else None
+def _finite(number: Any) -> Any:
+    """What JSON has no number for is null."""
+    return None if isinstance(number, float) and not isfinite(number) else number

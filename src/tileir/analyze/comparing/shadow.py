@@ -255,14 +255,14 @@ class ShadowMemory:
 
     def store(self, access: Access, numbers: Any, bits: int) -> None:
         flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
-        for shadows, chosen, places in self._written(access):
+        for shadows, chosen, places in self._touched(access, is_write=True):
             shadows.numbers[places] = flat[chosen]
             shadows.known[places] = True
             shadows.bits = min(shadows.bits, bits)
 
     def begin_sum(self, access: Access, element: FloatType) -> None:
         """Before numbers are added to memory: what is there now is exact where nothing better is known."""
-        for shadows, _, places in self._written(access):
+        for shadows, _, places in self._touched(access, is_write=True):
             fresh = numpy.unique(places[~shadows.known[places]])
             dtype = memory_dtype(element)
             start = fresh * access.size
@@ -274,7 +274,7 @@ class ShadowMemory:
 
     def add(self, access: Access, numbers: Any, bits: int) -> None:
         flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
-        for shadows, chosen, places in self._written(access):
+        for shadows, chosen, places in self._touched(access, is_write=True):
             # Several elements may go to one place.
             numpy.add.at(shadows.numbers, places, flat[chosen])
             shadows.bits = min(shadows.bits, bits)
@@ -287,19 +287,20 @@ class ShadowMemory:
             else:
                 shadows.known[:] = False
 
-    def _written(self, access: Access) -> list[tuple[_ShadowRegion, Array, Array]]:
-        for region in {owner for owner, _ in _owners(access)}:
-            known = self._regions.get(region)
-            if known is None or known.size != access.size:
-                self._regions[region] = _ShadowRegion(region, access.size)
-        return self._touched(access)
-
-    def _touched(self, access: Access) -> list[tuple[_ShadowRegion, Array, Array]]:
+    def _touched(self, access: Access, is_write: bool = False) -> list[tuple[_ShadowRegion, Array, Array]]:
         """For each region that is touched its shadows, which elements of the tile lie there, and where."""
+        addresses, mask = access.addresses.reshape(-1), access.mask
+        touched = numpy.arange(addresses.size) if mask is None else numpy.flatnonzero(mask)
+        if not touched.size:
+            return []
+        memory: Memory = access.block.memory
+        owners = memory.owners(addresses[touched], access.size)
         found = []
-        addresses = access.addresses.reshape(-1)
-        for region, chosen in _owners(access):
+        for owner in numpy.unique(owners[owners >= 0]).tolist():
+            region, chosen = memory.regions[owner], touched[owners == owner]
             shadows = self._regions.get(region)
+            if is_write and (shadows is None or shadows.size != access.size):
+                shadows = self._regions[region] = _ShadowRegion(region, access.size)
             if shadows is not None:
                 offsets = (addresses[chosen] - numpy.uint64(region.start)).astype(numpy.int64)
                 found.append((shadows, chosen, offsets // shadows.size))
@@ -317,15 +318,3 @@ class _ShadowRegion:
         self.numbers: Array = numpy.zeros(count)
         self.known: Array = numpy.zeros(count, bool)
         self.bits: int = _MOST_BITS
-
-
-def _owners(access: Access) -> list[tuple[Region, Array]]:
-    """The regions that an access touches, and which elements of its tile lie in each."""
-    addresses, mask = access.addresses.reshape(-1), access.mask
-    touched = numpy.arange(addresses.size) if mask is None else numpy.flatnonzero(mask)
-    if not touched.size:
-        return []
-    memory: Memory = access.block.memory
-    owners = memory.owners(addresses[touched], access.size)
-    regions = memory.regions
-    return [(regions[owner], touched[owners == owner]) for owner in numpy.unique(owners).tolist() if owner >= 0]

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import NamedTuple
 
 from tileir.analyze.documentation import pages
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
-from tileir.analyze.documentation.pages import Bullets, Page, Paragraph, Table, listed, operations, prose, title_of
-from tileir.analyze.documentation.written_types import written_type_section
+from tileir.analyze.documentation.pages import (
+    Bullets,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+    listed,
+    operations,
+    prose,
+    title_of,
+)
 from tileir.analyze.lint.rules import RULES
+from tileir.dialect import types
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.enums import ENUM_KINDS, enum_kind_of
-from tileir.dialect.types import ELEMENT_SINCE
+from tileir.dialect.types import DYNAMIC, ELEMENT_SINCE, TileType, TileViewType
 from tileir.ir import quoting
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
 from tileir.ir.floats import FORMATS, FloatFormat, to_double
 from tileir.ir.registry import REGISTRY
-from tileir.ir.versions import V13_1, V13_4, Version, version_text
+from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.versions import NEWEST, V13_1, V13_4, Version, version_text
+from tileir.text.cursor import SyntaxFailure
+from tileir.text.types import TypeCursor
 
 
 class Entry(NamedTuple):
@@ -288,3 +302,67 @@ def close_names(name: str) -> list[str]:
     bare = name.strip().lstrip("!#@%").removeprefix("cuda_tile.")
     containing = [n for n in known if len(bare) > 2 and bare.lower() in n.lower()]
     return list(dict.fromkeys([*quoting.close_names(bare, known, 5), *containing]))[:5]
+
+
+# --- types that are written out, such as `tile<4x8xf32>` ---
+
+
+def written_type_section(text: str) -> Section:
+    """The facts of a type as it is written, or what is wrong with it."""
+    title = "As written"
+    try:
+        cursor = TypeCursor(text, "-", NEWEST)
+        type = cursor.parse_type()
+        if not cursor.at_end():
+            cursor.fail("expected end of type")
+    except SyntaxFailure as failure:
+        _, _, column = failure.diagnostic.position
+        return Section(title, (Paragraph(f"No type, at column {column}: {failure.diagnostic.message}."),))
+    return Section(title, (Table(("fact", "value"), tuple(type_facts(type))),))
+
+
+def type_facts(type: Type) -> list[tuple[str, str]]:
+    """What a type says about its values: names of facts, and the facts."""
+    if isinstance(type, TileType):
+        count = prod(type.shape)
+        facts = [("shape", _shape(type.shape)), ("element", f"`{type.element.spelling}`"), ("elements", str(count))]
+        return [*facts, ("bits", f"{count * _bits(type.element)}, {_bits(type.element)} for each element")]
+    if isinstance(type, types.PointerType):
+        return [("points to", f"`{type.pointee.spelling}`"), ("bits", str(_bits(type)))]
+    if isinstance(type, types.TensorViewType):
+        return [
+            ("shape", _shape(type.shape)),
+            ("element", f"`{type.element.spelling}`"),
+            ("strides", _list(type.strides)),
+        ]
+    if isinstance(type, TileViewType):
+        return _view_facts(type)
+    return [("spelled in full", f"`{type.text}`")]
+
+
+def _view_facts(type: TileViewType) -> list[tuple[str, str]]:
+    facts = [("tile it moves", f"`{type.tile.spelling}`"), ("tensor", f"`{type.tensor.spelling}`")]
+    facts.append(("indices of an access", str(type.index_rank)))
+    if isinstance(type, (types.PartitionViewType, types.StridedViewType)):
+        steps = type.traversal_strides if isinstance(type, types.StridedViewType) else type.tile_shape
+        for number, (dimension, extent, step) in enumerate(zip(type.dim_map, type.tile_shape, steps, strict=True)):
+            size = type.tensor.shape[dimension]
+            tiles = "known when the program runs" if size == DYNAMIC else str(-(-size // step))
+            facts.append((f"tiles along index {number}", f"{tiles}, of {extent} along dimension {dimension}"))
+    elif isinstance(type, types.GatherScatterViewType):
+        facts.append(("rows are picked along", f"dimension {type.sparse_dim}"))
+    outside = f"reads `{type.padding.keyword}`" if type.padding is not None else "what is read is unspecified"
+    facts.append(("outside the tensor", outside))
+    return facts
+
+
+def _bits(type: Type) -> int:
+    return type.width if isinstance(type, (IntegerType, FloatType)) else 64
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(["dynamic" if extent == DYNAMIC else str(extent) for extent in shape]) or "none: a single element"
+
+
+def _list(values: tuple[int, ...]) -> str:
+    return ", ".join(["dynamic" if value == DYNAMIC else str(value) for value in values]) or "none"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tileir.analyze.bytecode_listing import Listing
-from tileir.analyze.forms.form import MOST_LINES, Form, Numbers, numbered, operations_of
+from tileir.analyze.forms.form import MOST_LINES, Form, Numbers, Removed, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
-from tileir.analyze.forms.steps import optimizer_steps, tile_form
+from tileir.analyze.runs import heaviest_run
 from tileir.bytecode.annotated import Node, annotate
 from tileir.dialect.ops import CONSTANT
 from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, PreparedKernel
@@ -20,8 +21,10 @@ from tileir.interface import to_bytecode, verify
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_text
+from tileir.ir.traits import CONSTANT_LIKE
 from tileir.ir.traversal import ancestors
-from tileir.text.listing import FirstLinePrinter, printed_lines
+from tileir.passes.pipeline import PassReport, optimize
+from tileir.text.listing import FirstLinePrinter, PrintedLines, printed_lines
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
@@ -103,7 +106,7 @@ class Forms:
             lambda: tile_form("tile", "Tile program", printed_lines(self._numbered[0]), self._numbers),
         )
         for step in self._steps if with_steps else ():
-            yield FormTitle(step.id, step.title, None), lambda step=step: step
+            yield FormTitle(step.id, step.title, None), partial(replace, step)
         data = self._bytecode
         reason = data if isinstance(data, str) else None
         yield FormTitle("bytecode", "Bytecode", reason), lambda: _bytecode_form(data, self.entry.symbol_name)
@@ -211,3 +214,89 @@ def _bytecode_form(data: bytes | str, entry: str | None) -> Form:
     links = [numbers_of(node) for node in listing.nodes[:MOST_LINES]]
     notes = [f"The first {MOST_LINES:,} lines are shown."] if len(lines) > MOST_LINES else []
     return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines[:MOST_LINES], links, notes=notes)
+
+
+# --- the steps of the optimizer ---
+# Operations are followed by identity: passes change a program in place.  So a value that only has another name makes
+# no change, and one that was moved is seen to be: of the operations that stay, the longest run that kept its order has
+# not moved.
+
+_State = tuple[object, ...]
+
+
+def tile_form(id: str, title: str, placed: PrintedLines, numbers: Numbers) -> Form:
+    """A tile program as a form."""
+    links = [numbers.of([each.location for each in here]) for here in placed.operations]
+    return Form(id, title, "tile", placed.lines, links)
+
+
+def optimizer_steps(module: Operation, numbers: Numbers, level: int, rules: str, fuse_fma: bool) -> list[Form]:
+    """A form for each pass that changed something; the module is left as the last one made it."""
+    recorder = _Recorder(module, numbers)
+    report = PassReport(verify=False, after_each=recorder.after_pass, keep_locations=True)
+    optimize(module, level, rules, fuse_fma, report=report)
+    return recorder.forms
+
+
+class _Snapshot(NamedTuple):
+    """A program between two passes."""
+
+    states: dict[Operation, _State]
+    placed: PrintedLines
+
+
+def _states(module: Operation) -> dict[Operation, _State]:
+    """Everything about each operation that a pass may change, in program order."""
+    return {each: (each.parent, each.attributes, each.segments, *each.operands) for each in module.walk()}
+
+
+class _Recorder:
+    """Compares the program after each pass with what it was before."""
+
+    def __init__(self, module: Operation, numbers: Numbers) -> None:
+        self.forms: list[Form] = []
+        self._numbers: Numbers = numbers
+        self._before: _Snapshot = _Snapshot(_states(module), printed_lines(module))
+
+    def after_pass(self, name: str, module: Operation) -> None:
+        states, before = _states(module), self._before
+        if list(states.items()) == list(before.states.items()):
+            return
+        after = _Snapshot(states, printed_lines(module))
+        stayed = _stayed(list(before.states), after.states)
+        fresh = {each for each, state in states.items() if each not in stayed or before.states[each] != state}
+        number = len(self.forms) + 1
+        form = tile_form(f"pass-{number}", f"{number}: {name}", after.placed, self._numbers)
+        # What closes a region belongs to an operation that may have another operand: it has not changed then.
+        is_start = {line: operation in fresh for operation, line in after.placed.starts.items()}
+        form.changed = [
+            is_start[line] if line in is_start else any(each not in before.states for each in operations)
+            for line, operations in enumerate(after.placed.operations[: len(form.lines)])
+        ]
+        form.removed = _removed(before, after, stayed)
+        form.trim()
+        self.forms.append(form)
+        self._before = after
+
+
+def _stayed(before: list[Operation], after: dict[Operation, _State]) -> set[Operation]:
+    """The operations that are where they were: the longest run in the same order.
+
+    A constant that goes to the front has moved, and not what it went past; so constants count less.
+    """
+    places = {operation: place for place, operation in enumerate(after)}
+    there = [operation for operation in before if operation in places]
+    weights = [1 if each.declaration.traits & CONSTANT_LIKE else len(there) + 1 for each in there]
+    return {there[index] for index in heaviest_run([places[each] for each in there], weights)}
+
+
+def _removed(before: _Snapshot, after: _Snapshot, stayed: set[Operation]) -> list[Removed]:
+    """The lines of operations that went or moved away, each in front of the next one that stayed."""
+    found: list[Removed] = []
+    following = len(after.placed.lines)
+    for operation in reversed(list(before.states)):
+        if operation in stayed:
+            following = after.placed.starts.get(operation, following)
+        elif operation in before.placed.starts:
+            found.append(Removed(following, before.placed.lines[before.placed.starts[operation]]))
+    return found[::-1]

@@ -8,7 +8,7 @@
 3. The `Search` (search.py) tests a candidate only if it is simpler (weights.py: a total order, so the search ends), if
    it verifies and if it was not tested before.  The first interesting candidate in order is the next best program,
    however many are tested at a time: the result depends on the program and on the test, not on timing.
-4. verdicts.py keeps verdicts by the digest of the candidate, in memory and, on request, in a directory.
-5. Tests: commands.py runs a command, observing.py asks one of questions.py in a child process.
-6. contents.py reduces files that are no valid programs as text or as bytes.
+   It keeps verdicts by the digest of the candidate, in memory and, on request, in a directory.
+4. Tests (candidate_tests.py) run a command, or ask one of questions.py in a child process.
+5. contents.py reduces files that are no valid programs as text or as bytes.
 """

@@ -16,7 +16,7 @@ from tileir.ir.core import Operation
 from tileir.ir.location import UNKNOWN, CharacterLocation, TextLocation
 from tileir.ir.traversal import clone, is_function, pre_order
 from tileir.ir.types import Type
-from tileir.ir.values import BlockArgument
+from tileir.ir.values import BlockArgument, Value
 from tileir.ir.versions import Version
 
 # The locations that a reader gives to everything in a text.
@@ -37,7 +37,7 @@ class Program:
     of the launch, if there is one.
     """
 
-    __slots__ = ("grid", "module", "operations", "origins")
+    __slots__ = ("copies", "grid", "module", "operations", "origins")
 
     def __init__(
         self, module: Operation, origins: dict[str, Origin] | None = None, grid: tuple[int, ...] | None = None
@@ -47,6 +47,8 @@ class Program:
         self.operations: list[Operation] = pre_order(module)
         """In program order, each before what it contains."""
         self.origins: dict[str, Origin] = origins if origins is not None else _origins(self)
+        self.copies: dict[Value, Value] = {}
+        """The values of the program that this is a copy of, and what they are here."""
 
     @classmethod
     def original(cls, module: Operation) -> Program:
@@ -59,7 +61,10 @@ class Program:
 
     def copy(self) -> Program:
         """A copy whose operations have the same positions."""
-        return Program(clone(self.module), dict(self.origins), self.grid)
+        copies: dict[Value, Value] = {}
+        found = Program(clone(self.module, copies), dict(self.origins), self.grid)
+        found.copies = copies
+        return found
 
     def edited(self, edit: Edit) -> Program | None:
         """A copy with an edit applied; None if the edit does not apply."""
@@ -95,7 +100,7 @@ class Program:
 Edit = Callable[[Program], bool]
 """Changes a copy of the best program in place; False if it does not apply.
 
-It addresses operations by their positions in program order, so that it means the same on every copy.
+It addresses operations by their positions in program order, and values by `Program.copies`.
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.analyze.reducing.observing import Question
+from tileir.analyze.reducing.candidate_tests import Question
 from tileir.analyze.reducing.program import Program, arguments_of, launch_of
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.errors import InternalError

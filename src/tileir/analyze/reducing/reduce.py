@@ -17,7 +17,7 @@ from tileir.analyze.reducing.removal import (
     symbol_positions,
     symbol_removals,
 )
-from tileir.analyze.reducing.search import Change, Kind, Search
+from tileir.analyze.reducing.search import Change, Kind, Search, Verdicts
 from tileir.analyze.reducing.shapes import element_changes, shape_changes
 from tileir.analyze.reducing.simplification import (
     attribute_changes,
@@ -26,7 +26,6 @@ from tileir.analyze.reducing.simplification import (
     operand_changes,
     strip_attributes,
 )
-from tileir.analyze.reducing.verdicts import Verdicts
 from tileir.analyze.reducing.weights import weight
 from tileir.interface import load, verify
 from tileir.ir.core import Operation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from math import prod
 from typing import Final
 
@@ -174,22 +173,12 @@ def _retype_identities(operation: Operation) -> None:
 
 
 def _converted(value: DenseAttribute, target: TileType) -> DenseAttribute:
-    """A constant of another type: the same numbers, cut to the shape."""
+    """A constant of another type: the same numbers, as many as it has."""
     source, element = value.element_type, target.element
     size = element_bytes(element)
-    numbers = [_number(source, element, bits) for bits in _kept(value, target.shape)]
+    kept = value.values() if value.is_splat else value.values()[: prod(target.shape)]
+    numbers = [_number(source, element, bits) for bits in kept]
     return dense_attribute(target, target.shape, element, b"".join([n.to_bytes(size, "little") for n in numbers]))
-
-
-def _kept(value: DenseAttribute, shape: tuple[int, ...]) -> list[int]:
-    numbers = value.values()
-    if value.is_splat or value.shape == shape or len(value.shape) != len(shape):
-        return numbers if value.is_splat else numbers[: prod(shape)]
-    strides = [1] * len(shape)
-    for axis in reversed(range(len(shape) - 1)):
-        strides[axis] = strides[axis + 1] * value.shape[axis + 1]
-    positions = itertools.product(*[range(extent) for extent in shape])
-    return [numbers[sum([i * s for i, s in zip(position, strides, strict=True)])] for position in positions]
 
 
 def _number(source: Type, target: Type, bits: int) -> int:

@@ -1,7 +1,6 @@
 """Passes on types: smaller and fewer dimensions, narrower elements, in all values at once that must agree about them.
 
-What connects values is what an operation demands of the types of its operands and results.  An edit addresses a value
-by its number among all values of a program, which is the same in every copy.
+What connects values is what an operation demands of the types of its operands and results.
 """
 
 from __future__ import annotations
@@ -60,14 +59,7 @@ class Classes(Generic[Node]):
 
 
 def _values(program: Program) -> list[Value]:
-    """All values, in an order that copies share."""
-    found: list[Value] = []
-    for operation in program.operations:
-        found.extend(operation.results)
-        for region in operation.regions:
-            for block in region.blocks:
-                found.extend(block.arguments)
-    return found
+    return [*program.block_arguments(), *[result for operation in program.operations for result in operation.results]]
 
 
 def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Value, Value]]:
@@ -90,14 +82,11 @@ Axis = tuple[Value, int]
 
 def shape_changes(program: Program) -> Iterator[Edit]:
     """All extents to 1 at once; then each class of dimensions to 1, to 2, halved, and dropped."""
-    numbers = {value: number for number, value in enumerate(_values(program))}
-    classes = _axis_classes(program, list(numbers))
-    largest = [max([shape_of(value.type)[axis] for value, axis in axes]) for axes in classes]
-    addresses = [[(numbers[value], axis) for value, axis in axes if value in numbers] for axes in classes]
-    large = [axes for axes, extent in zip(addresses, largest, strict=True) if extent > 1]
+    classes = [(axes, max([shape_of(value.type)[axis] for value, axis in axes])) for axes in _axis_classes(program)]
+    large = [axes for axes, extent in classes if extent > 1]
     if len(large) > 1:
         yield partial(_resize, axes=[axis for axes in large for axis in axes], most=1)
-    for axes, extent in zip(addresses, largest, strict=True):
+    for axes, extent in classes:
         if extent == 1:
             yield partial(_drop_axes, axes=axes)
             continue
@@ -108,18 +97,19 @@ def shape_changes(program: Program) -> Iterator[Edit]:
             yield partial(_resize, axes=axes, most=None)
 
 
-def _axis_classes(program: Program, values: list[Value]) -> list[list[Axis]]:
+def _axis_classes(program: Program) -> list[list[Axis]]:
     """The dimensions whose extents can only change together."""
+    values = _values(program)
     found: Classes[Axis] = Classes([(value, axis) for value in values for axis in range(len(shape_of(value.type)))])
     for left, right in _carried_pairs(program, values):
         for axis in range(len(shape_of(left.type))):
             found.join((left, axis), (right, axis))
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            values = [*operation.operands, *operation.results]
-            labels = _axis_labels(operation, [shape_of(value.type) for value in values])
+            own = [*operation.operands, *operation.results]
+            labels = _axis_labels(operation, [shape_of(value.type) for value in own])
             found.join_alike(
-                [((v, axis), label) for v, each in zip(values, labels, strict=True) for axis, label in enumerate(each)]
+                [((v, axis), label) for v, each in zip(own, labels, strict=True) for axis, label in enumerate(each)]
             )
     return found.all()
 
@@ -174,22 +164,20 @@ def _reshape_pairs(source: tuple[int, ...], result: tuple[int, ...]) -> list[tup
     return pairs
 
 
-def _resize(program: Program, axes: list[tuple[int, int]], most: int | None) -> bool:
+def _resize(program: Program, axes: list[Axis], most: int | None) -> bool:
     """Cut extents to a largest one; None: halve them."""
-    values = _values(program)
     shapes: dict[Value, list[int]] = {}
-    for number, axis in axes:
-        shape = shapes.setdefault(values[number], list(shape_of(values[number].type)))
+    for value, axis in axes:
+        shape = shapes.setdefault(program.copies[value], list(shape_of(value.type)))
         shape[axis] = max(shape[axis] // 2, 1) if most is None else min(shape[axis], most)
     return retype(program.operations, {v: with_shape(v.type, tuple(shape)) for v, shape in shapes.items()})
 
 
-def _drop_axes(program: Program, axes: list[tuple[int, int]]) -> bool:
+def _drop_axes(program: Program, axes: list[Axis]) -> bool:
     """Drop dimensions of extent 1."""
-    values = _values(program)
     dropped: dict[Value, set[int]] = {}
-    for number, axis in axes:
-        dropped.setdefault(values[number], set()).add(axis)
+    for value, axis in axes:
+        dropped.setdefault(program.copies[value], set()).add(axis)
     for operation in program.operations:
         if operation.operands and operation.operands[0] in dropped:
             _renumber_axes(operation, dropped[operation.operands[0]])
@@ -237,28 +225,20 @@ _NOT_ELEMENTS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
 
 def element_changes(program: Program) -> Iterator[Edit]:
     """An element type in the whole program at once; then in each class of values that share one."""
-    numbers = {value: number for number, value in enumerate(_values(program))}
-    by_element: dict[Type | None, list[int]] = {}
-    for value, number in numbers.items():
-        by_element.setdefault(core_element(value.type), []).append(number)
-    for element, addresses in by_element.items():
-        for narrow in _NARROWER.get(element, ()):
-            yield partial(_narrow, numbers=addresses, element=narrow)
-    for values in _element_classes(program, list(numbers)):
-        element = core_element(values[0].type)
-        if len(values) < len(by_element[element]):
-            for narrow in _NARROWER.get(element, ()):
-                yield partial(_narrow, numbers=[numbers[value] for value in values], element=narrow)
-
-
-def _element_classes(program: Program, values: list[Value]) -> list[list[Value]]:
-    found: Classes[Value] = Classes(values)
+    values = _values(program)
+    by_element: dict[Type | None, list[Value]] = {}
+    for value in values:
+        by_element.setdefault(core_element(value.type), []).append(value)
+    classes: Classes[Value] = Classes(values)
     for left, right in _carried_pairs(program, values):
-        found.join(left, right)
+        classes.join(left, right)
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            found.join_alike([(value, core_element(value.type)) for value in _elements(operation)])
-    return found.all()
+            classes.join_alike([(value, core_element(value.type)) for value in _elements(operation)])
+    parts = [each for each in classes.all() if len(each) < len(by_element[core_element(each[0].type)])]
+    for together in [*by_element.values(), *parts]:
+        for narrow in _NARROWER.get(core_element(together[0].type), ()):
+            yield partial(_narrow, values=together, element=narrow)
 
 
 def _elements(operation: Operation) -> list[Value]:
@@ -275,7 +255,6 @@ def _elements(operation: Operation) -> list[Value]:
     return values
 
 
-def _narrow(program: Program, numbers: list[int], element: Type) -> bool:
-    values = _values(program)
-    changes = {values[number]: with_core_element(values[number].type, element) for number in numbers}
+def _narrow(program: Program, values: list[Value], element: Type) -> bool:
+    changes = {program.copies[value]: with_core_element(value.type, element) for value in values}
     return retype(program.operations, changes)

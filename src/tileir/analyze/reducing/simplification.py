@@ -45,8 +45,8 @@ def operand_changes(program: Program) -> Iterator[Edit]:
         operation = program.operations[position]
         for index in reversed(range(len(operation.operands))):
             yield partial(_drop_operand, position=position, index=index)
-            for number in range(min(_MOST_VALUES, len(_others(operation, index, early)))):
-                yield partial(_replace_operand, position=position, index=index, number=number)
+            for value in _others(operation, index, early)[:_MOST_VALUES]:
+                yield partial(_replace_operand, position=position, index=index, value=value)
             for constant in _NUMBERS:
                 yield partial(_set_constant, position=position, index=index, number=constant)
 
@@ -79,10 +79,8 @@ def _drop_operand(program: Program, position: int, index: int) -> bool:
     return True
 
 
-def _replace_operand(program: Program, position: int, index: int, number: int) -> bool:
-    operation = program.operations[position]
-    others = _others(operation, index, partial(early_values, most=_MOST_VALUES))
-    return number < len(others) and _set_operand(operation, index, others[number])
+def _replace_operand(program: Program, position: int, index: int, value: Value) -> bool:
+    return _set_operand(program.operations[position], index, program.copies[value])
 
 
 def _set_constant(program: Program, position: int, index: int, number: int) -> bool:
