@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from tileir.analyze.comparing.comparison import Comparison
+from tileir.analyze.comparing.comparison import Comparison, Part
 from tileir.analyze.comparing.engine_run import EngineComparison, why_not
 from tileir.analyze.comparing.precision import WIDE_TYPES, PrecisionComparison
 from tileir.analyze.comparing.recordings import RecordingComparison
@@ -94,8 +94,10 @@ class Comparisons:
         """The answer to `comparison`."""
         return self.find(id).answer(block)
 
-    def compared(self, id: str, block: int, step: int, value: int, **part: Sequence[int] | None) -> dict[str, Any]:
-        """The answer to `compared`; `part` is where the part of the value that is shown starts, and its extents."""
+    def compared(
+        self, id: str, block: int, step: int, value: int, start: Part | None = None, extents: Part | None = None
+    ) -> dict[str, Any]:
+        """The answer to `compared`."""
         if not 0 <= value < len(self._recording.program.values):
             raise LaunchError(f"the program has no value {value}")
-        return self.find(id).compared(block, step, value, **part)
+        return self.find(id).compared(block, step, value, start, extents)

@@ -30,6 +30,10 @@ SEARCHED_STEPS: Final = 2_000
 """The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
 
 
+Part = Sequence[int]
+"""Where the part of a tile that is shown starts, or its extents."""
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Moment:
     """A value that differs when it has been computed."""
@@ -217,12 +221,7 @@ class Comparison(ABC):
         }
 
     def compared(
-        self,
-        block: int,
-        step: int,
-        value: int,
-        start: Sequence[int] | None = None,
-        extents: Sequence[int] | None = None,
+        self, block: int, step: int, value: int, start: Part | None = None, extents: Part | None = None
     ) -> dict[str, Any]:
         """The answer to `compared`: a value in both runs, and how far apart they are."""
         left_element, left, right_element, right = self.pair(block, step, value)

@@ -21,15 +21,7 @@ from tileir.dialect.inference import CONVERTED
 from tileir.dialect.signature import Parameter, python_name, signature_of
 from tileir.dialect.types import PointerType, TileType, TileViewType, scalar_tile
 from tileir.interface import parse
-from tileir.ir.attributes import (
-    UNIT,
-    Attribute,
-    DenseArrayAttribute,
-    EnumAttribute,
-    IntegerAttribute,
-    StringAttribute,
-    SymbolAttribute,
-)
+from tileir.ir import attributes
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration
 from tileir.ir.diagnostics import ParseError
@@ -184,20 +176,20 @@ def _argument(operation: Operation, parameter: Parameter, names: dict[Value, str
     return _attribute(found)
 
 
-def _attribute(attribute: Attribute) -> str:
-    if isinstance(attribute, EnumAttribute):
+def _attribute(attribute: attributes.Attribute) -> str:
+    if isinstance(attribute, attributes.EnumAttribute):
         return f'"{attribute.bare_text}"'
-    if isinstance(attribute, StringAttribute):
+    if isinstance(attribute, attributes.StringAttribute):
         return '"' + attribute.value.encode("unicode_escape").decode() + '"'
-    if isinstance(attribute, SymbolAttribute):
+    if isinstance(attribute, attributes.SymbolAttribute):
         return f'"{attribute.path[0]}"'
-    if isinstance(attribute, IntegerAttribute):
+    if isinstance(attribute, attributes.IntegerAttribute):
         return str(attribute.value)
-    if isinstance(attribute, DenseArrayAttribute):
+    if isinstance(attribute, attributes.DenseArrayAttribute):
         return str(list(attribute.values))
     if isinstance(attribute, PredicateAttribute):
         return attribute.bare_text.replace("<", "(").replace(">", ")")
-    if attribute is UNIT:
+    if attribute is attributes.UNIT:
         return "True"
     raise ValueError(f"{attribute.text} has no spelling in Python: write the example by hand")
 

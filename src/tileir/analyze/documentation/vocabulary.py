@@ -9,17 +9,7 @@ from typing import NamedTuple
 
 from tileir.analyze.documentation import pages
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
-from tileir.analyze.documentation.pages import (
-    Bullets,
-    Page,
-    Paragraph,
-    Section,
-    Table,
-    listed,
-    operations,
-    prose,
-    title_of,
-)
+from tileir.analyze.documentation.pages import Bullets, Page, Paragraph, Section, Table, operations, prose, title_of
 from tileir.analyze.lint.rules import RULES
 from tileir.dialect import types
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
@@ -158,7 +148,7 @@ def enum_page(kind: EnumKind) -> Page:
         byte = str(value) if public and value < FIRST_DRAFT_ONLY_VALUE else "none"
         rows.append((f"`{keyword}`", byte, KEYWORDS[kind.name][keyword] + note))
     pairs = [f"`{alias}` as `{keyword}`" for alias, keyword in kind.aliases.items()]
-    drafts = f"The drafts' spellings are read too: {listed(pairs, 'and')}." if pairs else ""
+    drafts = f"The drafts' spellings are read too: {pages.listed(pairs, 'and')}." if pairs else ""
     sections = pages.sections_of(
         ("Keywords", [Table(("keyword", "byte", "meaning"), rows), Paragraph(drafts)]), _uses_table(uses, True)
     )
@@ -169,7 +159,7 @@ def attribute_page(name: str, summary: str) -> Page:
     """An attribute that only operations know, by the operations that have it."""
     uses = uses_of(lambda a: a.name == name)
     since = sorted({version_text(attribute.since) for _, attribute in uses if attribute.since is not None})
-    facts = [f"since {listed(since, 'and')}"] if since else []
+    facts = [f"since {pages.listed(since, 'and')}"] if since else []
     return Page(name, "Attributes of operations", summary, facts, pages.sections_of(_uses_table(uses)))
 
 

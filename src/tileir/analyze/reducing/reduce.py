@@ -8,24 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from tileir.analyze.reducing import removal, simplification
 from tileir.analyze.reducing.control_flow import carried_removals, inlined_regions, may_not_end, parameter_removals
 from tileir.analyze.reducing.program import Edit, Program, ProgramFile
-from tileir.analyze.reducing.removal import (
-    chunk_removals,
-    dead_code_removal,
-    removable_positions,
-    symbol_positions,
-    symbol_removals,
-)
 from tileir.analyze.reducing.search import Change, Kind, Search, Verdicts
 from tileir.analyze.reducing.shapes import element_changes, shape_changes
-from tileir.analyze.reducing.simplification import (
-    attribute_changes,
-    location_changes,
-    name_changes,
-    operand_changes,
-    strip_attributes,
-)
 from tileir.analyze.reducing.weights import weight
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
@@ -42,8 +29,8 @@ Pass = Callable[[Program], Iterator[Edit]]
 def whole_program(program: Program) -> Iterator[Edit]:
     """What is dropped in the whole program at once, before anything else."""
     yield lambda candidate: strip_locations(candidate.module) > 0
-    yield strip_attributes
-    yield dead_code_removal
+    yield simplification.strip_attributes
+    yield removal.dead_code_removal
 
 
 def grid_changes(program: Program) -> Iterator[Edit]:
@@ -65,13 +52,13 @@ PASSES: Final[dict[str, Pass]] = {
     "grid": grid_changes,
     "regions": inlined_regions,
     "carried values": carried_removals,
-    "operands": operand_changes,
+    "operands": simplification.operand_changes,
     "shapes": shape_changes,
     "element types": element_changes,
     "parameters": parameter_removals,
-    "attributes": attribute_changes,
-    "locations": location_changes,
-    "names": name_changes,
+    "attributes": simplification.attribute_changes,
+    "locations": simplification.location_changes,
+    "names": simplification.name_changes,
 }
 """In the order in which they run, after chunks of symbols and of operations: those that remove most come first."""
 
@@ -89,15 +76,15 @@ def reduce_program(search: Search[Program]) -> None:
     before = -1
     while search.steps != before:
         before = search.steps
-        size = len(symbol_positions(search.best))
+        size = len(removal.symbol_positions(search.best))
         while size:
-            _exhaust(search, partial(symbol_removals, size=size))
+            _exhaust(search, partial(removal.symbol_removals, size=size))
             size //= 2
         # Half of the operations, a quarter, and so on down to single ones.
-        size = (len(removable_positions(search.best)) + 1) // 2
+        size = (len(removal.removable_positions(search.best)) + 1) // 2
         while size:
-            _exhaust(search, partial(chunk_removals, size=size))
-            size = min(size // 2, (len(removable_positions(search.best)) + 1) // 2)
+            _exhaust(search, partial(removal.chunk_removals, size=size))
+            size = min(size // 2, (len(removal.removable_positions(search.best)) + 1) // 2)
         for edits in PASSES.values():
             _exhaust(search, edits)
 

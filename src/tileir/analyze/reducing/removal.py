@@ -149,18 +149,14 @@ def _detach_users(
 
 def remove_unused(operations: list[Operation]) -> None:
     """Remove those of some operations that are unused, then what only they needed; the last first."""
-    dead = DeadCode()
     while operations:
         operation = operations.pop()
-        if operation.parent is None or not _is_droppable(operation, dead):
-            continue
-        definitions = _definitions(operation)
-        operation.erase()
-        dead = DeadCode()
-        operations.extend(definitions)
+        if operation.parent is not None and _is_droppable(operation):
+            operations.extend(_definitions(operation))
+            operation.erase()
 
 
-def _is_droppable(operation: Operation, dead: DeadCode) -> bool:
+def _is_droppable(operation: Operation) -> bool:
     """Whether removing an operation has no effect; loads are not kept for their own sake."""
     declaration = operation.declaration
     if not operation.is_unused or declaration.traits & (TERMINATOR | SYMBOL):
@@ -168,7 +164,7 @@ def _is_droppable(operation: Operation, dead: DeadCode) -> bool:
     if declaration.traits & (PURE | NO_MEMORY_EFFECT):
         return True
     if is_removable(declaration):
-        return dead.is_dead(operation)
+        return DeadCode().is_dead(operation)
     return declaration.reads is not None and declaration.writes is None
 
 

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from functools import cache, partial
+from math import prod
 from typing import Final, Generic, TypeVar
 
 from tileir.analyze.reducing.program import Edit, Program
-from tileir.analyze.reducing.retyping import core_element, retype, shape_of, with_core_element, with_shape
-from tileir.dialect import ops
-from tileir.dialect.types import GatherScatterViewType
-from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, dense_array_attribute, integer_attribute
+from tileir.dialect import ops, types
+from tileir.dialect.rules import signature
+from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewType, TileType, TileViewType
+from tileir.ir import attributes
+from tileir.ir.attributes import ArrayAttribute, Attribute, DenseArrayAttribute, IntegerAttribute, SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
+from tileir.ir.floats import FORMATS, from_double, to_double
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import CONTROL_FLOW, MATRIX_PRODUCT, TERMINATOR
-from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, Type
+from tileir.ir.traversal import is_function
+from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, FloatType, IntegerType, Type, function_type
 from tileir.ir.values import Value
 from tileir.rewrite.matching import carried_sources, ends_of
 
@@ -196,10 +201,10 @@ def _renumber_axes(operation: Operation, dropped: set[int]) -> None:
 
     dim, order = operation.attributes.get("dim"), operation.attributes.get("permutation")
     if operation.declaration in (ops.REDUCE, ops.SCAN, ops.CAT) and isinstance(dim, IntegerAttribute):
-        operation.set_attribute("dim", integer_attribute(dim.type, renumbered(dim.value)))
+        operation.set_attribute("dim", attributes.integer_attribute(dim.type, renumbered(dim.value)))
     elif operation.declaration is ops.PERMUTE and isinstance(order, DenseArrayAttribute):
         kept = tuple([renumbered(axis) for axis in order.values if axis not in dropped])
-        operation.set_attribute("permutation", dense_array_attribute(order.element_type, kept))
+        operation.set_attribute("permutation", attributes.dense_array_attribute(order.element_type, kept))
 
 
 # --- element types ---
@@ -258,3 +263,147 @@ def _elements(operation: Operation) -> list[Value]:
 def _narrow(program: Program, values: list[Value], element: Type) -> bool:
     changes = {program.copies[value]: with_core_element(value.type, element) for value in values}
     return retype(program.operations, changes)
+
+
+# --- other types of values, with all that has to agree: constants, signatures, identities, globals ---
+
+# These do nothing where source and result have one type.
+_RESHAPES: Final = (ops.BROADCAST, ops.RESHAPE, ops.EXTRACT)
+_CASTS: Final = (ops.BITCAST, ops.EXTI, ops.FTOF, ops.PTR_TO_PTR, ops.TRUNCI)
+
+
+def shape_of(type: Type) -> tuple[int, ...]:
+    """The extents of a tile, or of the tiles of a view."""
+    if isinstance(type, TileType):
+        return type.shape
+    return type.tile_shape if isinstance(type, TileViewType) else ()
+
+
+def core_element(type: Type) -> Type | None:
+    """The number type of a tile, of what its pointers point to, or of a view."""
+    if isinstance(type, TileType):
+        return type.element.pointee if isinstance(type.element, PointerType) else type.element
+    if isinstance(type, TileViewType):
+        return type.tensor.element
+    return type.element if isinstance(type, TensorViewType) else None
+
+
+def with_shape(type: Type, shape: tuple[int, ...]) -> Type:
+    """A tile, or a view of tiles, of another shape."""
+    if isinstance(type, TileType):
+        return types.tile_type(shape, type.element)
+    return _view_with(type, shape, type.tensor) if isinstance(type, TileViewType) else type
+
+
+def with_core_element(type: Type, element: Type) -> Type:
+    """The type with other numbers in it."""
+    if isinstance(type, TileType):
+        if isinstance(type.element, PointerType):
+            return types.tile_type(type.shape, types.pointer_type(element, type.element.attribute))
+        return types.tile_type(type.shape, element)
+    if isinstance(type, TensorViewType):
+        return types.tensor_view_type(element, type.shape, type.strides, type.attribute)
+    if isinstance(type, TileViewType):
+        tensor = types.tensor_view_type(element, type.tensor.shape, type.tensor.strides, type.tensor.attribute)
+        return _view_with(type, type.tile_shape, tensor)
+    return type
+
+
+def _view_with(type: TileViewType, shape: tuple[int, ...], tensor: TensorViewType) -> Type:
+    """A view of the same kind with other tiles of another tensor."""
+    if isinstance(type, types.PartitionViewType):
+        return types.partition_view_type(shape, tensor, type.padding, type.dim_map)
+    if isinstance(type, types.StridedViewType):
+        return types.strided_view_type(shape, tensor, type.traversal_strides, type.padding, type.dim_map)
+    if isinstance(type, GatherScatterViewType):
+        return types.gather_scatter_view_type(shape, tensor, type.sparse_dim, type.padding)
+    return type
+
+
+def _is_sound(type: Type) -> bool:
+    """Whether a type is one that the verifier assumes to exist."""
+    if isinstance(type, TileType):
+        return types.tile_error(type.shape, type.element) is None
+    if isinstance(type, TensorViewType):
+        return types.tensor_view_error(type.element, type.shape, type.strides) is None
+    if isinstance(type, TileViewType):
+        dim_map = None if isinstance(type, GatherScatterViewType) else getattr(type, "dim_map", None)
+        return types.view_error(type.tile_shape, type.tensor, type.padding, dim_map) is None
+    return True
+
+
+def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
+    """Give values other types, and make the rest of the program agree; False if there is no such type."""
+    for value, type in changes.items():
+        if not _is_sound(type):
+            return False
+        value.type = type
+    globals_: dict[str, Type] = {}
+    for operation in operations:
+        declaration = operation.declaration
+        if declaration is ops.CONSTANT:
+            number = operation.attributes.get("value")
+            target = operation.results[0].type
+            if isinstance(number, DenseAttribute) and number.type is not target and isinstance(target, TileType):
+                operation.set_attribute("value", _converted(number, target))
+        elif declaration in (ops.REDUCE, ops.SCAN):
+            _retype_identities(operation)
+        elif declaration is ops.GET_GLOBAL:
+            name, target = operation.attributes.get("name"), operation.results[0].type
+            if isinstance(name, SymbolAttribute) and isinstance(target, TileType):
+                if isinstance(target.element, PointerType):
+                    globals_[name.path[-1]] = target.element.pointee
+        elif is_function(operation) and operation.regions and operation.regions[0].blocks:
+            inputs = tuple([argument.type for argument in operation.regions[0].blocks[0].arguments])
+            old = signature(operation)
+            if inputs != old.inputs:
+                operation.set_attribute("function_type", attributes.type_attribute(function_type(inputs, old.results)))
+    for operation in operations:
+        if operation.symbol_name in globals_:
+            initial = operation.attributes.get("value")
+            element = globals_[operation.symbol_name]
+            if isinstance(initial, DenseAttribute) and initial.element_type is not element:
+                operation.set_attribute("value", _converted(initial, types.tile_type(initial.shape, element)))
+    for operation in operations:
+        if operation.declaration in (*_RESHAPES, *_CASTS) and operation.parent is not None:
+            if operation.operands and operation.operands[0].type is operation.results[0].type:
+                operation.replace_with([operation.operands[0]])
+    return True
+
+
+def _retype_identities(operation: Operation) -> None:
+    found = operation.attributes.get("identities")
+    if not isinstance(found, ArrayAttribute) or len(found.elements) != len(operation.operands):
+        return
+    elements: list[Attribute] = []
+    for identity, value in zip(found.elements, operation.operands, strict=True):
+        element = value.type.element if isinstance(value.type, TileType) else None
+        if isinstance(identity, attributes.FloatAttribute) and isinstance(element, FloatType):
+            elements.append(attributes.float_attribute(element, _number(identity.type, element, identity.bits)))
+        elif isinstance(identity, IntegerAttribute) and isinstance(element, IntegerType):
+            bits = identity.value & ((1 << element.width) - 1)
+            elements.append(attributes.integer_attribute(element, signed_value(element.width, bits)))
+        else:
+            elements.append(identity)
+    operation.set_attribute("identities", attributes.array_attribute(tuple(elements)))
+
+
+def _converted(value: DenseAttribute, target: TileType) -> DenseAttribute:
+    """A constant of another type: the same numbers, as many as it has."""
+    source, element = value.element_type, target.element
+    size = element_bytes(element)
+    kept = value.values() if value.is_splat else value.values()[: prod(target.shape)]
+    numbers = [_number(source, element, bits) for bits in kept]
+    return dense_attribute(target, target.shape, element, b"".join([n.to_bytes(size, "little") for n in numbers]))
+
+
+def _number(source: Type, target: Type, bits: int) -> int:
+    if isinstance(source, FloatType) and isinstance(target, FloatType):
+        try:
+            return from_double(FORMATS[target.name], to_double(FORMATS[source.name], bits))
+        except ValueError:
+            return 0
+    width = target.width if isinstance(target, (IntegerType, FloatType)) else 64
+    if isinstance(source, IntegerType):
+        bits = signed_value(source.width, bits)
+    return bits & ((1 << width) - 1)

@@ -11,15 +11,8 @@ from tileir.analyze.reducing.removal import drop_operand, early_values, insert_c
 from tileir.analyze.reducing.weights import attribute_weight
 from tileir.dialect.ops import GET_GLOBAL
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import (
-    Attribute,
-    EnumAttribute,
-    IntegerAttribute,
-    StringAttribute,
-    integer_attribute,
-    string_attribute,
-    symbol_attribute,
-)
+from tileir.ir import attributes
+from tileir.ir.attributes import Attribute, EnumAttribute, IntegerAttribute, StringAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FusedLocation, Location, NameLocation
@@ -141,9 +134,12 @@ def _simpler(attribute: Attribute) -> list[Attribute]:
     if isinstance(attribute, EnumAttribute):
         found = list(attribute.kind.cases.values())
     elif isinstance(attribute, IntegerAttribute):
-        found = [integer_attribute(attribute.type, number) for number in _smaller(attribute.value)]
+        found = [attributes.integer_attribute(attribute.type, number) for number in _smaller(attribute.value)]
     elif isinstance(attribute, StringAttribute):
-        found = [string_attribute(""), string_attribute(attribute.value[: len(attribute.value) // 2])]
+        found = [
+            attributes.string_attribute(""),
+            attributes.string_attribute(attribute.value[: len(attribute.value) // 2]),
+        ]
     elif isinstance(attribute, DenseAttribute):
         found = _simpler_dense(attribute)
     weight = attribute_weight(attribute)
@@ -191,12 +187,12 @@ def _rename(program: Program, position: int, name: str) -> bool:
     old = operation.symbol_name
     if any(other.symbol_name == name for other in program.operations[1:]):
         return False
-    operation.set_attribute("sym_name", string_attribute(name))
+    operation.set_attribute("sym_name", attributes.string_attribute(name))
     if is_function(operation) and old in program.origins:
         program.origins[name] = program.origins.pop(old)
     for user in program.operations:
-        if user.declaration is GET_GLOBAL and user.attributes.get("name") is symbol_attribute(old or ""):
-            user.set_attribute("name", symbol_attribute(name))
+        if user.declaration is GET_GLOBAL and user.attributes.get("name") is attributes.symbol_attribute(old or ""):
+            user.set_attribute("name", attributes.symbol_attribute(name))
     return True
 
 

@@ -10,15 +10,7 @@ from functools import lru_cache
 
 from tileir.analyze.reducing.program import Program
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
-from tileir.ir.attributes import (
-    Attribute,
-    EnumAttribute,
-    FloatAttribute,
-    IntegerAttribute,
-    StringAttribute,
-    UnitAttribute,
-    spell,
-)
+from tileir.ir import attributes
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.floats import FORMATS, integral_value
 from tileir.ir.location import UNKNOWN, Location
@@ -87,19 +79,19 @@ def _shape(shape: tuple[int, ...]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def attribute_weight(attribute: Attribute) -> int:
+def attribute_weight(attribute: attributes.Attribute) -> int:
     """Zero is simpler than one, one than other numbers; a word is as heavy as it is long."""
-    if isinstance(attribute, UnitAttribute):
+    if isinstance(attribute, attributes.UnitAttribute):
         return 0
     if isinstance(attribute, Location):
-        return len(spell(attribute, limit=_LONGEST))
-    if isinstance(attribute, IntegerAttribute):
+        return len(attributes.spell(attribute, limit=_LONGEST))
+    if isinstance(attribute, attributes.IntegerAttribute):
         return _integer(attribute.value)
-    if isinstance(attribute, FloatAttribute):
+    if isinstance(attribute, attributes.FloatAttribute):
         return _float(attribute.type, attribute.bits)
-    if isinstance(attribute, StringAttribute):
+    if isinstance(attribute, attributes.StringAttribute):
         return min(len(attribute.value), _LONGEST)
-    if isinstance(attribute, EnumAttribute):
+    if isinstance(attribute, attributes.EnumAttribute):
         return list(attribute.kind.cases).index(attribute.keyword) if attribute.keyword in attribute.kind.cases else 9
     if isinstance(attribute, DenseAttribute):
         if not attribute.is_splat:
