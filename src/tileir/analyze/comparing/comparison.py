@@ -1,7 +1,7 @@
 """Two runs of a kernel side by side: at which moments values differ, how far, and where it begins.
 
 A `Comparison` has a recording on its left.  What is on its right is a subclass: the same run with more digits
-(`precision.py`), another engine (`engine_run.py`), another recording (`recordings.py`).
+(`compare.py`), another engine (`engine_run.py`), another recording (`recordings.py`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
@@ -54,27 +55,16 @@ class Listing:
 
     def _anchors(self) -> list[tuple[int, int]]:
         """The lines that go together, in order."""
-        found: list[tuple[int, int]] = []
-        closers, others = _closers(self._left), _closers(self._right)
-        hidden: set[Operation] = set()
+        shown: dict[Operation, Operation] = {}
         for operation in self._programs.left.walk():
-            parent = operation.parent_operation
-            partner = self._programs.partner(operation)
+            parent, partner = operation.parent_operation, self._programs.partner(operation)
             # What is in something that was moved is shown where it was, and where it is.
-            if partner is None or operation in self._moved or parent in hidden:
-                hidden.add(operation)
-                continue
-            start, there = self._left.starts.get(operation), self._right.starts.get(partner)
-            if start is not None and there is not None:
-                found.append((start, there))
-            found += zip(closers.get(operation, ()), others.get(partner, ()), strict=False)
-        found.sort()
-        # Lines that would cross are those of programs that are nested in another way.
-        kept: list[tuple[int, int]] = []
-        for pair in found:
-            if not kept or (pair[0] > kept[-1][0] and pair[1] > kept[-1][1]):
-                kept.append(pair)
-        return kept
+            is_at_hand = operation is self._programs.left or parent in shown
+            if partner is not None and operation not in self._moved and is_at_hand:
+                shown[operation] = partner
+        mine = {operation: operation for operation in shown}
+        theirs = {partner: operation for operation, partner in shown.items()}
+        return in_order(_line_keys(self._left, mine), _line_keys(self._right, theirs))
 
     def _rows(self) -> list[Row]:
         left, right = self._left.lines, self._right.lines
@@ -133,13 +123,16 @@ class Listing:
         return ""
 
 
-def _closers(placed: PrintedLines) -> dict[Operation, list[int]]:
-    """The lines that an operation has besides its first: what closes its regions or stands between them."""
-    found: dict[Operation, list[int]] = {}
-    for line, operations in enumerate(placed.operations):
-        if operations and placed.starts.get(operations[0]) != line:
-            found.setdefault(operations[0], []).append(line)
-    return found
+def _line_keys(placed: PrintedLines, shown: Mapping[Operation, Operation]) -> list[object]:
+    """Whose lines they are in the first program, and the how many of its lines each is; other lines have no equal."""
+    counts: Counter[Operation] = Counter()
+    keys: list[object] = []
+    for number, operations in enumerate(placed.operations):
+        owner = shown.get(operations[0]) if operations else None
+        if owner is not None:
+            counts[owner] += 1
+        keys.append((placed, number) if owner is None else (owner, counts[owner]))
+    return keys
 
 
 def _locate(placed: PrintedLines) -> None:

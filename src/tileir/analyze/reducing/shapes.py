@@ -5,15 +5,16 @@ What connects values is what an operation demands of the types of its operands a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from math import prod
 from typing import Final, Generic, TypeVar
 
 from tileir.analyze.reducing.program import Edit, Program
-from tileir.dialect import ops, types
+from tileir.dialect import ops
 from tileir.dialect.rules import signature
-from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewType, TileType, TileViewType
+from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewType, TileType, TileViewType, tile_type
 from tileir.ir import attributes
 from tileir.ir.attributes import ArrayAttribute, Attribute, DenseArrayAttribute, IntegerAttribute, SymbolAttribute
 from tileir.ir.core import Operation
@@ -25,7 +26,10 @@ from tileir.ir.traits import CONTROL_FLOW, MATRIX_PRODUCT, TERMINATOR
 from tileir.ir.traversal import is_function
 from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, FloatType, IntegerType, Type, function_type
 from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST
 from tileir.rewrite.matching import carried_sources, ends_of
+from tileir.text.cursor import SyntaxFailure
+from tileir.text.types import TypeCursor
 
 _CARRIES: Final = (*REGISTRY.with_traits(CONTROL_FLOW), *REGISTRY.with_traits(TERMINATOR))
 """Operations that connect values by what they carry alone."""
@@ -175,7 +179,7 @@ def _resize(program: Program, axes: list[Axis], most: int | None) -> bool:
     for value, axis in axes:
         shape = shapes.setdefault(program.copies[value], list(shape_of(value.type)))
         shape[axis] = max(shape[axis] // 2, 1) if most is None else min(shape[axis], most)
-    return retype(program.operations, {v: with_shape(v.type, tuple(shape)) for v, shape in shapes.items()})
+    return retype(program.operations, {v: with_shape(v.type, shape) for v, shape in shapes.items()})
 
 
 def _drop_axes(program: Program, axes: list[Axis]) -> bool:
@@ -186,10 +190,10 @@ def _drop_axes(program: Program, axes: list[Axis]) -> bool:
     for operation in program.operations:
         if operation.operands and operation.operands[0] in dropped:
             _renumber_axes(operation, dropped[operation.operands[0]])
-    changes: dict[Value, Type] = {}
+    changes: dict[Value, Type | None] = {}
     for value, gone in dropped.items():
         kept = [extent for axis, extent in enumerate(shape_of(value.type)) if axis not in gone]
-        changes[value] = with_shape(value.type, tuple(kept))
+        changes[value] = with_shape(value.type, kept)
     return retype(program.operations, changes)
 
 
@@ -288,54 +292,31 @@ def core_element(type: Type) -> Type | None:
     return type.element if isinstance(type, TensorViewType) else None
 
 
-def with_shape(type: Type, shape: tuple[int, ...]) -> Type:
-    """A tile, or a view of tiles, of another shape."""
+def with_shape(type: Type, shape: Sequence[int]) -> Type | None:
+    """A tile, or a view of tiles, of another shape; None if there is none."""
+    extents = [str(extent) for extent in shape]
     if isinstance(type, TileType):
-        return types.tile_type(shape, type.element)
-    return _view_with(type, shape, type.tensor) if isinstance(type, TileViewType) else type
+        return _type_of_text(f"tile<{'x'.join([*extents, type.element.spelling])}>")
+    return _type_of_text(re.sub(r"tile=\([^)]*\)", f"tile=({'x'.join(extents)})", type.spelling))
 
 
-def with_core_element(type: Type, element: Type) -> Type:
-    """The type with other numbers in it."""
-    if isinstance(type, TileType):
-        if isinstance(type.element, PointerType):
-            return types.tile_type(type.shape, types.pointer_type(element, type.element.attribute))
-        return types.tile_type(type.shape, element)
-    if isinstance(type, TensorViewType):
-        return types.tensor_view_type(element, type.shape, type.strides, type.attribute)
-    if isinstance(type, TileViewType):
-        tensor = types.tensor_view_type(element, type.tensor.shape, type.tensor.strides, type.tensor.attribute)
-        return _view_with(type, type.tile_shape, tensor)
-    return type
+def with_core_element(type: Type, element: Type) -> Type | None:
+    """The type with other numbers in it; None if there is none."""
+    core = core_element(type)
+    return _type_of_text(type.spelling.replace(core.spelling, element.spelling)) if core is not None else type
 
 
-def _view_with(type: TileViewType, shape: tuple[int, ...], tensor: TensorViewType) -> Type:
-    """A view of the same kind with other tiles of another tensor."""
-    if isinstance(type, types.PartitionViewType):
-        return types.partition_view_type(shape, tensor, type.padding, type.dim_map)
-    if isinstance(type, types.StridedViewType):
-        return types.strided_view_type(shape, tensor, type.traversal_strides, type.padding, type.dim_map)
-    if isinstance(type, GatherScatterViewType):
-        return types.gather_scatter_view_type(shape, tensor, type.sparse_dim, type.padding)
-    return type
+def _type_of_text(text: str) -> Type | None:
+    try:
+        return TypeCursor(text, "-", NEWEST).parse_type()
+    except SyntaxFailure:
+        return None
 
 
-def _is_sound(type: Type) -> bool:
-    """Whether a type is one that the verifier assumes to exist."""
-    if isinstance(type, TileType):
-        return types.tile_error(type.shape, type.element) is None
-    if isinstance(type, TensorViewType):
-        return types.tensor_view_error(type.element, type.shape, type.strides) is None
-    if isinstance(type, TileViewType):
-        dim_map = None if isinstance(type, GatherScatterViewType) else getattr(type, "dim_map", None)
-        return types.view_error(type.tile_shape, type.tensor, type.padding, dim_map) is None
-    return True
-
-
-def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
+def retype(operations: list[Operation], changes: Mapping[Value, Type | None]) -> bool:
     """Give values other types, and make the rest of the program agree; False if there is no such type."""
     for value, type in changes.items():
-        if not _is_sound(type):
+        if type is None:
             return False
         value.type = type
     globals_: dict[str, Type] = {}
@@ -363,7 +344,7 @@ def retype(operations: list[Operation], changes: dict[Value, Type]) -> bool:
             initial = operation.attributes.get("value")
             element = globals_[operation.symbol_name]
             if isinstance(initial, DenseAttribute) and initial.element_type is not element:
-                operation.set_attribute("value", _converted(initial, types.tile_type(initial.shape, element)))
+                operation.set_attribute("value", _converted(initial, tile_type(initial.shape, element)))
     for operation in operations:
         if operation.declaration in (*_RESHAPES, *_CASTS) and operation.parent is not None:
             if operation.operands and operation.operands[0].type is operation.results[0].type:
