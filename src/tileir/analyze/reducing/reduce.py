@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from tileir.analyze.reducing import removal, simplification
 from tileir.analyze.reducing.control_flow import carried_removals, inlined_regions, may_not_end, parameter_removals
-from tileir.analyze.reducing.program import Edit, Program, ProgramFile
+from tileir.analyze.reducing.program import Edit, Program, ProgramFile, weight
 from tileir.analyze.reducing.search import Change, Kind, Search, Verdicts
 from tileir.analyze.reducing.shapes import element_changes, shape_changes
-from tileir.analyze.reducing.weights import weight
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Final
 
-from tileir.analyze.reducing.program import Edit, Program
+from tileir.analyze.reducing.program import Edit, Program, attribute_weight
 from tileir.analyze.reducing.removal import drop_operand, early_values, insert_constant, outermost, remove_unused, splat
-from tileir.analyze.reducing.weights import attribute_weight
 from tileir.dialect.ops import GET_GLOBAL
 from tileir.dialect.types import TileType
 from tileir.ir import attributes
@@ -17,7 +16,7 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FusedLocation, Location, NameLocation
 from tileir.ir.traversal import is_function
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import IntegerType, Type
 from tileir.ir.values import Value
 
 _MOST_VALUES: Final = 4
@@ -155,16 +154,12 @@ def _simpler_dense(value: DenseAttribute) -> list[Attribute]:
     type = value.type
     if not isinstance(type, TileType):
         return []
-    numbers = [0, 1, 2]
+    numbers = [0, 1, 2, 4, -1]
     if value.is_splat and isinstance(element, IntegerType) and element.width > 1:
-        numbers += _smaller(signed_value(element.width, value.bits(0)))
-    elif value.is_splat and isinstance(element, FloatType):
-        numbers += [4, -1]
-    found: list[Attribute | None] = [splat(type, number) for number in numbers]
-    if not value.is_splat:
-        size = element_bytes(element)
-        for data in (value.data[:size], value.data[-size:]):
-            found.append(dense_attribute(type, value.shape, element, data))
+        numbers = _smaller(signed_value(element.width, value.bits(0)))
+    size = element_bytes(element)
+    ends = [dense_attribute(type, value.shape, element, data) for data in (value.data[:size], value.data[-size:])]
+    found = [splat(type, number) for number in numbers] + ends
     return [simpler for simpler in found if simpler is not None]
 
 
