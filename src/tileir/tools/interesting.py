@@ -6,10 +6,12 @@ import shlex
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tileir.analyze.reducing.candidate_tests import CommandTest, Ended, ObservationTest, Question, shell_words, succeeds
-from tileir.analyze.reducing.program import Program, ProgramFile
-from tileir.analyze.reducing.questions import (
+from tileir.analyze.reducing.candidate_tests import (
     FINE,
+    CommandTest,
+    Ended,
+    ObservationTest,
+    Question,
     ask_check,
     ask_contents,
     ask_difference,
@@ -18,7 +20,10 @@ from tileir.analyze.reducing.questions import (
     is_crash,
     kind_of_crash,
     same_difference,
+    shell_words,
+    succeeds,
 )
+from tileir.analyze.reducing.program import Program, ProgramFile
 from tileir.analyze.reducing.search import Test
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError

@@ -19,7 +19,7 @@ from tileir.dialect.attributes import PredicateAttribute
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.inference import CONVERTED
 from tileir.dialect.signature import Parameter, python_name, signature_of
-from tileir.dialect.types import PointerType, TileType, TileViewType, scalar_tile
+from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.interface import parse
 from tileir.ir import attributes
 from tileir.ir.core import Operation
@@ -137,7 +137,12 @@ def _call(declaration: OperationDeclaration) -> str:
             by_name = True
         elif signature.spread and text.startswith("["):
             arguments.append(text[1:-1])
-        elif by_name or parameter in signature.keyword_only or _is_optional(parameter):
+        elif (
+            by_name
+            or parameter in signature.keyword_only
+            # A mask or a token is easier to read with its name.
+            or (parameter.operand is not None and parameter.operand.count == OPTIONAL)
+        ):
             by_name = True
             arguments.append(f"{python_name(parameter.name)}={text}")
         else:
@@ -145,11 +150,6 @@ def _call(declaration: OperationDeclaration) -> str:
     results = _RESULTS.match(declaration.example)
     assigned = results.group(1).replace("%", "") + " = " if results is not None else ""
     return f"{assigned}build.{python_name(declaration.mnemonic)}({', '.join(arguments)})"
-
-
-def _is_optional(parameter: Parameter) -> bool:
-    """A mask or a token is easier to read with its name."""
-    return parameter.operand is not None and parameter.operand.count == OPTIONAL
 
 
 def _names(module: Operation, declaration: OperationDeclaration) -> dict[Value, str]:
@@ -197,33 +197,22 @@ def _attribute(attribute: attributes.Attribute) -> str:
 def _type_argument(operation: Operation, parameter: Parameter) -> str:
     """An argument that describes the types of the results."""
     name = parameter.name
-    if name == "regions":
-        return ""
     types = [result.type for result in operation.results]
+    if name == "regions" or (name == "types" and not types):
+        return ""
     if name == "types":
-        return f"[{', '.join([_type(type) for type in types])}]" if types else ""
+        return f"[{', '.join([_type(type) for type in types])}]"
     type = types[0]
-    if isinstance(type, TileType):
-        if name == "shape":
-            return str(type.shape)
-        if name == "type":
-            is_default = not parameter.required and type is scalar_tile(I32)
-            short = signature_of(operation.declaration).inference is CONVERTED or not type.shape
-            return "" if is_default else _type(type.element if short else type)
-    if isinstance(type, TileViewType):
-        return _view_argument(type, name)
-    raise ValueError(f"{operation.name}: no rule for '{name}': write the example by hand")
-
-
-def _view_argument(type: TileViewType, name: str) -> str:
-    if name == "tile":
-        return str(type.tile_shape)
-    if name == "padding":
-        return f'"{type.padding.bare_text}"' if type.padding is not None else ""
-    # `dim_map`, `traversal_strides` or `sparse_dim`.
-    value = getattr(type, name)
+    if name == "type" and isinstance(type, TileType):
+        is_default = not parameter.required and type is scalar_tile(I32)
+        short = signature_of(operation.declaration).inference is CONVERTED or not type.shape
+        return "" if is_default else _type(type.element if short else type)
+    # `shape` of a tile; `tile`, `padding`, `dim_map`, `traversal_strides` or `sparse_dim` of a view.
+    value = getattr(type, "tile_shape" if name == "tile" else name)
+    if isinstance(value, attributes.Attribute):
+        return _attribute(value)
     is_identity = name == "dim_map" and value == tuple(range(len(value)))
-    return "" if is_identity else str(value)
+    return "" if value is None or is_identity else str(value)
 
 
 def _type(type: Type) -> str:

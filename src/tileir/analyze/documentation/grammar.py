@@ -175,11 +175,8 @@ def _called(declaration: OperationDeclaration, word: str, arguments: str) -> str
 
 
 def _type(declaration: OperationDeclaration, name: str) -> str:
-    for declared in (*declaration.operands, *declaration.results):
-        if declared.name == name:
-            several = declared.count == VARIADIC
-            return f"type(%{name}), ..." if several else f"type(%{name})"
-    raise KeyError(name)
+    declared = next(each for each in (*declaration.operands, *declaration.results) if each.name == name)
+    return f"type(%{name}), ..." if declared.count == VARIADIC else f"type(%{name})"
 
 
 def word_form(declaration: OperationDeclaration, word: str) -> str:

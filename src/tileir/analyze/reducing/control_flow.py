@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies
-from tileir.analyze.reducing.removal import Replacements, remove
+from tileir.analyze.reducing.removal import Replacements, owner_of, remove
 from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, FOR, IF, LOOP, REDUCE, RETURN, SCAN, YIELD
 from tileir.dialect.rules import signature
 from tileir.ir.attributes import ArrayAttribute, array_attribute, type_attribute
@@ -263,40 +263,39 @@ def may_not_end(program: Program) -> bool:
 
 
 def _has_exit(loop: Operation) -> bool:
-    changing = _changing_values(loop)
     exits = [*_terminators(loop, BREAK), *[each for each in loop.walk() if each.declaration is RETURN]]
-    return any(_may_be_reached(exit, loop, changing) for exit in exits)
+    return any(_may_be_reached(exit, loop) for exit in exits)
 
 
-def _may_be_reached(operation: Operation, loop: Operation, changing: set[Value]) -> bool:
+def _may_be_reached(operation: Operation, loop: Operation) -> bool:
     """Whether the branches between a loop and an operation in it may be taken, or always are."""
     while operation is not loop:
-        around = operation.parent_operation
-        assert around is not None and operation.parent is not None
-        if around.declaration is IF and around.operands[0] not in changing:
-            is_first = operation.parent.parent is around.regions[0]
-            if constant_bool(around.operands[0]) is not is_first:
+        around, block = operation.parent_operation, operation.parent
+        assert around is not None and block is not None
+        if around.declaration is IF and not _may_change(around.operands[0], loop):
+            if constant_bool(around.operands[0]) is not (block.parent is around.regions[0]):
                 return False
         operation = around
     return True
 
 
-def _changing_values(loop: Operation) -> set[Value]:
-    """Values inside a loop that may differ in the next iteration."""
-    body = loop.regions[0].blocks[0]
-    inside = list(loop.walk())[1:]
-    changing: set[Value] = set()
-    for operation in _terminators(loop, CONTINUE):
-        for argument, value in zip(body.arguments, operation.operands, strict=False):
-            if value is not argument and value not in loop.operands and defined_by(value, CONSTANT) is None:
-                changing.add(argument)
-    # In program order, and again for what a loop inside carries.
-    for _ in range(2):
-        for operation in inside:
-            reads = operation.declaration.reads is not None or operation.regions
-            if reads or any(value in changing for value in operation.operands):
-                changing.update(operation.results)
-                for region in operation.regions:
-                    for block in region.blocks:
-                        changing.update(block.arguments)
-    return changing
+def _may_change(value: Value, loop: Operation) -> bool:
+    """Whether a value may be another one in the next iteration."""
+    pending = [value]
+    seen: set[Value] = set()
+    while pending:
+        value = pending.pop()
+        owner = owner_of(value)
+        if value in seen or owner is None:
+            continue
+        seen.add(value)
+        if owner is loop:
+            handed_on = [end.operands[value.index] for end in _terminators(loop, CONTINUE)]
+            steady = (value, *loop.operands)
+            if any(each not in steady and defined_by(each, CONSTANT) is None for each in handed_on):
+                return True
+        elif loop.is_ancestor_of(owner):
+            if owner.regions or owner.declaration.reads is not None:
+                return True
+            pending.extend(owner.operands)
+    return False

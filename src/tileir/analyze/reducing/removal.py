@@ -207,7 +207,7 @@ class Replacements:
         # An operand may be removed too, and so on: a chain of any length.
         chain: list[Value] = []
         found: Value | None = old
-        while found is not None and _is_inside(_owner(found), self._removed):
+        while found is not None and _is_inside(owner_of(found), self._removed):
             if found in self._found:
                 found = self._found[found]
                 break
@@ -221,7 +221,7 @@ class Replacements:
 
     def _earlier(self, old: Value) -> Value | None:
         """The first value of the type in the body of the function if it is there before the old one; or a constant."""
-        around = outermost(_owner(old))
+        around = outermost(owner_of(old))
         if around is None or around.parent is None:
             return None
         body = around.parent
@@ -236,7 +236,8 @@ class Replacements:
         return self._constants[key]
 
 
-def _owner(value: Value) -> Operation | None:
+def owner_of(value: Value) -> Operation | None:
+    """The operation whose result or block argument a value is."""
     return value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
 
 
