@@ -263,7 +263,7 @@ def find(name: str) -> list[Page]:
         [e for e in entries if bare == e.name],
         [e for e in entries if bare in e.others],
         [e for e in entries if bare.lower() == e.name.lower()],
-        [e for e in entries if bare in KEYWORDS.get(e.name, {}) or _is_alias(e.name, bare)],
+        [e for e in entries if e.name in ENUM_KINDS and bare in (*KEYWORDS[e.name], *ENUM_KINDS[e.name].aliases)],
     ):
         if match:
             return [entry.page() for entry in match]
@@ -278,10 +278,6 @@ def _find_written(text: str) -> list[Page]:
     if head in [entry.name for entry in TYPES]:
         return [page._replace(sections=[written_type_section(text), *page.sections]) for page in found]
     return found
-
-
-def _is_alias(kind: str, keyword: str) -> bool:
-    return kind in ENUM_KINDS and keyword in ENUM_KINDS[kind].aliases
 
 
 def close_names(name: str) -> list[str]:

@@ -129,7 +129,10 @@ class Forms:
     @cached_property
     def _steps(self) -> Sequence[Form]:
         copy, _ = numbered(self.module, self.entry)
-        return optimizer_steps(copy, self._numbers, *self._optimizing)
+        recorder = _Recorder(copy, self._numbers)
+        report = PassReport(verify=False, after_each=recorder.after_pass, keep_locations=True)
+        optimize(copy, *self._optimizing, report=report)
+        return recorder.forms
 
     def _reason(self, form: EngineForm) -> str:
         """Why what an engine shows is not to be had here; empty if it is."""
@@ -167,20 +170,17 @@ def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
 
 
 def _engine_forms() -> list[tuple[Engine, EngineForm]]:
-    """What engines show, those of tileir first."""
-    engines, _ = all_engines()
-    return [(engine, form) for engine in engines for form in _forms_of(engine)]
-
-
-def _forms_of(engine: Engine) -> list[EngineForm]:
-    """What an engine shows; a foreign engine that fails has its error in place of its forms."""
-    if is_own(engine):
-        return engine.forms()
-    try:
-        return list(engine.forms())
-    except Exception as error:
-        # Somebody else's code.
-        return [EngineForm(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
+    """What engines show, those of tileir first; a foreign engine that fails has its error in place of its forms."""
+    found: list[tuple[Engine, EngineForm]] = []
+    for engine in all_engines()[0]:
+        try:
+            forms = list(engine.forms())
+        except Exception as error:
+            if is_own(engine):
+                raise
+            forms = [EngineForm(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
+        found += [(engine, form) for form in forms]
+    return found
 
 
 # --- bytecode ---
@@ -228,14 +228,6 @@ def tile_form(id: str, title: str, placed: PrintedLines, numbers: Numbers) -> Fo
     """A tile program as a form."""
     links = [numbers.of([each.location for each in here]) for here in placed.operations]
     return Form(id, title, "tile", placed.lines, links)
-
-
-def optimizer_steps(module: Operation, numbers: Numbers, level: int, rules: str, fuse_fma: bool) -> list[Form]:
-    """A form for each pass that changed something; the module is left as the last one made it."""
-    recorder = _Recorder(module, numbers)
-    report = PassReport(verify=False, after_each=recorder.after_pass, keep_locations=True)
-    optimize(module, level, rules, fuse_fma, report=report)
-    return recorder.forms
 
 
 class _Snapshot(NamedTuple):

@@ -43,12 +43,12 @@ def reduce_contents(search: Search[bytes]) -> None:
     while search.steps != before:
         before = search.steps
         if is_bytecode(search.best):
-            _halve(search, partial(_byte_chunks, zeroed=False))
-            _halve(search, partial(_byte_chunks, zeroed=True))
+            for zeroed in (False, True):
+                _halve(search, partial(_byte_chunks, zeroed=zeroed))
         else:
-            _halve(search, _line_chunks)
+            _halve(search, lambda data, size: _chunks(data.splitlines(keepends=True), size))
             search.exhaust(_braces)
-            _halve(search, _word_chunks)
+            _halve(search, lambda data, size: _chunks(_WORD.findall(data), size) if size <= _MOST_WORDS else [])
 
 
 def _halve(search: Search[bytes], chunks: Callable[[bytes, int], Changes]) -> None:
@@ -67,14 +67,6 @@ def _chunks(parts: list[bytes], size: int) -> Changes:
     if size > len(parts):
         return []
     return [partial(_without, parts, (end - size, end)) for end in range(len(parts), 0, -size)]
-
-
-def _line_chunks(data: bytes, size: int) -> Changes:
-    return _chunks(data.splitlines(keepends=True), size)
-
-
-def _word_chunks(data: bytes, size: int) -> Changes:
-    return _chunks(_WORD.findall(data), size) if size <= _MOST_WORDS else []
 
 
 def _braces(data: bytes) -> Changes:

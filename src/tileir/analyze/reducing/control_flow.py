@@ -111,12 +111,11 @@ def _inline_branch(program: Program, position: int, number: int) -> bool:
     return True
 
 
-def _drop_else(program: Program, position: int) -> bool:
+def _drop_else(program: Program, position: int) -> None:
     region = program.operations[position].regions[1]
     for operation in [each for block in region.blocks for each in block]:
         operation.drop_all_references()
     region.blocks = []
-    return True
 
 
 # --- carried values ---
@@ -237,7 +236,7 @@ def parameter_removals(program: Program) -> Iterator[Edit]:
                 yield partial(_drop_parameters, position=position, numbers=[number])
 
 
-def _drop_parameters(program: Program, position: int, numbers: list[int]) -> bool:
+def _drop_parameters(program: Program, position: int, numbers: list[int]) -> None:
     function = program.operations[position]
     _drop(function, arguments=numbers)
     old = signature(function)
@@ -250,7 +249,6 @@ def _drop_parameters(program: Program, position: int, numbers: list[int]) -> boo
     origin = program.origins.get(name)
     if origin is not None:
         program.origins[name] = origin._replace(parameters=tuple(_without(origin.parameters, *numbers)))
-    return True
 
 
 # --- loops that cannot end ---

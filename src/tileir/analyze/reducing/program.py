@@ -72,7 +72,7 @@ class Program:
     def edited(self, edit: Edit) -> Program | None:
         """A copy with an edit applied; None if the edit does not apply."""
         candidate = self.copy()
-        if not edit(candidate):
+        if edit(candidate) is False:
             return None
         candidate.operations = pre_order(candidate.module)
         return candidate
@@ -100,7 +100,7 @@ class Program:
         return blake2b(content, digest_size=20).digest()
 
 
-Edit = Callable[[Program], bool]
+Edit = Callable[[Program], bool | None]
 """Changes a copy of the best program in place; False if it does not apply.
 
 It addresses operations by their positions in program order, and values by `Program.copies`.

@@ -42,9 +42,8 @@ def grid_changes(program: Program) -> Iterator[Edit]:
                 yield partial(_set_grid, grid=chosen)
 
 
-def _set_grid(program: Program, grid: tuple[int, ...]) -> bool:
+def _set_grid(program: Program, grid: tuple[int, ...]) -> None:
     program.grid = grid
-    return True
 
 
 PASSES: Final[dict[str, Pass]] = {

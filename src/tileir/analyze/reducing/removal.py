@@ -20,7 +20,7 @@ from tileir.ir.declaration import ONE
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SYMBOL, TERMINATOR
-from tileir.ir.traversal import ancestors, is_function
+from tileir.ir.traversal import is_function
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.cleanup import DeadCode, is_removable
@@ -92,7 +92,7 @@ def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
     """
     removed: dict[Operation, None] = dict.fromkeys(operations)
     replacements = Replacements(removed)
-    waiting = [operation for operation in removed if not any(around in removed for around in ancestors(operation))]
+    waiting = [operation for operation in removed if not _is_inside(operation.parent_operation, removed)]
     roots: list[Operation] = []
     while waiting:
         operation = waiting.pop()

@@ -122,9 +122,8 @@ def _is_optional(operation: Operation, name: str) -> bool:
     return declared is None or declared.optional or declared.default is not None
 
 
-def _set_attribute(program: Program, position: int, name: str, attribute: Attribute | None) -> bool:
+def _set_attribute(program: Program, position: int, name: str, attribute: Attribute | None) -> None:
     program.operations[position].set_attribute(name, attribute)
-    return True
 
 
 def _simpler(attribute: Attribute) -> list[Attribute]:
@@ -209,12 +208,10 @@ def _parts(location: Location) -> tuple[Location, ...]:
     return (location.child,) if isinstance(location, NameLocation) else ()
 
 
-def _set_location(program: Program, position: int, location: Location) -> bool:
+def _set_location(program: Program, position: int, location: Location) -> None:
     program.operations[position].location = location
-    return True
 
 
-def _strip_arguments(program: Program) -> bool:
+def _strip_arguments(program: Program) -> None:
     for argument in program.block_arguments():
         argument.location = UNKNOWN
-    return True
