@@ -39,7 +39,7 @@ class Matching:
         self.blocks: dict[Block, Block] = {}
         self.back: dict[Operation, Operation] = {}
         """From the right to the left."""
-        self._names: tuple[Naming, Naming] = names
+        self.names: tuple[Naming, Naming] = names
 
     def pair(self, left: Operation, right: Operation) -> None:
         """Pair two operations, with their results, blocks and block arguments; unless one of them has a partner."""
@@ -58,7 +58,7 @@ class Matching:
         types, others = [value.type for value in left], [value.type for value in right]
         if len(types) == len(others) and (types == others or sorted(map(id, types)) != sorted(map(id, others))):
             return [(place, place) for place in range(len(types))]
-        mine, theirs = self._names
+        mine, theirs = self.names
         named = [(mine.get(value), value.type) for value in left]
         return in_order(named, [(theirs.get(value), value.type) for value in right]) or in_order(types, others)
 
@@ -143,6 +143,7 @@ class FunctionMatcher:
         self._fill_gaps(
             [
                 (mine.header.get, theirs.header.get),
+                (self._named(0), self._named(1)),
                 (lambda operation: operation.declaration, lambda operation: operation.declaration),
                 (self._replaced(True), self._replaced(False)),
             ]
@@ -191,6 +192,16 @@ class FunctionMatcher:
             for each in self._keys[side].header
             if each not in taken and each.operands
         }
+
+    def _named(self, side: int) -> _Key:
+        """By the name of the operation and what the author calls its result; what has no name has no equal."""
+        names = self._matching.names[side]
+
+        def key(operation: Operation) -> object:
+            name = names.get(operation.results[0]) if operation.results else None
+            return (operation.declaration, name) if name is not None else (side, operation)
+
+        return key
 
     def _replaced(self, is_left: bool) -> _Key:
         """Another operation in the place of one: by the operands, and the types of the results."""
