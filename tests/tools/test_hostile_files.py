@@ -19,7 +19,7 @@ from tests.mutations import mutated_bytes, mutated_documents, outcomes
 
 import tileir
 from tileir.analyze.lint import configuration
-from tileir.analyze.reducing.verdicts import StoredVerdicts
+from tileir.analyze.reducing.search import Verdicts
 from tileir.execute.arguments.argument_text import WordError, argument
 from tileir.judge.archives import members
 from tileir.judge.errors import SweepError
@@ -117,12 +117,12 @@ def test_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_states_of_reductions(tmp_path: Path) -> None:
     about = {"program": "x", "test": "y"}
-    StoredVerdicts(str(tmp_path / "state"), about).put(b"\1\2", True)
+    Verdicts(str(tmp_path / "state"), about).put(b"\1\2", True)
     first = (tmp_path / "state" / "about.json").read_bytes()
     contents = [*mutated_documents(json.loads(first), 5, 80), *mutated_bytes(first, 6, 80)]
 
     def read(path: Path) -> None:
-        StoredVerdicts(str(path.parent), about)
+        Verdicts(str(path.parent), about)
 
     target = tmp_path / "state" / "about.json"
     assert outcomes(written(target, iter(contents)), read, tileir.TileIRError)["refused"] > 80

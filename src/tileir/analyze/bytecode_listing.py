@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Final
 
 from tileir.bytecode.annotated import Annotated, Node
@@ -44,27 +45,24 @@ class Listing:
     def lines(self, most: int | None = None) -> list[str]:
         """All lines, or the first ones: at least so many, if there are."""
         found = self.found
-        self.out.append(f"{len(found.data)} bytes, {found.layout} layout")
+        self._add(f"{len(found.data)} bytes, {found.layout} layout")
         waiting: list[tuple[Node, int]] = [(node, 0) for node in reversed(found.nodes)]
-        while waiting:
-            if most is not None and len(self.out) >= most:
-                self._note(None)
-                return self.out
+        while waiting and (most is None or len(self.out) < most):
             node, depth = waiting.pop()
             if not node.children:
                 self._failure(node.start)
-            self._note(None)
             self._node(node, depth)
-            self._note(node)
+            self.nodes += [node] * (len(self.out) - len(self.nodes))
             waiting.extend([(child, depth + 1) for child in reversed(node.children)])
             self.around.update(dict.fromkeys(node.children, node))
-        self._failure(len(found.data))
-        self._note(None)
+        if not waiting:
+            self._failure(len(found.data))
         return self.out
 
-    def _note(self, node: Node | None) -> None:
-        """Say which node the lines are of that have none yet."""
-        self.nodes.extend([node] * (len(self.out) - len(self.nodes)))
+    def _add(self, line: str) -> None:
+        """Add a line that is of no node."""
+        self.out.append(line)
+        self.nodes.append(None)
 
     def _failure(self, position: int) -> None:
         """Say where reading ended, before the first byte that was not read."""
@@ -73,8 +71,9 @@ class Listing:
             self.failed = True
             for message in found.messages:
                 rows = _wrapped(message, _WIDTH - 14)
-                self.out.append(f"{found.failure:08x}  *** {rows[0]}")
-                self.out.extend([f"{'':14}{row}" for row in rows[1:]])
+                self._add(f"{found.failure:08x}  *** {rows[0]}")
+                for row in rows[1:]:
+                    self._add(f"{'':14}{row}")
 
     def _node(self, node: Node, depth: int) -> None:
         indent = " " * min(2 * depth, _MOST_INDENT)
@@ -87,7 +86,7 @@ class Listing:
             rows = _wrapped(text, _TEXT_WIDTH - len(indent))
             self._row(f"{node.start:08x}", size, indent + rows[0])
             for row in rows[1:]:
-                self._row("", "", f"{indent}  {row}")
+                self._row("", "", indent + row)
             return
         number = "" if node.value is None else str(node.value)
         if meaning and number:
@@ -113,19 +112,9 @@ class Listing:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """A text as lines of a width, broken at blanks where there are any; the first may be longer by the indent."""
-    text = _printable(text)
-    rows: list[str] = []
-    while len(text) > width and len(rows) < _MOST_ROWS:
-        blank = text.rfind(" ", width // 2, width)
-        end = blank + 1 if blank > 0 else width
-        rows.append(text[:end])
-        text = text[end:]
-        if len(rows) == 1:
-            width -= 2
-    rows.append(text if len(text) <= width else "...")
-    return rows
-
-
-def _printable(text: str) -> str:
-    return "".join([c if c.isprintable() else "?" for c in text])
+    """A text as lines of a width, broken at blanks where there are any; those that follow are indented."""
+    text = "".join([c if c.isprintable() else "?" for c in text])
+    rows = textwrap.wrap(
+        text, width, subsequent_indent="  ", max_lines=_MOST_ROWS, placeholder="...", break_on_hyphens=False
+    )
+    return rows or [""]

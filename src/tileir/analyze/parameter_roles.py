@@ -9,30 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
+from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
-from tileir.dialect.ops import (
-    ADDI,
-    ASSUME,
-    BROADCAST,
-    CMPI,
-    DIVI,
-    EXTI,
-    FOR,
-    GET_TILE_BLOCK_ID,
-    MAKE_TENSOR_VIEW,
-    MAXI,
-    MINI,
-    MULI,
-    RESHAPE,
-    SUBI,
-    TRUNCI,
-)
 from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TensorViewType, TileViewType
 from tileir.ir.core import Operation
 from tileir.ir.values import OperationResult, Value
 
-_SAME_VALUE = (ASSUME, EXTI, TRUNCI, RESHAPE, BROADCAST)
-_COMPUTED = (ADDI, SUBI, MULI, DIVI, MINI, MAXI)
+_SAME_VALUE = (ops.ASSUME, ops.EXTI, ops.TRUNCI, ops.RESHAPE, ops.BROADCAST)
+_COMPUTED = (ops.ADDI, ops.SUBI, ops.MULI, ops.DIVI, ops.MINI, ops.MAXI)
 
 
 @dataclass(slots=True, eq=False)
@@ -70,14 +54,14 @@ def role_of(parameter: Value) -> Role:
         value, itself = pending.pop()
         for user in value.users:
             declaration = user.declaration
-            if declaration is ASSUME and itself:
+            if declaration is ops.ASSUME and itself:
                 _assume(role, user)
-            elif declaration is MAKE_TENSOR_VIEW:
+            elif declaration is ops.MAKE_TENSOR_VIEW:
                 _view(role, user, value, itself)
-            elif declaration is FOR:
+            elif declaration is ops.FOR:
                 role.loops |= itself
                 role.compared |= not itself
-            elif declaration is CMPI:
+            elif declaration is ops.CMPI:
                 role.compared = True
             handed_on = itself and declaration in _SAME_VALUE
             if (handed_on or declaration in (*_SAME_VALUE, *_COMPUTED)) and user.results[0] not in seen:
@@ -133,7 +117,7 @@ def extent_parameter(access: Operation, axis: int) -> Value | None:
     view = next((value for value in access.operands if isinstance(value.type, TileViewType)), None)
     maker = view.defining_operation if view is not None else None
     tensor = maker.operands[0].defining_operation if maker is not None and maker.operands else None
-    if view is None or tensor is None or tensor.declaration is not MAKE_TENSOR_VIEW:
+    if view is None or tensor is None or tensor.declaration is not ops.MAKE_TENSOR_VIEW:
         return None
     along = view.type.dim_map[axis] if isinstance(view.type, (PartitionViewType, StridedViewType)) else axis
     dynamic = _dynamic(cast(TensorViewType, tensor.results[0].type).shape)
@@ -154,7 +138,7 @@ def parameter_of(value: Value) -> Value:
 def block_axis(value: Value) -> int | None:
     """The axis of the grid along which a value is the place of the tile block."""
     source = parameter_of(value)
-    if isinstance(source, OperationResult) and source.operation.declaration is GET_TILE_BLOCK_ID:
+    if isinstance(source, OperationResult) and source.operation.declaration is ops.GET_TILE_BLOCK_ID:
         return source.index
     return None
 

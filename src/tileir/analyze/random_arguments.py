@@ -92,24 +92,23 @@ class _Search:
 
     def found(self) -> LaunchArguments:
         doubtful: LaunchArguments | None = None
-        reason = ""
-        slow = 0
+        rejections: list[_Rejected] = []
         for attempt in range(_ATTEMPTS):
             source = random.Random(self._seed * _ATTEMPTS + attempt)
             try:
                 launch, sound = self._grown(source, attempt)
             except _Rejected as rejected:
-                reason = reason or str(rejected)
-                slow += isinstance(rejected, _TooSlow)
+                rejections.append(rejected)
                 continue
             if sound:
                 return launch
             doubtful = doubtful or launch
         if doubtful is not None:
             return doubtful
-        if slow == _ATTEMPTS:
-            raise SearchTimeout(self._failure(reason).message)
-        raise self._failure(reason)
+        failure = self._failure(str(rejections[0]))
+        if all(isinstance(each, _TooSlow) for each in rejections):
+            raise SearchTimeout(failure.message)
+        raise failure
 
     # --- scalars ---
 
@@ -262,12 +261,11 @@ class _Search:
         """The launch, and whether nothing speaks against it."""
         sanitizer = Sanitizer()
         self._run(words, Observers([sanitizer, Reach()]))
-        kinds = {finding.kind for finding in sanitizer.report.findings}
+        titles = {finding.kind: finding.title for finding in reversed(sanitizer.report.findings)}
         for kind in _UNDEFINED:
-            if kind in kinds:
-                finding = next(finding for finding in sanitizer.report.findings if finding.kind == kind)
-                raise _Rejected(finding.title)
-        return words.launch(self._kernel.entry), not kinds.intersection(_DOUBTFUL)
+            if kind in titles:
+                raise _Rejected(titles[kind])
+        return words.launch(self._kernel.entry), titles.keys().isdisjoint(_DOUBTFUL)
 
 
 def _number(role: Role, pick: Callable[[int, int], int], attempt: int) -> int:

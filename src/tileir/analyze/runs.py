@@ -5,28 +5,7 @@ All take time that grows as n log n, whatever the lists are.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
-
-
-def longest_run(places: Sequence[int]) -> list[int]:
-    """The indices of a longest part of a list that grows; its elements are different from each other."""
-    # For each length the smallest last place of a run that long, and where it stands; and what comes before each.
-    ends: list[int] = []
-    last: list[int] = []
-    previous: list[int] = []
-    for index, place in enumerate(places):
-        length = bisect_left(ends, place)
-        previous.append(last[length - 1] if length else -1)
-        ends[length : length + 1] = [place]
-        last[length : length + 1] = [index]
-    found: list[int] = []
-    cursor = last[-1] if last else -1
-    while cursor >= 0:
-        found.append(cursor)
-        cursor = previous[cursor]
-    found.reverse()
-    return found
 
 
 def in_order(left: Sequence[object], right: Sequence[object]) -> list[tuple[int, int]]:
@@ -50,25 +29,28 @@ def in_order(left: Sequence[object], right: Sequence[object]) -> list[tuple[int,
         candidates = waiting.get(left[place])
         if candidates:
             middle.append((place, candidates.pop()))
-    kept = [middle[index] for index in longest_run([place for _, place in middle])]
+    kept = [middle[index] for index in heaviest_run([place for _, place in middle])]
     ends = [(len(left) - back, len(right) - back) for back in range(behind, 0, -1)]
     return [*[(place, place) for place in range(first)], *kept, *ends]
 
 
-def heaviest_run(places: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """The indices of a part of a list that grows and has the largest weight; its elements are different numbers."""
+def heaviest_run(places: Sequence[int], weights: Sequence[int] | None = None) -> list[int]:
+    """The indices of a part of a list that grows and has the largest weight, or is the longest without weights.
+
+    The elements of the list are different numbers.
+    """
     ranks = {place: rank for rank, place in enumerate(sorted(places), 1)}
     # A tree of maxima: the heaviest run that ends at a rank no higher, and its last element.
     best: list[tuple[int, int]] = [(0, -1)] * (len(places) + 1)
     previous: list[int] = []
-    for index, (place, weight) in enumerate(zip(places, weights, strict=True)):
+    for index, place in enumerate(places):
         rank = ranks[place]
         found, cursor = (0, -1), rank - 1
         while cursor > 0:
             found = max(found, best[cursor])
             cursor &= cursor - 1
         previous.append(found[1])
-        candidate = (found[0] + weight, index)
+        candidate = (found[0] + (weights[index] if weights is not None else 1), index)
         while rank < len(best):
             best[rank] = max(best[rank], candidate)
             rank += rank & -rank

@@ -5,6 +5,8 @@ Accesses outside of the arrays are left out, so that one trial finds all of them
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import numpy
@@ -50,7 +52,7 @@ class Reach(Observer):
         self._steps: int = 0
         self._weights: dict[Operation, int] = {}
         self._starts: dict[int, tuple[int, Region]] = {}
-        self._origins: dict[Operation, str] = {}
+        self._origin: Callable[[Operation], str] = cache(origin_of_access)
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         for region in memory.regions:
@@ -114,20 +116,19 @@ class Reach(Observer):
 
     def _array(self, access: Access, address: int) -> int | None:
         """The argument whose array an access belongs to: where its pointer comes from, else the one before it."""
-        operation = access.operation
-        if operation not in self._origins:
-            self._origins[operation] = origin_of_access(operation)
-        origin = self._origins[operation]
-        if origin.startswith("argument "):
-            number = int(origin.removeprefix("argument "))
-            return number if number in self._starts else None
+        origin = self._origin(access.operation)
         if origin:
-            return None
+            return self._named(origin)
         region = access.block.memory.find(address)
         if region is not None:
             return next((number for number, (_, known) in self._starts.items() if known is region), None)
         before = [(start, number) for number, (start, _) in self._starts.items() if start <= address]
         return max(before)[1] if before else None
+
+    def _named(self, origin: str) -> int | None:
+        """The argument with an array that is an origin, if it is one."""
+        number = int(origin.removeprefix("argument ")) if origin.startswith("argument ") else -1
+        return number if number in self._starts else None
 
     def _miss(self, access: Access, steps: tuple[int, ...]) -> None:
         """An index is outside of an index space: which parameter would have to be larger."""
@@ -141,15 +142,13 @@ class Reach(Observer):
         view: Any = access.view
         self.views = True
         tensor = view.tensor
-        origin = origin_of_access(access.operation)
-        if origin.startswith("argument ") and 0 not in tensor.shape:
-            number = int(origin.removeprefix("argument "))
-            if number in self._starts:
-                start, region = self._starts[number]
-                strides = tuple([stride * tensor.size for stride in tensor.strides])
-                _, end = byte_range(tensor.address, tensor.shape, strides, tensor.size)
-                if end > region.end:
-                    self._need(number, end - start)
+        number = self._named(self._origin(access.operation))
+        if number is not None and 0 not in tensor.shape:
+            start, region = self._starts[number]
+            strides = tuple([stride * tensor.size for stride in tensor.strides])
+            _, end = byte_range(tensor.address, tensor.shape, strides, tensor.size)
+            if end > region.end:
+                self._need(number, end - start)
         if access.box is None:
             return
         space = view.index_space()

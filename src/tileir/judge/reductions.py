@@ -12,13 +12,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tileir.analyze.random_arguments import random_launch
+from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
-from tileir.analyze.reducing.reduce import ProgramKind, search_contents, search_program
-from tileir.analyze.reducing.search import NotInterestingError, Search, Subject
-from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.analyze.reducing.reduce import program_kind, reduce_program
+from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.execute.launching.entries import entries_of
@@ -182,9 +182,9 @@ class _Reduction:
         def show(search: Search[Program]) -> None:
             self._show(len(search.best.operations), original, search.tests)
 
-        found = search_program(program, ProgramKind(True, form), _Test(test), self.jobs, Verdicts(), show)
-        note = self._note(f"{len(found.best.operations):,} of {original:,} operations", found.tests, found.complete)
-        return form.data(found.best) or data, note
+        found = Search(program, program_kind(True, form), test, Verdicts(), self.jobs, show).run(reduce_program)
+        counts = f"{len(found.best.operations):,} of {original:,} operations"
+        return form.data(found.best) or data, self._note(counts, found.tests, found.complete)
 
     def _contents(self, data: bytes) -> tuple[bytes, str]:
         """What is no valid program: lines, words and bytes."""
@@ -192,8 +192,9 @@ class _Reduction:
         def show(search: Search[bytes]) -> None:
             self._show(len(search.best), len(data), search.tests)
 
-        found = search_contents(data, _Test(self._fails_so), self.jobs, Verdicts(), show)
-        return found.best, self._note(f"{len(found.best):,} of {len(data):,} bytes", found.tests, found.complete)
+        found = Search(data, CONTENTS, self._fails_so, Verdicts(), self.jobs, show).run(reduce_contents)
+        counts = f"{len(found.best):,} of {len(data):,} bytes"
+        return found.best, self._note(counts, found.tests, found.complete)
 
     def _show(self, size: int, original: int, tests: int) -> None:
         if self.progress is not None:
@@ -257,19 +258,6 @@ def _only(plan: Plan, **chosen: Any) -> Plan:
     """A plan with no steps but those that are chosen."""
     bare = replace(plan, optimize=None, engines=(), sanitize=False, targets=(), cost=(), time=False)
     return replace(bare, **chosen)
-
-
-class _Test(Generic[Subject]):
-    """A test that is a function."""
-
-    def __init__(self, function: Callable[[Subject], bool]) -> None:
-        self._function: Callable[[Subject], bool] = function
-
-    def __call__(self, candidate: Subject) -> bool:
-        return self._function(candidate)
-
-    def cancel(self) -> None:
-        """A child that is under way ends by its own limits."""
 
 
 # --- Python modules: a kernel that one launched, as a program that fails as the module did ---

@@ -6,11 +6,12 @@ import shlex
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tileir.analyze.reducing.commands import CommandTest, Ended, FileCommand, shell_words, succeeds
-from tileir.analyze.reducing.observing import ObservationTest, Question
-from tileir.analyze.reducing.program import Program, ProgramFile
-from tileir.analyze.reducing.questions import (
+from tileir.analyze.reducing.candidate_tests import (
     FINE,
+    CommandTest,
+    Ended,
+    ObservationTest,
+    Question,
     ask_check,
     ask_contents,
     ask_difference,
@@ -19,7 +20,10 @@ from tileir.analyze.reducing.questions import (
     is_crash,
     kind_of_crash,
     same_difference,
+    shell_words,
+    succeeds,
 )
+from tileir.analyze.reducing.program import Program, ProgramFile
 from tileir.analyze.reducing.search import Test
 from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError
@@ -165,7 +169,7 @@ def _command(given: Arguments, form: ProgramFile, timeout: float) -> Interest:
         raise ToolFailure(f"'{line}' is no command line: {error}") from None
     if not words or not line.strip():
         raise ToolFailure("the command of '--interesting' is empty")
-    return _tested(FileCommand(words, timeout, form.extension), words, form, succeeds)
+    return _tested(words, timeout, form, succeeds)
 
 
 def _assembler(given: Arguments, message: str | None, timeout: float) -> Interest:
@@ -184,10 +188,10 @@ def _assembler(given: Arguments, message: str | None, timeout: float) -> Interes
             return message in ended.output
         return bool(ended.status.reason) or ended.status.code < 0
 
-    return _tested(FileCommand(words, timeout, form.extension), words, form, judge)
+    return _tested(words, timeout, form, judge)
 
 
-def _tested(command: FileCommand, words: list[str], form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
+def _tested(words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
     ends: list[Ended] = []
 
     def kept(ended: Ended) -> bool:
@@ -205,8 +209,8 @@ def _tested(command: FileCommand, words: list[str], form: ProgramFile, judge: Ca
         lines += ["    " + harmless(line) for line in printed.splitlines()[-20:]]
         return "\n".join(lines)
 
-    programs: CommandTest[Program] = CommandTest(command, form.data, kept)
-    contents: CommandTest[bytes] = CommandTest(command, lambda data: data, kept)
+    programs: CommandTest[Program] = CommandTest(words, timeout, form.extension, form.data, kept)
+    contents: CommandTest[bytes] = CommandTest(words, timeout, form.extension, bytes, kept)
     return Interest(programs, contents, " ".join(words), why_not)
 
 

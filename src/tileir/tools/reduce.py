@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
-from tileir.analyze.reducing.reduce import ProgramKind, search_contents, search_program
-from tileir.analyze.reducing.search import NotInterestingError
-from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
+from tileir.analyze.reducing.reduce import program_kind, reduce_program
+from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
 from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch
@@ -178,7 +178,7 @@ class _Reducing:
             return Verdicts()
         about = {"program": hashlib.sha256(self._data).hexdigest(), "test": interest.about}
         about["candidates"] = "any" if self._invalid else "valid"
-        return StoredVerdicts(self._given.value("state"), about)
+        return Verdicts(self._given.value("state"), about)
 
     def _reduced(
         self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
@@ -194,14 +194,14 @@ class _Reducing:
                 return f"{len(best.operations)} of {count} operations, {size} of {len(self._data)} bytes"
 
             try:
-                found = search_program(
+                found = Search(
                     original,
-                    ProgramKind(valid, form),
+                    program_kind(valid, form),
                     interest.programs,
-                    self._jobs,
                     verdicts,
+                    self._jobs,
                     lambda search: self._show(lambda: words(search.best), search.tests),
-                )
+                ).run(reduce_program)
             except NotInterestingError:
                 # What matters may be how it is written.
                 if not self._invalid or interest.contents is None:
@@ -215,13 +215,14 @@ class _Reducing:
             def size(best: bytes) -> str:
                 return f"{len(best)} of {len(self._data)} bytes"
 
-            contents = search_contents(
+            contents = Search(
                 data,
+                CONTENTS,
                 interest.contents,
-                self._jobs,
                 verdicts,
+                self._jobs,
                 lambda search: self._show(lambda: size(search.best), search.tests),
-            )
+            ).run(reduce_contents)
             self._end(size(contents.best), contents.tests)
             return contents.best, contents.complete
         return data, complete

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import tileir.smith
+from tileir.analyze.reducing.candidate_tests import ask_difference, ask_engine, same_difference
 from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.questions import ask_difference, ask_engine, same_difference
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.arguments.argument_text import LaunchWords
@@ -510,6 +510,3 @@ class InProcess:
         if self._crashes:
             return answer.startswith("crashed: PlantedCrash")
         return self.first.startswith("results differ") and same_difference(answer, self.first)
-
-    def cancel(self) -> None:
-        pass

@@ -10,8 +10,7 @@ import pytest
 
 import tileir
 from tileir.analyze.reducing.control_flow import may_not_end
-from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.weights import weight
+from tileir.analyze.reducing.program import Program, weight
 from tileir.dialect.types import TileType
 from tileir.ir.core import Operation
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tileir.analyze.reducing import observing
+from tileir.analyze.reducing import candidate_tests
 from tileir.processes import child
 
 if not hasattr(os, "fork"):
@@ -34,7 +34,7 @@ def test_an_answer_does_not_wait_for_a_child_that_was_forked_beside_it(
         os.close(descriptor)
 
     monkeypatch.setattr(child, "os", SimpleNamespace(**{**vars(os), "close": close_late}))
-    test = observing.ObservationTest(question, lambda answer: True, timeout=None)
+    test = candidate_tests.ObservationTest(question, lambda answer: True, timeout=None)
     answers: list[str] = []
     threads = [
         threading.Thread(target=lambda name=name: answers.append(test.observe(name)), name=name)

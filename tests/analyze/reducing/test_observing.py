@@ -9,7 +9,7 @@ import time
 import pytest
 
 import tileir
-from tileir.analyze.reducing.observing import ObservationTest
+from tileir.analyze.reducing.candidate_tests import ObservationTest
 from tileir.analyze.reducing.program import Program
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

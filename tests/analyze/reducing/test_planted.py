@@ -9,8 +9,8 @@ from tests.analyze.reducing.planted import BUGS, Bug, InProcess, Plant, PlantedE
 
 import tileir
 from tileir.analyze.reducing.program import Program, ProgramFile
-from tileir.analyze.reducing.reduce import ProgramKind, search_program
-from tileir.analyze.reducing.verdicts import Verdicts
+from tileir.analyze.reducing.reduce import program_kind, reduce_program
+from tileir.analyze.reducing.search import Search, Verdicts
 from tileir.execute.arguments.argument_text import stated_launch
 
 SIZE = 60
@@ -32,7 +32,7 @@ def smallest(bug: Bug) -> Program:
 
 
 def reduced(plant: Plant, jobs: int = 1) -> Program:
-    return search_program(plant.program, ProgramKind(), plant.test, jobs, Verdicts()).best
+    return Search(plant.program, program_kind(), plant.test, Verdicts(), jobs).run(reduce_program).best
 
 
 @pytest.mark.parametrize("planted", BUGS, indirect=True, ids=lambda bug: bug.name)

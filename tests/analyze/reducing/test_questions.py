@@ -6,8 +6,8 @@ import pytest
 from tests.execute.cpu.product_programs import product_kernel
 
 import tileir
+from tileir.analyze.reducing.candidate_tests import FINE, ask_difference
 from tileir.analyze.reducing.program import Program
-from tileir.analyze.reducing.questions import FINE, ask_difference
 from tileir.execute.arguments.argument_text import LaunchWords
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")

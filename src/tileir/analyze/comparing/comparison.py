@@ -1,22 +1,24 @@
 """Two runs of a kernel side by side: at which moments values differ, how far, and where it begins.
 
 A `Comparison` has a recording on its left.  What is on its right is a subclass: the same run with more digits
-(`precision.py`), another engine (`engine_run.py`), another recording (`recordings.py`).
+(`compare.py`), another engine (`engine_run.py`), another recording (`recordings.py`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Final
 
 import numpy
 
-from tileir.execute.array_difference import Difference, same_numbers
+from tileir.dialect.types import PointerType
+from tileir.execute.array_difference import Difference, difference_of, same_numbers
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import bracketed, parenthesized, several
+from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.tiles import numbers_of, tile_answer
 from tileir.execute.schedule import block_at
@@ -26,6 +28,10 @@ MOST_MOMENTS: Final = 5_000
 """Of one tile block so many moments that differ are kept, the first ones; the others are counted."""
 SEARCHED_STEPS: Final = 2_000
 """The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
+
+
+Part = Sequence[int]
+"""Where the part of a tile that is shown starts, or its extents."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -76,6 +82,16 @@ class ArrayDifference:
 
     array: int
     difference: Difference
+
+
+def differing_arrays(pairs: Iterable[tuple[RecordedArray, Array, Array]]) -> list[ArrayDifference]:
+    """The differences of arrays with two contents; addresses differ from run to run."""
+    found = []
+    for array, left, right in pairs:
+        if not isinstance(array.element, PointerType):
+            difference = difference_of(array.element, left, right)
+            found += [ArrayDifference(array.number, difference)] if difference is not None else []
+    return found
 
 
 class Comparison(ABC):
@@ -205,12 +221,7 @@ class Comparison(ABC):
         }
 
     def compared(
-        self,
-        block: int,
-        step: int,
-        value: int,
-        start: Sequence[int] | None = None,
-        extents: Sequence[int] | None = None,
+        self, block: int, step: int, value: int, start: Part | None = None, extents: Part | None = None
     ) -> dict[str, Any]:
         """The answer to `compared`: a value in both runs, and how far apart they are."""
         left_element, left, right_element, right = self.pair(block, step, value)
@@ -241,15 +252,10 @@ def distance_words(difference: Difference) -> str:
 
 
 def _difference_answer(difference: Difference) -> dict[str, Any]:
-    return {
-        "different": difference.different,
-        "count": difference.count,
-        "largest": _finite(difference.largest),
-        "relative": _finite(difference.relative),
-        "ulps": _finite(difference.ulps),
-        "place": list(difference.place),
-    }
+    answer = {name: _finite(value) for name, value in asdict(difference).items() if name != "overall"}
+    return {**answer, "place": list(difference.place)}
 
 
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and isfinite(number) else None
+def _finite(number: Any) -> Any:
+    """What JSON has no number for is null."""
+    return None if isinstance(number, float) and not isfinite(number) else number

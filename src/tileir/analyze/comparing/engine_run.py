@@ -13,12 +13,11 @@ from typing import Any, cast
 
 import numpy
 
-from tileir.analyze.comparing.comparison import ArrayDifference
+from tileir.analyze.comparing.comparison import ArrayDifference, differing_arrays
 from tileir.analyze.comparing.probes import Probe, ProbedKernel
 from tileir.analyze.comparing.recordings import MOST_BYTES, ValueComparison
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.binding import Pointer
-from tileir.execute.array_difference import difference_of
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.engine.interface import Engine, LaunchOptions
 from tileir.execute.engine.registry import find_engine, why_missing
@@ -106,22 +105,18 @@ class EngineComparison(ValueComparison):
         log = self._probed.log(size)
         recording = self.recording
         with self._from_the_beginning() as arguments:
-            memory = [array for array in self._other_memory() if array.size]
+            launch = recording.launch
+            # All regions, for the engine: some are reached through addresses only.
+            memory = [each.data for each in launch.memory.regions if launch.memory.has_tables and each.data.size]
+            arguments += self._probed.arguments(log, block)
             try:
-                self._kernel.launch(
-                    recording.grid, *arguments, *self._probed.arguments(log, block), memory=memory, output=_discard
-                )
+                self._kernel.launch(recording.grid, *arguments, memory=memory, output=lambda text: None)
             except ExecutionError as error:
                 raise LaunchError(f"{self.engine.called} ends the launch with an error: {error}") from error
             after = [array.contents().copy() for array in recording.arrays]
         if self._arrays is None:
-            self._arrays = []
-            for array, other in zip(recording.arrays, after, strict=True):
-                if isinstance(array.element, PointerType):
-                    continue
-                difference = difference_of(array.element, recording.final(array.number), other)
-                if difference is not None:
-                    self._arrays.append(ArrayDifference(array.number, difference))
+            finals = [recording.final(array.number) for array in recording.arrays]
+            self._arrays = differing_arrays(zip(recording.arrays, finals, after, strict=True))
         return self._probed.entries(log)
 
     @contextmanager
@@ -163,12 +158,3 @@ class EngineComparison(ValueComparison):
                 array.flags.writeable = False
             found.append(Pointer(array))
         return found
-
-    def _other_memory(self) -> list[Array]:
-        """All regions, for the engine: some are reached through addresses only."""
-        launch = self.recording.launch
-        return [region.data for region in launch.memory.regions] if launch.memory.has_tables else []
-
-
-def _discard(text: str) -> None:
-    """Drop what the kernel prints when it is run again."""

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
+from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment, differing_arrays
 from tileir.analyze.comparing.widened import compared_element
-from tileir.dialect.types import PointerType
 from tileir.execute.array_difference import difference_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
@@ -187,11 +186,8 @@ class RecordingComparison(ValueComparison):
         return super().pair(block, step, value)
 
     def array_differences(self) -> list[ArrayDifference]:
-        found = []
-        for left, right in zip(self.recording.arrays, self.other.arrays, strict=False):
-            if left.shape != right.shape or left.element is not right.element or isinstance(left.element, PointerType):
-                continue
-            difference = difference_of(left.element, self.recording.final(left.number), self.other.final(right.number))
-            if difference is not None:
-                found.append(ArrayDifference(left.number, difference))
-        return found
+        return differing_arrays(
+            (left, self.recording.final(left.number), self.other.final(right.number))
+            for left, right in zip(self.recording.arrays, self.other.arrays, strict=False)
+            if left.shape == right.shape and left.element is right.element
+        )

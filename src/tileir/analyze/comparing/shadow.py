@@ -94,18 +94,14 @@ class Shadow(Observer):
 
     def access(self, access: Access) -> None:
         self._access = access
-        operation = access.operation
-        element = _stored_element(operation)
-        if element is not None and _mode(operation) == "addf":
-            self._memory.begin_sum(access, element)
+        if access.operation.declaration in _STORES:
+            self._store(access)
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         declaration = operation.declaration
         if declaration is ops.FOR:
             self._hand_on(operation.regions[0].block.arguments[1:], results, operation.results)
         elif not operation.regions or declaration in _BODIES:
-            if declaration in _STORES:
-                self._store(operation)
             if declaration.reads is not None:
                 self._load(operation, results)
             elif operation.results:
@@ -196,31 +192,22 @@ class Shadow(Observer):
             shadowed = Shadowed(numbers if numbers.ndim else numbers[()], min(bits, shadowed.bits))
         self._values[value] = shadowed
 
-    def _store(self, operation: Operation) -> None:
-        access = self._access
-        if access is None:
-            return
-        element = _stored_element(operation)
-        mode = _mode(operation)
+    def _store(self, access: Access) -> None:
+        """Before the operation writes to memory: sums begin with what is there."""
+        operation = access.operation
+        (value,) = operation.operand_group(_STORES[operation.declaration])
+        element = float_element(value)
+        attribute = operation.attributes.get("mode")
+        # What an atomic does to memory.
+        mode = attribute.keyword if isinstance(attribute, EnumAttribute) else ""
         if element is None or operation.declaration is ops.ATOMIC_CAS_TKO or mode not in ("", "xchg", "addf"):
             self._memory.forget(access)
             return
-        (value,) = operation.operand_group(_STORES[operation.declaration])
         shadowed = self._shadow(value, self._operands[operation.operands.index(value)])
-        change = self._memory.add if mode == "addf" else self._memory.store
-        change(access, shadowed.numbers, shadowed.bits)
-
-
-def _stored_element(operation: Operation) -> FloatType | None:
-    """The element type of floats that an operation writes to memory."""
-    name = _STORES.get(operation.declaration)
-    return float_element(operation.operand_group(name)[0]) if name is not None else None
-
-
-def _mode(operation: Operation) -> str:
-    """What an atomic does to memory, as "addf"; nothing for a store."""
-    mode = operation.attributes.get("mode")
-    return mode.keyword if isinstance(mode, EnumAttribute) else ""
+        if mode == "addf":
+            self._memory.add(access, element, *shadowed)
+        else:
+            self._memory.store(access, *shadowed)
 
 
 # --- memory ---
@@ -255,26 +242,21 @@ class ShadowMemory:
 
     def store(self, access: Access, numbers: Any, bits: int) -> None:
         flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
-        for shadows, chosen, places in self._written(access):
+        for shadows, chosen, places in self._touched(access, is_write=True):
             shadows.numbers[places] = flat[chosen]
             shadows.known[places] = True
             shadows.bits = min(shadows.bits, bits)
 
-    def begin_sum(self, access: Access, element: FloatType) -> None:
-        """Before numbers are added to memory: what is there now is exact where nothing better is known."""
-        for shadows, _, places in self._written(access):
+    def add(self, access: Access, element: FloatType, numbers: Any, bits: int) -> None:
+        """Add numbers to memory; what is there is exact where nothing better is known."""
+        flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
+        for shadows, chosen, places in self._touched(access, is_write=True):
             fresh = numpy.unique(places[~shadows.known[places]])
-            dtype = memory_dtype(element)
-            start = fresh * access.size
             # Elements need not be aligned to their size.
-            offsets = start[:, None] + numpy.arange(access.size)
-            contents = shadows.region.data[offsets].reshape(-1).view(dtype)
+            offsets = (fresh * access.size)[:, None] + numpy.arange(access.size)
+            contents = shadows.region.data[offsets].reshape(-1).view(memory_dtype(element))
             shadows.numbers[fresh] = exact_numbers(element, from_memory(element, contents))
             shadows.known[fresh] = True
-
-    def add(self, access: Access, numbers: Any, bits: int) -> None:
-        flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
-        for shadows, chosen, places in self._written(access):
             # Several elements may go to one place.
             numpy.add.at(shadows.numbers, places, flat[chosen])
             shadows.bits = min(shadows.bits, bits)
@@ -287,19 +269,20 @@ class ShadowMemory:
             else:
                 shadows.known[:] = False
 
-    def _written(self, access: Access) -> list[tuple[_ShadowRegion, Array, Array]]:
-        for region in {owner for owner, _ in _owners(access)}:
-            known = self._regions.get(region)
-            if known is None or known.size != access.size:
-                self._regions[region] = _ShadowRegion(region, access.size)
-        return self._touched(access)
-
-    def _touched(self, access: Access) -> list[tuple[_ShadowRegion, Array, Array]]:
+    def _touched(self, access: Access, is_write: bool = False) -> list[tuple[_ShadowRegion, Array, Array]]:
         """For each region that is touched its shadows, which elements of the tile lie there, and where."""
+        addresses, mask = access.addresses.reshape(-1), access.mask
+        touched = numpy.arange(addresses.size) if mask is None else numpy.flatnonzero(mask)
+        if not touched.size:
+            return []
+        memory: Memory = access.block.memory
+        owners = memory.owners(addresses[touched], access.size)
         found = []
-        addresses = access.addresses.reshape(-1)
-        for region, chosen in _owners(access):
+        for owner in numpy.unique(owners[owners >= 0]).tolist():
+            region, chosen = memory.regions[owner], touched[owners == owner]
             shadows = self._regions.get(region)
+            if is_write and (shadows is None or shadows.size != access.size):
+                shadows = self._regions[region] = _ShadowRegion(region, access.size)
             if shadows is not None:
                 offsets = (addresses[chosen] - numpy.uint64(region.start)).astype(numpy.int64)
                 found.append((shadows, chosen, offsets // shadows.size))
@@ -317,15 +300,3 @@ class _ShadowRegion:
         self.numbers: Array = numpy.zeros(count)
         self.known: Array = numpy.zeros(count, bool)
         self.bits: int = _MOST_BITS
-
-
-def _owners(access: Access) -> list[tuple[Region, Array]]:
-    """The regions that an access touches, and which elements of its tile lie in each."""
-    addresses, mask = access.addresses.reshape(-1), access.mask
-    touched = numpy.arange(addresses.size) if mask is None else numpy.flatnonzero(mask)
-    if not touched.size:
-        return []
-    memory: Memory = access.block.memory
-    owners = memory.owners(addresses[touched], access.size)
-    regions = memory.regions
-    return [(regions[owner], touched[owners == owner]) for owner in numpy.unique(owners).tolist() if owner >= 0]

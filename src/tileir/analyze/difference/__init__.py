@@ -1,6 +1,5 @@
 """Two programs side by side: which operations of one are those of the other, and what is different about them.
 
-    keys.py        numbers for what an operation is, what it is computed from and what it is used for
     matching.py    pairs of functions, and function by function of operations and values
     programs.py    both programs with these pairs, and the names of their values
     changes.py     what is different: removed, added, moved, changed, renamed; and in one sentence

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from tileir.analyze.difference.keys import blocks_of
-from tileir.analyze.difference.matching import Matching
+from tileir.analyze.difference.matching import Matching, blocks_of
 from tileir.analyze.difference.programs import MatchedPrograms, stated_location
 from tileir.analyze.runs import heaviest_run
 from tileir.dialect.ops import IF
@@ -103,7 +103,7 @@ class Changes:
             found = changes[operation] = []
             if operation in self._moved:
                 found.append(ProgramChange("moved", operation, partner, where=self._moved[operation]))
-            details = self._details(operation, partner)
+            details = list(self._details(operation, partner))
             if details:
                 found.append(ProgramChange("changed", operation, partner, details))
             renamed = self._renamed(operation, partner) if self._programs.count_names else []
@@ -173,88 +173,65 @@ class Changes:
 
     # --- changed ---
 
-    def _details(self, left: Operation, right: Operation) -> list[ChangeDetail]:
-        found: list[ChangeDetail] = []
+    def _details(self, left: Operation, right: Operation) -> Iterator[ChangeDetail]:
+        name = self._programs.name
         if left.declaration is not right.declaration:
-            found.append(ChangeDetail("operation", "", left.declaration.mnemonic, right.declaration.mnemonic))
-        self._compare_types(left, right, found)
-        self._compare_attributes(left, right, found)
-        self._compare_operands(left, right, found)
-        self._compare_blocks(left, right, found)
-        if self._programs.count_locations and left is not self._programs.left:
-            before, after = stated_location(left.location), stated_location(right.location)
-            if before != after:
-                found.append(ChangeDetail("location", "", before, after))
-        return found
-
-    def _compare_types(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
+            yield ChangeDetail("operation", "", left.declaration.mnemonic, right.declaration.mnemonic)
         is_one_of_several = len(left.results) > 1 or len(right.results) > 1
         for result, other in zip(left.results, right.results, strict=False):
             if result.type is not other.type:
-                name = self._programs.name(result) if is_one_of_several else ""
-                found.append(ChangeDetail("type", name, result.type.spelling, other.type.spelling))
+                called = name(result) if is_one_of_several else ""
+                yield ChangeDetail("type", called, result.type.spelling, other.type.spelling)
         if len(left.results) != len(right.results):
-            found.append(ChangeDetail("results", "", str(len(left.results)), str(len(right.results))))
+            yield ChangeDetail("results", "", str(len(left.results)), str(len(right.results)))
+        yield from self._attributes(left, right)
+        if left.declaration is not right.declaration:
+            yield from self._operands("operands", left.operands, right.operands)
+        else:
+            for declared in left.declaration.operands:
+                groups = [operation.operand_group(declared.name) for operation in (left, right)]
+                yield from self._operands(declared.name, *groups)
+        yield from self._arguments(left, right)
+        if self._programs.count_locations and left is not self._programs.left:
+            before, after = stated_location(left.location), stated_location(right.location)
+            if before != after:
+                yield ChangeDetail("location", "", before, after)
 
-    def _compare_attributes(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
-        if left.attributes == right.attributes and left.declaration is right.declaration:
-            return
-        for name in sorted({*left.attributes, *right.attributes}):
-            # The name of a symbol is a detail of its own, and so are parameters, which the type of a function repeats.
-            if name in ("sym_name", "function_type"):
-                continue
+    def _attributes(self, left: Operation, right: Operation) -> Iterator[ChangeDetail]:
+        # The name of a symbol is a detail of its own, and so are parameters, which the type of a function repeats.
+        for name in sorted({*left.attributes, *right.attributes} - {"sym_name", "function_type"}):
             before, after = left.attribute(name), right.attribute(name)
             if before is after or self._is_same_symbol(before, after):
                 continue
             spelled, other = _spelled(before), _spelled(after)
             if spelled != other or not isinstance(before, DenseAttribute):
-                found.append(ChangeDetail("attribute", name, spelled, other))
+                yield ChangeDetail("attribute", name, spelled, other)
 
     def _is_same_symbol(self, before: Attribute | None, after: Attribute | None) -> bool:
         if not isinstance(before, SymbolAttribute) or not isinstance(after, SymbolAttribute):
             return False
         return tuple([self._symbols.get(name, name) for name in before.path]) == after.path
 
-    def _compare_operands(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
-        values = self._matching.values
-        if len(left.operands) == len(right.operands):
-            if all(values.get(one) is two for one, two in zip(left.operands, right.operands, strict=True)):
-                if left.segments == right.segments:
-                    return
-        if left.declaration is not right.declaration:
-            self._add_operands("operands", left.operands, right.operands, found)
-            return
-        for declared in left.declaration.operands:
-            self._add_operands(
-                declared.name, left.operand_group(declared.name), right.operand_group(declared.name), found
-            )
-
-    def _add_operands(self, name: str, left: list[Value], right: list[Value], found: list[ChangeDetail]) -> None:
-        values = self._matching.values
-        if [values.get(value) for value in left] != list(right):
+    def _operands(self, name: str, left: list[Value], right: list[Value]) -> Iterator[ChangeDetail]:
+        if [self._matching.values.get(value) for value in left] != list(right):
             before, after = [", ".join([self._programs.name(value) for value in side]) for side in (left, right)]
             if before == after:
                 # Two values of one name, of which one is gone.
                 after = f"{after} (another one)"
-            found.append(ChangeDetail("operand", name, before, after))
+            yield ChangeDetail("operand", name, before, after)
 
-    def _compare_blocks(self, left: Operation, right: Operation, found: list[ChangeDetail]) -> None:
+    def _arguments(self, left: Operation, right: Operation) -> Iterator[ChangeDetail]:
         """The arguments of blocks: parameters, and what loops carry."""
-        values = self._matching.values
-        for region, other_region in zip(left.regions, right.regions, strict=False):
-            for block, other in zip(region.blocks, other_region.blocks, strict=False):
-                partners = {values[argument] for argument in block.arguments if argument in values}
-                for argument in block.arguments:
-                    name = self._programs.name(argument)
-                    partner = values.get(argument)
-                    if partner is None:
-                        found.append(ChangeDetail("argument", name, argument.type.spelling, ""))
-                    elif partner.type is not argument.type:
-                        found.append(ChangeDetail("type", name, argument.type.spelling, partner.type.spelling))
-                for argument in other.arguments:
-                    if argument not in partners:
-                        name = self._programs.name(argument)
-                        found.append(ChangeDetail("argument", name, "", argument.type.spelling))
+        for block, other in zip(blocks_of(left), blocks_of(right), strict=False):
+            partners = {argument: self._matching.values.get(argument) for argument in block.arguments}
+            for argument, partner in partners.items():
+                before, after = argument.type.spelling, "" if partner is None else partner.type.spelling
+                if before != after:
+                    what = "argument" if partner is None else "type"
+                    yield ChangeDetail(what, self._programs.name(argument), before, after)
+            for argument in other.arguments:
+                if argument not in partners.values():
+                    yield ChangeDetail("argument", self._programs.name(argument), "", argument.type.spelling)
 
     # --- renamed ---
 

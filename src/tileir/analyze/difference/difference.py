@@ -90,13 +90,12 @@ class ProgramDifference(MatchedPrograms):
 
         if not isinstance(runs, int) or runs < 1:
             raise OptionError(f"runs is {runs!r}: pass how often to run, 1 or more")
-        from tileir.analyze.difference.semantic import Runner, SemanticDifference, kernels_of
+        from tileir.analyze.difference.semantic import SemanticDifference, kernels_of, run_both
 
-        runner = Runner(self, backend, runs, seed)
         found = []
         for left, right in kernels_of(self, entry):
             words = launch.get(left.symbol_name or "") if isinstance(launch, Mapping) else launch
-            found.append(runner.compare(left, right, words))
+            found.append(run_both(self, left, right, words, backend, runs, seed))
         return SemanticDifference(self, self._listing, found)
 
     # --- as text ---
@@ -130,19 +129,18 @@ class ProgramDifference(MatchedPrograms):
                 kind: sum([change.count for change in self._of(kind)])
                 for kind in ("removed", "added", "moved", "changed", "renamed")
             },
-            "changes": [self._answer(change) for change in self.changes],
-        }
-
-    def _answer(self, change: ProgramChange) -> dict[str, Any]:
-        lines = self._listing.lines_of(change)
-        return {
-            "kind": change.kind,
-            "operation": change.operation.name,
-            "left": lines[0],
-            "right": lines[1],
-            "where": change.where,
-            "count": change.count,
-            "details": [detail._asdict() for detail in change.details],
+            "changes": [
+                {
+                    "kind": change.kind,
+                    "operation": change.operation.name,
+                    "left": self._listing.place(change.left),
+                    "right": self._listing.place(change.right),
+                    "where": change.where,
+                    "count": change.count,
+                    "details": [detail._asdict() for detail in change.details],
+                }
+                for change in self.changes
+            ],
         }
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import groupby
-from typing import Final, Literal, NamedTuple
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby, zip_longest
+from operator import itemgetter
+from typing import Any, Final, Literal, NamedTuple
 
 from tileir.analyze.difference.changes import ProgramChange
 from tileir.analyze.difference.programs import MatchedPrograms, stated_location
@@ -52,47 +55,28 @@ class Listing:
 
     def _anchors(self) -> list[tuple[int, int]]:
         """The lines that go together, in order."""
-        found: list[tuple[int, int]] = []
-        closers, others = _closers(self._left), _closers(self._right)
-        hidden: set[Operation] = set()
+        shown: dict[Operation, Operation] = {}
         for operation in self._programs.left.walk():
-            parent = operation.parent_operation
-            partner = self._programs.partner(operation)
+            parent, partner = operation.parent_operation, self._programs.partner(operation)
             # What is in something that was moved is shown where it was, and where it is.
-            if partner is None or operation in self._moved or parent in hidden:
-                hidden.add(operation)
-                continue
-            start, there = self._left.starts.get(operation), self._right.starts.get(partner)
-            if start is not None and there is not None:
-                found.append((start, there))
-            found += zip(closers.get(operation, ()), others.get(partner, ()), strict=False)
-        found.sort()
-        # Lines that would cross are those of programs that are nested in another way.
-        kept: list[tuple[int, int]] = []
-        for pair in found:
-            if not kept or (pair[0] > kept[-1][0] and pair[1] > kept[-1][1]):
-                kept.append(pair)
-        return kept
+            is_at_hand = operation is self._programs.left or parent in shown
+            if partner is not None and operation not in self._moved and is_at_hand:
+                shown[operation] = partner
+        mine = {operation: operation for operation in shown}
+        theirs = {partner: operation for operation, partner in shown.items()}
+        return in_order(_line_keys(self._left, mine), _line_keys(self._right, theirs))
 
     def _rows(self) -> list[Row]:
         left, right = self._left.lines, self._right.lines
         rows: list[Row] = []
         here = there = 0
         for line, other in [*self._anchors(), (len(left), len(right))]:
-            while here < line:
-                partner = self._partner(self._left.operations[here])
-                place = self._right.starts.get(partner, there) if partner is not None else -1
-                mark: Mark = "removed" if partner is None else "moved away"
-                sign = "<" if partner is None else "^" if place < there else "v"
-                rows.append(Row(mark, sign, left[here], None, here, there))
-                here += 1
-            while there < other:
-                partner = self._partner(self._right.operations[there])
-                place = self._left.starts.get(partner, here) if partner is not None else -1
-                mark = "added" if partner is None else "moved here"
-                sign = ">" if partner is None else "^" if place < here else "v"
-                rows.append(Row(mark, sign, None, right[there], here, there))
-                there += 1
+            for number in range(here, line):
+                mark, sign = self._single(number, self._left, self._right, there, ("removed", "<", "moved away"))
+                rows.append(Row(mark, sign, left[number], None, number, there))
+            for number in range(there, other):
+                mark, sign = self._single(number, self._right, self._left, line, ("added", ">", "moved here"))
+                rows.append(Row(mark, sign, None, right[number], line, number))
             if line < len(left) and other < len(right):
                 starts = self._left.operations[line][:1]
                 is_start = bool(starts) and self._left.starts.get(starts[0]) == line
@@ -102,23 +86,31 @@ class Listing:
                 changed |= self._programs.count_names and reads_differently
                 mark, sign = ("changed", "|") if changed else ("same", " ")
                 rows.append(Row(mark, sign, left[line], right[other], line, other))
-                here, there = line + 1, other + 1
+            here, there = line + 1, other + 1
         return rows
 
-    def _partner(self, operations: list[Operation]) -> Operation | None:
-        return self._programs.partner(operations[0]) if operations else None
+    def _single(
+        self, number: int, mine: PrintedLines, others: PrintedLines, passed: int, words: tuple[Mark, str, Mark]
+    ) -> tuple[Mark, str]:
+        """The mark and the sign of a line that has none beside it; so many lines of the other program came before."""
+        operations = mine.operations[number]
+        partner = self._programs.partner(operations[0]) if operations else None
+        if partner is None:
+            return words[:2]
+        return words[2], "^" if others.starts.get(partner, passed) < passed else "v"
 
     def line(self, operation: Operation) -> str:
         """The line at which an operation of either program begins."""
-        for placed in (self._left, self._right):
-            number = placed.starts.get(operation)
-            if number is not None:
-                return placed.lines[number].strip()
-        return operation.declaration.mnemonic
+        place = self.place(operation)
+        return place["text"] if place is not None else operation.declaration.mnemonic
 
-    def lines_of(self, change: ProgramChange) -> tuple[dict[str, object] | None, dict[str, object] | None]:
-        """The lines at which an operation begins on either side, counted from 1, and what they say."""
-        return _line(self._left, change.left), _line(self._right, change.right)
+    def place(self, operation: Operation | None) -> dict[str, Any] | None:
+        """The line at which an operation of either program begins, counted from 1, and what it says."""
+        for placed in (self._left, self._right):
+            number = placed.starts.get(operation) if operation is not None else None
+            if number is not None:
+                return {"line": number + 1, "text": placed.lines[number].strip()}
+        return None
 
     def function_of(self, row: Row) -> str:
         """The function that a row is in, as `entry @name`."""
@@ -131,18 +123,16 @@ class Listing:
         return ""
 
 
-def _line(placed: PrintedLines, operation: Operation | None) -> dict[str, object] | None:
-    number = placed.starts.get(operation) if operation is not None else None
-    return None if number is None else {"line": number + 1, "text": placed.lines[number].strip()}
-
-
-def _closers(placed: PrintedLines) -> dict[Operation, list[int]]:
-    """The lines that an operation has besides its first: what closes its regions or stands between them."""
-    found: dict[Operation, list[int]] = {}
-    for line, operations in enumerate(placed.operations):
-        if operations and placed.starts.get(operations[0]) != line:
-            found.setdefault(operations[0], []).append(line)
-    return found
+def _line_keys(placed: PrintedLines, shown: Mapping[Operation, Operation]) -> list[object]:
+    """Whose lines they are in the first program, and the how many of its lines each is; other lines have no equal."""
+    counts: Counter[Operation] = Counter()
+    keys: list[object] = []
+    for number, operations in enumerate(placed.operations):
+        owner = shown.get(operations[0]) if operations else None
+        if owner is not None:
+            counts[owner] += 1
+        keys.append((placed, number) if owner is None else (owner, counts[owner]))
+    return keys
 
 
 def _locate(placed: PrintedLines) -> None:
@@ -167,17 +157,15 @@ def marked_words(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
 
 
 def _pieces(words: list[str], common: set[int]) -> list[Piece]:
-    pieces: list[Piece] = []
+    differs = [place not in common for place in range(len(words))]
     for place, word in enumerate(words):
-        differs = place not in common
         if not word.strip():
             # A space is different only between words that are.
-            differs = place - 1 not in common and place + 1 not in common and 0 < place < len(words) - 1
-        if pieces and pieces[-1][1] == differs:
-            pieces[-1] = (pieces[-1][0] + word, differs)
-        else:
-            pieces.append((word, differs))
-    return pieces
+            differs[place] = 0 < place < len(words) - 1 and differs[place - 1] and differs[place + 1]
+    return [
+        ("".join([word for word, _ in together]), differ)
+        for differ, together in groupby(zip(words, differs, strict=True), itemgetter(1))
+    ]
 
 
 # --- rows as text ---
@@ -194,8 +182,6 @@ _COLORS: Final[dict[Mark, str]] = {
 _REVERSE: Final = "\033[7m"
 """Of words that are different in a changed line, besides the color of the line."""
 _LEAST_WIDTH: Final = 40
-_SPACED_WORD: Final = re.compile(r" *[^ ]*")
-"""What is not broken between two lines, with the spaces before it."""
 
 
 def _line_text(pieces: list[Piece], mark: Mark, color: bool) -> str:
@@ -216,19 +202,17 @@ def _bold(text: str, color: bool) -> str:
 
 def hunks(rows: list[Row], context: int | None) -> Iterator[list[Row]]:
     """Rows that are different, with so many around them; None: all rows at once, if one is different."""
-    places = [place for place, row in enumerate(rows) if row.mark != "same"]
-    if not places:
-        return
-    if context is None:
-        yield rows
-        return
-    start, end = places[0] - context, places[0] + context + 1
-    for place in places[1:]:
-        if place - context > end:
-            yield rows[max(start, 0) : end]
-            start = place - context
-        end = place + context + 1
-    yield rows[max(start, 0) : end]
+    around = len(rows) if context is None else context
+    start = end = 0
+    for place, row in enumerate(rows):
+        if row.mark != "same":
+            if place - around > end and end:
+                yield rows[start:end]
+            if place - around > end or not end:
+                start = max(place - around, 0)
+            end = place + around + 1
+    if end:
+        yield rows[start:end]
 
 
 def _row_pieces(row: Row) -> tuple[list[Piece], list[Piece]]:
@@ -245,33 +229,24 @@ def _row_pieces(row: Row) -> tuple[list[Piece], list[Piece]]:
 def side_by_side(listing: Listing, titles: tuple[str, str], width: int, color: bool, context: int | None) -> str:
     """Two columns with the signs of the rows between them."""
     column = max((width - 3) // 2, _LEAST_WIDTH // 2)
-    lines: list[str] = []
-    for hunk in hunks(listing.rows, context):
-        if lines:
+    left, right = [_cut(harmless(title), column) for title in titles]
+    lines = [f"{_bold(left, color)}{' ' * (column - len(left))}   {_bold(right, color)}".rstrip()]
+    for number, hunk in enumerate(hunks(listing.rows, context)):
+        if number:
             lines.append(_bold("-" * (2 * column + 3), color))
-        else:
-            heads = [_cut(harmless(title), column) for title in titles]
-            lines.append(
-                f"{_bold(heads[0], color)}{' ' * (column - len(heads[0]))}   {_bold(heads[1], color)}".rstrip()
-            )
         for row in hunk:
             lines.extend(_beside(row, column, color))
-    return "".join([f"{line}\n" for line in lines])
+    return "".join([f"{line}\n" for line in lines]) if len(lines) > 1 else ""
 
 
 def _beside(row: Row, column: int, color: bool) -> list[str]:
-    left, right = [_wrapped(pieces, column) for pieces in _row_pieces(row)]
-    count = max(len(left), len(right))
     lines: list[str] = []
-    for number in range(count):
-        mine = left[number] if number < len(left) else []
-        theirs = right[number] if number < len(right) else []
-        length = sum([len(text) for text, _ in mine])
-        sign = row.sign if number == 0 else " "
-        text = (
-            f"{_line_text(mine, row.mark, color)}{' ' * (column - length)} {sign} {_line_text(theirs, row.mark, color)}"
-        )
-        lines.append(text.rstrip(" "))
+    sign = row.sign
+    for mine, theirs in zip_longest(*[_wrapped(pieces, column) for pieces in _row_pieces(row)], fillvalue=[]):
+        blank = " " * (column - sum([len(text) for text, _ in mine]))
+        left, right = [_line_text(pieces, row.mark, color) for pieces in (mine, theirs)]
+        lines.append(f"{left}{blank} {sign} {right}".rstrip(" "))
+        sign = " "
     return lines
 
 
@@ -279,23 +254,20 @@ def _wrapped(pieces: list[Piece], column: int) -> list[list[Piece]]:
     """A line in as many as it needs; those that follow are indented as the first, and a little more."""
     whole = "".join([text for text, _ in pieces])
     indent = min(len(whole) - len(whole.lstrip(" ")) + 4, column // 2)
-    lines: list[list[Piece]] = [[]]
-    room = column
-    for text, differs in pieces:
-        for word in _SPACED_WORD.findall(text):
-            if len(word) > room and room < column - indent:
-                # A new line, which does not begin with a space; a word that is longer than one goes over several.
-                lines.append([(" " * indent, False)])
-                room = column - indent
-                word = word.lstrip(" ")
-            while len(word) > room:
-                lines[-1].append((word[:room], differs))
-                word, room = word[room:], column - indent
-                lines.append([(" " * indent, False)])
-            if word:
-                lines[-1].append((word, differs))
-                room -= len(word)
-    return lines
+    differs = [differ for text, differ in pieces for _ in text]
+    rows = textwrap.wrap(whole, column, subsequent_indent=" " * indent, expand_tabs=False, break_on_hyphens=False)
+    lines: list[list[Piece]] = []
+    end = 0
+    for number, row in enumerate(rows):
+        line: list[Piece] = [(" " * indent, False)] if number else []
+        text = row[indent:] if number else row
+        # Blanks at the end of a line are in none.
+        start = whole.index(text, end)
+        end = start + len(text)
+        for differ, together in groupby(range(start, end), differs.__getitem__):
+            line.append(("".join([whole[place] for place in together]), differ))
+        lines.append(line)
+    return lines or [[]]
 
 
 def _cut(text: str, column: int) -> str:
@@ -309,34 +281,29 @@ _PREFIXES: Final[dict[Mark, str]] = {"removed": "-", "added": "+", "moved away":
 
 def unified(listing: Listing, titles: tuple[str, str], color: bool, context: int | None) -> str:
     """The form that `diff -u` writes, of the programs as they are printed."""
-    lines: list[str] = []
+    lines = [_bold(f"--- {harmless(titles[0])}", color), _bold(f"+++ {harmless(titles[1])}", color)]
     for hunk in hunks(listing.rows, context):
-        if not lines:
-            lines += [_bold(f"--- {harmless(titles[0])}", color), _bold(f"+++ {harmless(titles[1])}", color)]
-        mine = sum([1 for row in hunk if row.left is not None])
-        theirs = sum([1 for row in hunk if row.right is not None])
+        mine = sum([row.left is not None for row in hunk])
+        theirs = sum([row.right is not None for row in hunk])
         first, second = hunk[0].left_number + 1, hunk[0].right_number + 1
         function = next((name for name in [listing.function_of(row) for row in hunk] if name), "")
         head = f"@@ -{first},{mine} +{second},{theirs} @@ {harmless(function)}".rstrip()
         lines.append(f"\033[36m{head}{_PLAIN}" if color else head)
         lines.extend(_below(hunk, color))
-    return "".join([f"{line}\n" for line in lines])
+    return "".join([f"{line}\n" for line in lines]) if len(lines) > 2 else ""
 
 
 def _below(hunk: list[Row], color: bool) -> Iterator[str]:
     # Of rows that are changed one after the other, all lines of one program come first.
-    waiting: list[str] = []
-    for row in hunk:
-        left, right = _row_pieces(row)
-        if row.mark == "changed":
-            yield _line_text([("-", False), *left], "removed", color)
-            waiting.append(_line_text([("+", False), *right], "added", color))
-            continue
+    for mark, together in groupby(hunk, lambda row: row.mark):
+        waiting: list[str] = []
+        for row in together:
+            left, right = _row_pieces(row)
+            if mark == "same":
+                yield f" {left[0][0]}"
+            elif mark == "changed":
+                yield _line_text([("-", False), *left], "removed", color)
+                waiting.append(_line_text([("+", False), *right], "added", color))
+            else:
+                yield _line_text([(_PREFIXES[mark], False), *(left if row.left is not None else right)], mark, color)
         yield from waiting
-        waiting = []
-        if row.mark == "same":
-            yield f" {left[0][0]}"
-        else:
-            pieces = left if row.left is not None else right
-            yield _line_text([(_PREFIXES[row.mark], False), *pieces], row.mark, color)
-    yield from waiting

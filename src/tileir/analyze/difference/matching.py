@@ -1,303 +1,207 @@
 """Which operations of one program are those of another.
 
 Functions and globals go together by name, then by what is in them.  Inside a pair of functions the surest evidence
-comes first: operations computed from the same and used for the same, one of the two, then with other types and
-attributes.  What is left is found from its neighbors: operands and users of what is matched, and the gaps between
-matched operations of a block, where order decides.
+comes first: operations computed from the same, operations used for the same.  One change makes the sources of what is
+behind it other ones and the uses of what is before it, so that nearly every operation keeps one of the two.  What is
+left is found in the gaps between matched operations of a block, where order decides, and at last by its operands.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from tileir.analyze.difference.keys import Keys, Numbers, blocks_of
-from tileir.analyze.runs import in_order, longest_run
+from tileir.analyze.runs import in_order
 from tileir.dialect.ops import BUILTIN_MODULE
-from tileir.forking import cached_property
 from tileir.ir.core import Block, Operation
-from tileir.ir.traversal import is_function
-from tileir.ir.values import OperationResult, Value
+from tileir.ir.traversal import is_function, post_order, pre_order
+from tileir.ir.values import Value
 
 Naming = dict[Value, str]
 _Key = Callable[[Operation], object]
 
 
-class Matching:
-    """Pairs of operations, blocks and values; what is in none of them is on one side only."""
+def blocks_of(operation: Operation) -> list[Block]:
+    return [block for region in operation.regions for block in region.blocks]
 
-    def __init__(self) -> None:
+
+class Matching:
+    """Pairs of operations, blocks and values; what is in none of them is on one side only.
+
+    `names` are those that the authors gave to values.
+    """
+
+    def __init__(self, names: tuple[Naming, Naming]) -> None:
         self.operations: dict[Operation, Operation] = {}
         """From the left to the right."""
         self.values: dict[Value, Value] = {}
         self.blocks: dict[Block, Block] = {}
         self.back: dict[Operation, Operation] = {}
         """From the right to the left."""
+        self.names: tuple[Naming, Naming] = names
 
     def pair(self, left: Operation, right: Operation) -> None:
+        """Pair two operations, with their results, blocks and block arguments; unless one of them has a partner."""
+        if left in self.operations or right in self.back:
+            return
         self.operations[left] = right
         self.back[right] = left
-        for mine, theirs in zip(left.results, right.results, strict=False):
-            self.values[mine] = theirs
-        for region, other in zip(left.regions, right.regions, strict=False):
-            for block, counterpart in zip(region.blocks, other.blocks, strict=False):
-                self.blocks[block] = counterpart
-                kinds = [argument.type for argument in block.arguments]
-                others = [argument.type for argument in counterpart.arguments]
-                if len(kinds) == len(others):
-                    pairs = [(place, place) for place in range(len(kinds))]
-                else:
-                    pairs = in_order(kinds, others)
-                for place, there in pairs:
-                    self.values[block.arguments[place]] = counterpart.arguments[there]
+        self.values.update(zip(left.results, right.results, strict=False))
+        for block, other in zip(blocks_of(left), blocks_of(right), strict=False):
+            self.blocks[block] = other
+            for place, there in self._paired_arguments(block.arguments, other.arguments):
+                self.values[block.arguments[place]] = other.arguments[there]
 
-    def is_free(self, left: Operation, right: Operation) -> bool:
-        return left not in self.operations and right not in self.back
+    def _paired_arguments(self, left: Sequence[Value], right: Sequence[Value]) -> list[tuple[int, int]]:
+        """Arguments go together in their order; where others were added or exchanged, by name and type or by type."""
+        types, others = [value.type for value in left], [value.type for value in right]
+        if len(types) == len(others) and (types == others or sorted(map(id, types)) != sorted(map(id, others))):
+            return [(place, place) for place in range(len(types))]
+        mine, theirs = self.names
+        named = [(mine.get(value), value.type) for value in left]
+        return in_order(named, [(theirs.get(value), value.type) for value in right]) or in_order(types, others)
+
+
+class _Keys(NamedTuple):
+    """Numbers for the operations of a function, each before what it contains; equal where operations are alike.
+
+    Values are distinguished by where they come from; nothing is found by hash alone, so equal numbers mean equal
+    things.
+    """
+
+    header: dict[Operation, int]
+    """What an operation says itself."""
+    source: dict[Operation, int]
+    """The same with all that it is computed from."""
+    use: dict[Operation, int]
+    """The same with all that becomes of it."""
+    path: dict[Operation, int]
+    """What it is in."""
+
+
+def _keys(function: Operation, number: Callable[[object], int], values: dict[Value, object]) -> _Keys:
+    keys = _Keys({}, {}, {}, {function: number(function.declaration)})
+    for operation in pre_order(function)[1:]:
+        header = keys.header[operation] = number(
+            (
+                operation.declaration,
+                frozenset(operation.attributes.items()) if operation.attributes else None,
+                operation.segments,
+                tuple([result.type for result in operation.results]),
+                tuple([tuple([argument.type for argument in block.arguments]) for block in blocks_of(operation)]),
+            )
+        )
+        # A parameter without a partner has no source, nor has a value that an invalid program uses too early.
+        taken = tuple([values.get(value, value) for value in operation.operands])
+        source = keys.source[operation] = number((header, taken))
+        values.update({result: (source, result.index) for result in operation.results})
+        for place, block in enumerate(blocks_of(operation)):
+            values.update({argument: (source, place, argument.index) for argument in block.arguments})
+        parent = operation.parent_operation
+        assert parent is not None and operation.parent is not None
+        region = operation.parent.parent
+        place = parent.regions.index(region) if region is not None and len(parent.regions) > 1 else 0
+        keys.path[operation] = number((keys.path[parent], place, operation.declaration))
+    uses: dict[Value, list[tuple[int, int]]] = {}
+    # An operation comes before what it contains here, too: its terminators hand on what it gives.
+    for operation in reversed(post_order(function)[:-1]):
+        found: list[object] = [tuple(sorted(uses.get(result, ()))) for result in operation.results]
+        parent = operation.parent_operation
+        if operation.parent is not None and operation.parent.last is operation and parent in keys.use:
+            found.append(keys.use[parent])
+        use = keys.use[operation] = number((keys.header[operation], tuple(found)))
+        for place, value in enumerate(operation.operands):
+            uses.setdefault(value, []).append((use, place))
+    return keys
 
 
 class FunctionMatcher:
     """Matches what is in two functions that are a pair already."""
 
-    def __init__(self, matching: Matching, left: Operation, right: Operation, names: tuple[Naming, Naming]) -> None:
+    def __init__(self, matching: Matching, left: Operation, right: Operation) -> None:
         self._matching: Matching = matching
-        self._left: Operation = left
-        self._right: Operation = right
-        self._recent: deque[tuple[Operation, Operation]] = deque()
-        self._names: tuple[Naming, Naming] = names
-        self._numbers: Numbers = Numbers()
-        self._parameters: list[tuple[Value, Value]] = self._paired_parameters()
-        self._strict: tuple[Keys, Keys] = self._keys(strict=True)
+        self._functions: tuple[Operation, Operation] = (left, right)
+        numbers: dict[object, int] = {}
+        mine: dict[Value, object] = {}
+        theirs: dict[Value, object] = {}
+        for place, value in enumerate([each for block in blocks_of(left) for each in block.arguments]):
+            if value in matching.values:
+                mine[value] = theirs[matching.values[value]] = place
 
-    def _keys(self, strict: bool) -> tuple[Keys, Keys]:
-        mine = {value: place for place, (value, _) in enumerate(self._parameters)}
-        theirs = {value: place for place, (_, value) in enumerate(self._parameters)}
-        return Keys(self._left, self._numbers, mine, strict), Keys(self._right, self._numbers, theirs, strict)
+        def number(thing: object) -> int:
+            return numbers.setdefault(thing, len(numbers))
 
-    def _paired_parameters(self) -> list[tuple[Value, Value]]:
-        """Parameters go together by name and type, then by type; else in their order."""
-        names = self._names
-        mine = [value for block in blocks_of(self._left)[:1] for value in block.arguments]
-        theirs = [value for block in blocks_of(self._right)[:1] for value in block.arguments]
-        types, others = [value.type for value in mine], [value.type for value in theirs]
-        if len(mine) == len(theirs) and (types == others or sorted(map(id, types)) != sorted(map(id, others))):
-            pairs = [(place, place) for place in range(len(mine))]
-        else:
-            named = [(names[0].get(value), value.type) for value in mine]
-            pairs = in_order(named, [(names[1].get(value), value.type) for value in theirs])
-            if len(pairs) < min(len(mine), len(theirs)) // 2 + 1:
-                pairs = in_order(types, others)
-        found: list[tuple[Value, Value]] = [(mine[place], theirs[there]) for place, there in pairs]
-        for value in mine:
-            self._matching.values.pop(value, None)
-        self._matching.values.update(found)
-        return found
+        self._keys: tuple[_Keys, _Keys] = _keys(left, number, mine), _keys(right, number, theirs)
 
     def match(self) -> None:
-        for left, right in zip(blocks_of(self._left), blocks_of(self._right), strict=False):
-            self._matching.blocks[left] = right
-        strict = self._strict
-        sources = [self._with_path(keys, keys.source) for keys in strict]
-        both = [self._both(keys) for keys in strict]
-        anywhere = [{each: (keys.source[each], keys.use[each]) for each in keys.header} for keys in strict]
-        for one, other in (both, sources, [self._with_path(keys, keys.use) for keys in strict], anywhere):
-            self._pair_alike(one, other, even=True)
-        if self._is_done():
-            return
-        self._spread(strict[0].shape, strict[1].shape)
-        # Where there are more on one side, those go together that stand together; then those that do not.
-        self._fill_gaps([(both[0].get, both[1].get), (sources[0].get, sources[1].get)])
-        for one, other in (both, sources, anywhere):
-            self._pair_alike(one, other)
-        self._pair_alike(strict[0].source, strict[1].source, even=True)
-        self._pair_alike(strict[0].use, strict[1].use, even=True, apart=False)
-        self._spread(strict[0].header, strict[1].header)
-        if self._is_done():
-            return
-        # The same with other types and attributes.
-        loose = self._loose
-        self._pair_alike(*[self._both(keys) for keys in loose], even=True)
-        self._pair_alike(*[self._with_path(keys, keys.source) for keys in loose], even=True)
-        self._pair_alike(*[self._with_path(keys, keys.use) for keys in loose], even=True)
-        self._spread(loose[0].header, loose[1].header)
+        mine, theirs = self._keys
+        self._pair_alike(*[_with_path(keys, keys.source) for keys in self._keys])
+        self._pair_alike(*[_with_path(keys, keys.use) for keys in self._keys])
+        self._pair_alike(mine.source, theirs.source)
+        # The same with other types and attributes; another operation in the place of one.
         self._fill_gaps(
             [
-                (strict[0].shape.get, strict[1].shape.get),
+                (mine.header.get, theirs.header.get),
                 (self._named(0), self._named(1)),
-                (strict[0].header.get, strict[1].header.get),
-                (loose[0].header.get, loose[1].header.get),
+                (lambda operation: operation.declaration, lambda operation: operation.declaration),
                 (self._replaced(True), self._replaced(False)),
             ]
         )
+        self._pair_alike(mine.source, theirs.source, even=False)
         # What stands elsewhere, with other attributes: by its operands.
-        self._pair_alike(self._applied(0), self._applied(1), even=True)
-
-    def _is_done(self) -> bool:
-        """Whether one of the two has nothing left to be matched."""
-        matching = self._matching
-        mine, theirs = self._strict
-        return all(each in matching.operations for each in mine.header) or all(
-            each in matching.back for each in theirs.header
-        )
-
-    @cached_property
-    def _loose(self) -> tuple[Keys, Keys]:
-        """Keys without types and attributes, made when they are needed."""
-        return self._keys(strict=False)
-
-    # --- by keys ---
-
-    def _both(self, keys: Keys) -> dict[Operation, object]:
-        return {each: (keys.source[each], keys.use[each], keys.path[each]) for each in keys.header}
-
-    def _with_path(self, keys: Keys, numbers: dict[Operation, int]) -> dict[Operation, object]:
-        return {each: (numbers[each], keys.path[each]) for each in keys.header}
+        self._pair_alike(self._applied(0), self._applied(1))
 
     def _pair_alike(
-        self,
-        left: Mapping[Operation, object],
-        right: Mapping[Operation, object],
-        *,
-        even: bool = False,
-        apart: bool = True,
+        self, left: Mapping[Operation, object], right: Mapping[Operation, object], *, even: bool = True
     ) -> None:
-        """Let operations with equal keys meet, in their order; with `even` only where there are as many on both sides,
-        without `apart` only where what they are in is a pair."""
-        matching = self._matching
+        """Pair operations with equal keys, in their order; with `even` only where there are as many on both sides."""
         waiting: dict[object, list[Operation]] = {}
         for operation, key in right.items():
-            if operation not in matching.back:
+            if operation not in self._matching.back:
                 waiting.setdefault(key, []).append(operation)
         groups: dict[object, list[Operation]] = {}
         for operation, key in left.items():
-            if operation not in matching.operations and key in waiting:
+            if operation not in self._matching.operations and key in waiting:
                 groups.setdefault(key, []).append(operation)
-        # What contains others comes after them in these lists: whole regions go first.
-        for key in reversed(list(groups)):
-            mine, theirs = groups[key], waiting[key]
-            if even and len(mine) != len(theirs):
-                continue
-            for one, other in zip(mine, theirs, strict=False):
-                if matching.is_free(one, other) and (apart or self._are_together(one, other)):
-                    self._pair(one, other)
-
-    def _pair(self, left: Operation, right: Operation) -> None:
-        """A pair, and where all that is in them is alike, also that."""
-        strict = self._strict
-        whole = bool(left.regions) and strict[0].source[left] == strict[1].source[right]
-        pending = [(left, right)]
-        while pending:
-            one, other = pending.pop()
-            self._matching.pair(one, other)
-            self._recent.append((one, other))
-            if whole:
-                for mine, theirs in zip(blocks_of(one), blocks_of(other), strict=True):
-                    for inner, counterpart in zip(mine, theirs, strict=True):
-                        if self._matching.is_free(inner, counterpart):
-                            pending.append((inner, counterpart))
-
-    def _are_together(self, left: Operation, right: Operation) -> bool:
-        """Whether the blocks of two operations are a pair."""
-        return left.parent is not None and self._matching.blocks.get(left.parent) is right.parent
-
-    # --- by neighbors ---
-
-    def _spread(self, left: dict[Operation, int], right: dict[Operation, int]) -> None:
-        """Let operands, users and terminators of pairs meet that have equal keys and are in blocks that are a pair."""
-        pending = deque(self._matching.operations.items())
-        self._recent.clear()
-        while pending or self._recent:
-            one, other = pending.popleft() if pending else self._recent.popleft()
-            for mine, theirs in zip(one.operands, other.operands, strict=False):
-                if isinstance(mine, OperationResult) and isinstance(theirs, OperationResult):
-                    if mine.index == theirs.index:
-                        self._try(mine.operation, theirs.operation, left, right)
-            for result, counterpart in zip(one.results, other.results, strict=False):
-                if result.has_one_user_at_most and counterpart.has_one_user_at_most:
-                    for user, their_user in zip(result.users, counterpart.users, strict=False):
-                        self._try(user, their_user, left, right)
-            for block, other_block in zip(blocks_of(one), blocks_of(other), strict=False):
-                if block.last is not None and other_block.last is not None:
-                    self._try(block.last, other_block.last, left, right)
-
-    def _try(self, one: Operation, other: Operation, left: dict[Operation, int], right: dict[Operation, int]) -> None:
-        key = left.get(one)
-        if key is None or key != right.get(other) or not self._matching.is_free(one, other):
-            return
-        if self._are_together(one, other):
-            self._pair(one, other)
-
-    # --- by place ---
+        for key, group in groups.items():
+            if not even or len(group) == len(waiting[key]):
+                for one, other in zip(group, waiting[key], strict=False):
+                    self._matching.pair(one, other)
 
     def _fill_gaps(self, ways: list[tuple[_Key, _Key]]) -> None:
         """Between neighbors that are matched, what is left goes together in order, by one key after the other."""
-        done: set[Block] = set()
-        pending = deque(self._matching.blocks)
-        while pending:
-            block = pending.popleft()
-            other = self._matching.blocks.get(block)
-            if other is None or block in done or not self._is_mine(block):
-                continue
-            done.add(block)
-            for one, counterpart in ways:
-                for mine, theirs in self._gaps(block, other):
-                    for place, there in in_order([one(each) for each in mine], [counterpart(each) for each in theirs]):
-                        if self._matching.is_free(mine[place], theirs[there]):
-                            self._pair(mine[place], theirs[there])
-            for operation in block:
-                if operation in self._matching.operations:
-                    pending.extend(blocks_of(operation))
-
-    def _is_mine(self, block: Block) -> bool:
-        owner = block.parent_operation
-        return owner is self._left or owner in self._strict[0].header
-
-    def _named(self, side: int) -> _Key:
-        """By what the author calls the result, and the name of the operation."""
-        names, header = self._names[side], self._loose[side].header
-
-        def key(operation: Operation) -> object:
-            name = names.get(operation.results[0]) if operation.results else None
-            # Nothing is called alike where nothing is called anything.
-            return (header[operation], name) if name is not None else (side, operation)
-
-        return key
-
-    def _gaps(self, block: Block, other: Block) -> list[tuple[list[Operation], list[Operation]]]:
-        """What is unmatched between neighbors of two blocks that keep their order."""
         matching = self._matching
-        theirs = list(other)
-        places = {operation: place for place, operation in enumerate(theirs)}
-        pairs = [
-            (operation, places[matching.operations[operation]])
-            for operation in block
-            if matching.operations.get(operation) in places
-        ]
-        stays = {pairs[index][0]: pairs[index][1] for index in longest_run([place for _, place in pairs])}
-        found: list[tuple[list[Operation], list[Operation]]] = []
-        gap: list[Operation] = []
-        reached = 0
-        for operation in [*block, None]:
-            if operation is not None and operation not in stays:
-                if operation not in matching.operations:
-                    gap.append(operation)
-                continue
-            end = stays[operation] if operation is not None else len(theirs)
-            if gap:
-                free = [each for each in theirs[reached:end] if each not in matching.back]
-                if free:
-                    found.append((gap, free))
-            gap, reached = [], end + 1
-        return found
+        for owner in (self._functions[0], *self._keys[0].header):
+            partner = matching.operations.get(owner)
+            for block, other in zip(blocks_of(owner), blocks_of(partner), strict=False) if partner is not None else ():
+                mine, theirs = list(block), list(other)
+                for key, their_key in ways:
+                    stay = in_order([matching.operations.get(each) for each in mine], theirs)
+                    gaps = _gaps(mine, {place for place, _ in stay}, matching.operations, key)
+                    their_gaps = _gaps(theirs, {place for _, place in stay}, matching.back, their_key)
+                    for place, there in in_order([each[1] for each in gaps], [each[1] for each in their_gaps]):
+                        matching.pair(gaps[place][0], their_gaps[there][0])
 
     def _applied(self, side: int) -> dict[Operation, object]:
         """What is left, by its name and operands that are matched."""
-        values, loose = self._matching.values, self._loose[side].header
+        values = self._matching.values
         taken = self._matching.back if side else self._matching.operations
         return {
-            each: (loose[each], tuple([value if side else values.get(value) for value in each.operands]))
-            for each in loose
+            each: (each.declaration, tuple([value if side else values.get(value) for value in each.operands]))
+            for each in self._keys[side].header
             if each not in taken and each.operands
         }
+
+    def _named(self, side: int) -> _Key:
+        """By the name of the operation and what the author calls its result; what has no name has no equal."""
+        names = self._matching.names[side]
+
+        def key(operation: Operation) -> object:
+            name = names.get(operation.results[0]) if operation.results else None
+            return (operation.declaration, name) if name is not None else (side, operation)
+
+        return key
 
     def _replaced(self, is_left: bool) -> _Key:
         """Another operation in the place of one: by the operands, and the types of the results."""
@@ -312,6 +216,23 @@ class FunctionMatcher:
         return key
 
 
+def _with_path(keys: _Keys, numbers: dict[Operation, int]) -> dict[Operation, object]:
+    return {each: (number, keys.path[each]) for each, number in numbers.items()}
+
+
+def _gaps(
+    operations: list[Operation], stay: set[int], matched: Mapping[Operation, Operation], key: _Key
+) -> list[tuple[Operation, object]]:
+    """What is unmatched in a block, by the number of the gap it is in and by a key."""
+    found: list[tuple[Operation, object]] = []
+    gap = 0
+    for place, operation in enumerate(operations):
+        gap += place in stay
+        if operation not in matched:
+            found.append((operation, (gap, key(operation))))
+    return found
+
+
 # --- functions and globals ---
 
 _SIMILAR = 0.5
@@ -322,13 +243,11 @@ _MOST_PAIRS = 1 << 14
 
 def unwrapped(module: Operation) -> Operation:
     """The module inside of one that has nothing else in it: MLIR's tools put one around every file."""
-    while module.declaration is BUILTIN_MODULE and module.regions and len(module.regions[0].blocks) == 1:
-        block = module.regions[0].blocks[0]
-        if block.first is None or block.first is not block.last or not block.first.regions:
+    while module.declaration is BUILTIN_MODULE and len(blocks_of(module)) == 1:
+        inside = list(blocks_of(module)[0])
+        if len(inside) != 1 or not inside[0].regions or is_function(inside[0]):
             break
-        if is_function(block.first):
-            break
-        module = block.first
+        module = inside[0]
     return module
 
 
@@ -361,10 +280,10 @@ def _paired_symbols(left: Operation, right: Operation) -> list[tuple[Operation, 
     return [(operation, found[operation]) for operation in mine if operation in found]
 
 
-def _similar(mine: list[Operation], theirs: list[Operation]) -> list[tuple[Operation, Operation]]:
+def _similar(mine: list[Operation], theirs: list[Operation]) -> dict[Operation, Operation]:
     """Pairs of functions that have at least half of their operations in common, the most similar first."""
     if len(mine) * len(theirs) > _MOST_PAIRS:
-        return []
+        return {}
     counts = {operation: Counter([_line(each) for each in operation.walk()]) for operation in [*mine, *theirs]}
     scores: list[tuple[float, int, int]] = []
     for place, one in enumerate(mine):
@@ -373,13 +292,11 @@ def _similar(mine: list[Operation], theirs: list[Operation]) -> list[tuple[Opera
                 shared = (counts[one] & counts[other]).total()
                 scores.append((2 * shared / (counts[one].total() + counts[other].total()), -place, -there))
     found: dict[Operation, Operation] = {}
-    partners: set[Operation] = set()
     for score, place, there in sorted(scores, reverse=True):
         one, other = mine[-place], theirs[-there]
-        if score >= _SIMILAR and one not in found and other not in partners:
+        if score >= _SIMILAR and one not in found and other not in found.values():
             found[one] = other
-            partners.add(other)
-    return list(found.items())
+    return found
 
 
 def _line(operation: Operation) -> object:
@@ -390,10 +307,10 @@ def _line(operation: Operation) -> object:
 
 def matched(left: Operation, right: Operation, names: tuple[Naming, Naming]) -> Matching:
     """The pairs of two programs; `names` are those that their authors gave to values."""
-    matching = Matching()
+    matching = Matching(names)
     matching.pair(left, right)
     for one, other in _paired_symbols(left, right):
         matching.pair(one, other)
         if one.regions and other.regions:
-            FunctionMatcher(matching, one, other, names).match()
+            FunctionMatcher(matching, one, other).match()
     return matching

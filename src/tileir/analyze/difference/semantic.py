@@ -153,18 +153,7 @@ class SemanticDifference:
         return {"same": not self, "kernels": [self._answer(kernel) for kernel in self.kernels]}
 
     def _answer(self, kernel: KernelRuns) -> dict[str, Any]:
-        first: dict[str, Any] | None = None
-        if kernel.first is not None:
-            first = {
-                "block": list(kernel.first.block),
-                "time": kernel.first.time,
-                "operation": kernel.first.left.name,
-                "left": self._listing.line(kernel.first.left),
-                "right": self._listing.line(kernel.first.right),
-                "element": list(kernel.first.difference.place),
-                "before": kernel.first.before,
-                "after": kernel.first.after,
-            }
+        first = kernel.first
         return {
             "name": kernel.name,
             "same": not kernel,
@@ -183,61 +172,99 @@ class SemanticDifference:
                 }
                 for array in kernel.arrays
             ],
-            "first": first,
+            "first": None
+            if first is None
+            else {
+                "block": list(first.block),
+                "time": first.time,
+                "operation": first.left.name,
+                "left": self._listing.line(first.left),
+                "right": self._listing.line(first.right),
+                "element": list(first.difference.place),
+                "before": first.before,
+                "after": first.after,
+            },
             "notes": kernel.notes,
         }
 
 
-class Runner:
-    """Runs pairs of kernels."""
-
-    def __init__(self, programs: MatchedPrograms, backend: str, runs: int, seed: int) -> None:
-        self._programs: MatchedPrograms = programs
-        self._backend: str = backend
-        self._runs: int = runs
-        self._seed: int = seed
-
-    def compare(self, left: Operation, right: Operation, stated: LaunchWords | None) -> KernelRuns:
-        result = KernelRuns(left.symbol_name or "")
-        mine, theirs = [[value.type for value in each.regions[0].blocks[0].arguments] for each in (left, right)]
-        if mine != theirs:
-            result.skipped = (
-                f"its parameters are ({', '.join([type.spelling for type in mine])}) in one program and "
-                f"({', '.join([type.spelling for type in theirs])}) in the other"
-            )
-            return result
-        kernels = [Kernel(each, backend=self._backend) for each in (left, right)]
-        for run in range(self._runs):
-            launch = self._launch(left, right, stated, run)
-            result.runs, result.launch = run + 1, launch.words
-            _judge(result, left, [_outcome(kernel, launch) for kernel in kernels])
-            if result:
-                self._find_first(result, left, right, launch)
-                break
+def run_both(
+    programs: MatchedPrograms,
+    left: Operation,
+    right: Operation,
+    stated: LaunchWords | None,
+    backend: str,
+    runs: int,
+    seed: int,
+) -> KernelRuns:
+    """Run a pair of kernels until a run comes out differently, `runs` times at most."""
+    result = KernelRuns(left.symbol_name or "")
+    mine, theirs = [[value.type for value in each.regions[0].blocks[0].arguments] for each in (left, right)]
+    if mine != theirs:
+        result.skipped = (
+            f"its parameters are ({', '.join([type.spelling for type in mine])}) in one program and "
+            f"({', '.join([type.spelling for type in theirs])}) in the other"
+        )
         return result
-
-    def _launch(self, left: Operation, right: Operation, stated: LaunchWords | None, run: int) -> LaunchArguments:
+    kernels = [Kernel(each, backend=backend) for each in (left, right)]
+    for run in range(runs):
         if stated is not None:
-            return stated.varied(run).launch(left)
-        try:
-            return random_launch(left, self._seed + run)
-        except LaunchError:
-            # Where the first program leaves its arrays, the second one may be what corrects it.
-            return random_launch(right, self._seed + run)
+            launch = stated.varied(run).launch(left)
+        else:
+            try:
+                launch = random_launch(left, seed + run)
+            except LaunchError:
+                # Where the first program leaves its arrays, the second one may be what corrects it.
+                launch = random_launch(right, seed + run)
+        result.runs, result.launch = run + 1, launch.words
+        _launch(result, kernels, launch)
+        if result:
+            _find_first(result, programs, left, right, launch)
+            break
+    return result
 
-    def _find_first(self, result: KernelRuns, left: Operation, right: Operation, launch: LaunchArguments) -> None:
+
+def _launch(result: KernelRuns, kernels: list[Kernel], launch: LaunchArguments) -> None:
+    """Launch both kernels, and write down what is different then."""
+    arguments = [launch.copies() for _ in kernels]
+    failures, texts = ["", ""], ["", ""]
+    for number, kernel in enumerate(kernels):
+        printed: list[str] = []
         try:
-            result.first, is_whole = first_value(self._programs, left, right, launch)
+            kernel.launch(launch.grid, *arguments[number], output=printed.append)
         except TileIRError as error:
-            result.notes.append(f"the values cannot be followed: {error.message}")
-            return
-        if result.first is None:
-            result.notes.append(
-                "every value that both compute is the same in the interpreter: the difference is in operations that "
-                "only one of them has, in what they store, or in the engine"
-                if is_whole
-                else "the first values that both compute are the same, and no more were looked at"
-            )
+            failures[number] = error.message
+        texts[number] = "".join(printed)
+    result.failures = (failures[0], failures[1])
+    if any(failures):
+        # What a launch that failed leaves in arrays depends on what had run by then.
+        return
+    result.printed = texts[0] != texts[1]
+    for number, parameter in enumerate(kernels[0].entry.regions[0].blocks[0].arguments):
+        element = parameter.type.element if isinstance(parameter.type, TileType) else None
+        if isinstance(element, PointerType):
+            here, there = arguments[0][number], arguments[1][number]
+            difference = difference_of(element.pointee, here, there)
+            if difference is not None:
+                shown = _element_text(here, difference), _element_text(there, difference)
+                result.arrays.append(DifferentArray(number, difference, *shown))
+
+
+def _find_first(
+    result: KernelRuns, programs: MatchedPrograms, left: Operation, right: Operation, launch: LaunchArguments
+) -> None:
+    try:
+        result.first, is_whole = first_value(programs, left, right, launch)
+    except TileIRError as error:
+        result.notes.append(f"the values cannot be followed: {error.message}")
+        return
+    if result.first is None:
+        result.notes.append(
+            "every value that both compute is the same in the interpreter: the difference is in operations that "
+            "only one of them has, in what they store, or in the engine"
+            if is_whole
+            else "the first values that both compute are the same, and no more were looked at"
+        )
 
 
 def first_value(
@@ -288,40 +315,6 @@ def _element_text(content: Any, difference: Difference) -> str:
     if value.dtype.kind in "biu":
         return str(value.item())
     return f"{float(value):.9g}"
-
-
-class _Outcome(NamedTuple):
-    arguments: list[Any]
-    failure: str
-    printed: str
-
-
-def _outcome(kernel: Kernel, launch: LaunchArguments) -> _Outcome:
-    arguments = launch.copies()
-    printed: list[str] = []
-    try:
-        kernel.launch(launch.grid, *arguments, output=printed.append)
-    except TileIRError as error:
-        return _Outcome(arguments, error.message, "".join(printed))
-    return _Outcome(arguments, "", "".join(printed))
-
-
-def _judge(result: KernelRuns, entry: Operation, outcomes: list[_Outcome]) -> None:
-    one, other = outcomes
-    result.failures = (one.failure, other.failure)
-    if one.failure or other.failure:
-        # What a launch that failed leaves in arrays depends on what had run by then.
-        return
-    result.printed = one.printed != other.printed
-    for number, parameter in enumerate(entry.regions[0].blocks[0].arguments):
-        type = parameter.type
-        if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
-            continue
-        here, there = one.arguments[number], other.arguments[number]
-        difference = difference_of(type.element.pointee, here, there)
-        if difference is not None:
-            texts = _element_text(here, difference), _element_text(there, difference)
-            result.arrays.append(DifferentArray(number, difference, *texts))
 
 
 def kernels_of(programs: MatchedPrograms, entry: str | None) -> list[tuple[Operation, Operation]]:

@@ -3,7 +3,6 @@
 grammar             the syntax of an operation as a line a person reads
 examples            the examples of the declarations, as whole programs and in Python
 pages               what a page holds, and the pages of operations
-written_types       what a type that is written out says
 vocabulary          everything that can be explained by name
     markdown            pages as Markdown
 """

@@ -14,38 +14,14 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
+from tileir.dialect import ops
 from tileir.dialect.attributes import PredicateAttribute
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.inference import CONVERTED
-from tileir.dialect.ops import (
-    BREAK,
-    BUILTIN_MODULE,
-    CONSTANT,
-    CONTINUE,
-    ENTRY,
-    FOR,
-    GET_GLOBAL,
-    GLOBAL,
-    IF,
-    LOOP,
-    MAKE_TENSOR_VIEW,
-    MODULE,
-    REDUCE,
-    SCAN,
-    YIELD,
-)
 from tileir.dialect.signature import Parameter, python_name, signature_of
-from tileir.dialect.types import PointerType, TileType, TileViewType, scalar_tile
+from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.interface import parse
-from tileir.ir.attributes import (
-    UNIT,
-    Attribute,
-    DenseArrayAttribute,
-    EnumAttribute,
-    IntegerAttribute,
-    StringAttribute,
-    SymbolAttribute,
-)
+from tileir.ir import attributes
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration
 from tileir.ir.diagnostics import ParseError
@@ -56,15 +32,15 @@ from tileir.ir.values import Value
 
 # What stands around a statement that cannot stand alone in an entry.
 FRAMES: Final[dict[OperationDeclaration, str]] = {
-    BREAK: "%r = loop : tile<f32> {{\n{example}\n}}",
-    CONTINUE: "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
-    YIELD: "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
+    ops.BREAK: "%r = loop : tile<f32> {{\n{example}\n}}",
+    ops.CONTINUE: "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
+    ops.YIELD: "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
 }
 # What the module holds besides the entry.
-COMPANIONS: Final[dict[OperationDeclaration, str]] = {GET_GLOBAL: "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
+COMPANIONS: Final[dict[OperationDeclaration, str]] = {ops.GET_GLOBAL: "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
 # Examples that are items of a module, or modules.
-ITEMS: Final = (ENTRY, GLOBAL)
-MODULES: Final = (MODULE, BUILTIN_MODULE)
+ITEMS: Final = (ops.ENTRY, ops.GLOBAL)
+MODULES: Final = (ops.MODULE, ops.BUILTIN_MODULE)
 
 _VALUE = re.compile(r"%[A-Za-z_]\w*")
 _DEFINITION = re.compile(r"^\s*(%[\w:]+(?:\s*,\s*%[\w:]+)*)\s*=", re.MULTILINE)
@@ -123,18 +99,18 @@ def _module(statement: str, types: dict[str, str], companion: str) -> str:
 # --- Python ---
 
 WRITTEN: Final[dict[OperationDeclaration, str]] = {
-    MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',
-    ENTRY: 'hints = {"sm_100": {"num_cta_in_cga": 2}}\n'
+    ops.MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',
+    ops.ENTRY: 'hints = {"sm_100": {"num_cta_in_cga": 2}}\n'
     'with build.entry("k", ptr(f32), i32, optimization_hints=hints) as (data, n):\n    build.return_()',
-    GLOBAL: 'build.global_("table", [0.5, 1.5, 2.5, 3.5], f32, alignment=128)',
-    CONSTANT: "r = build.constant([1.0, 2.5], f32)",
-    REDUCE: "r = build.reduce(t, 0, 0.0, body=build.addf)",
-    SCAN: "r = build.scan(t, 1, 1.0, body=build.mulf)",
-    FOR: "with build.for_(lb, ub, s, init=[x]) as loop:\n    build.continue_(loop.value)\nr = loop.result",
-    IF: "with build.if_(c) as branch:\n    build.yield_(a)\n"
+    ops.GLOBAL: 'build.global_("table", [0.5, 1.5, 2.5, 3.5], f32, alignment=128)',
+    ops.CONSTANT: "r = build.constant([1.0, 2.5], f32)",
+    ops.REDUCE: "r = build.reduce(t, 0, 0.0, body=build.addf)",
+    ops.SCAN: "r = build.scan(t, 1, 1.0, body=build.mulf)",
+    ops.FOR: "with build.for_(lb, ub, s, init=[x]) as loop:\n    build.continue_(loop.value)\nr = loop.result",
+    ops.IF: "with build.if_(c) as branch:\n    build.yield_(a)\n"
     "with branch.else_():\n    build.yield_(b)\nr = branch.result",
-    LOOP: "with build.loop(init=[x]) as loop:\n    build.break_(y)\nr = loop.result",
-    MAKE_TENSOR_VIEW: "tv = build.make_tensor_view(p, [n, 64], [64, 1])",
+    ops.LOOP: "with build.loop(init=[x]) as loop:\n    build.break_(y)\nr = loop.result",
+    ops.MAKE_TENSOR_VIEW: "tv = build.make_tensor_view(p, [n, 64], [64, 1])",
 }
 
 _RESULTS: Final = re.compile(r"\s*(%\w+(?:\s*,\s*%\w+)*)(?::\d+)?\s*=")
@@ -161,7 +137,12 @@ def _call(declaration: OperationDeclaration) -> str:
             by_name = True
         elif signature.spread and text.startswith("["):
             arguments.append(text[1:-1])
-        elif by_name or parameter in signature.keyword_only or _is_optional(parameter):
+        elif (
+            by_name
+            or parameter in signature.keyword_only
+            # A mask or a token is easier to read with its name.
+            or (parameter.operand is not None and parameter.operand.count == OPTIONAL)
+        ):
             by_name = True
             arguments.append(f"{python_name(parameter.name)}={text}")
         else:
@@ -171,14 +152,9 @@ def _call(declaration: OperationDeclaration) -> str:
     return f"{assigned}build.{python_name(declaration.mnemonic)}({', '.join(arguments)})"
 
 
-def _is_optional(parameter: Parameter) -> bool:
-    """A mask or a token is easier to read with its name."""
-    return parameter.operand is not None and parameter.operand.count == OPTIONAL
-
-
 def _names(module: Operation, declaration: OperationDeclaration) -> dict[Value, str]:
     """What the example calls the values that it uses; the program around it begins with their definitions."""
-    entry = next(found for found in module.walk() if found.declaration is ENTRY)
+    entry = next(found for found in module.walk() if found.declaration is ops.ENTRY)
     used = missing_values(statement_of(declaration))
     definitions = list(entry.regions[0].block)[: len(used)]
     return {definition.result: name[1:] for definition, name in zip(definitions, used, strict=True)}
@@ -200,20 +176,20 @@ def _argument(operation: Operation, parameter: Parameter, names: dict[Value, str
     return _attribute(found)
 
 
-def _attribute(attribute: Attribute) -> str:
-    if isinstance(attribute, EnumAttribute):
+def _attribute(attribute: attributes.Attribute) -> str:
+    if isinstance(attribute, attributes.EnumAttribute):
         return f'"{attribute.bare_text}"'
-    if isinstance(attribute, StringAttribute):
+    if isinstance(attribute, attributes.StringAttribute):
         return '"' + attribute.value.encode("unicode_escape").decode() + '"'
-    if isinstance(attribute, SymbolAttribute):
+    if isinstance(attribute, attributes.SymbolAttribute):
         return f'"{attribute.path[0]}"'
-    if isinstance(attribute, IntegerAttribute):
+    if isinstance(attribute, attributes.IntegerAttribute):
         return str(attribute.value)
-    if isinstance(attribute, DenseArrayAttribute):
+    if isinstance(attribute, attributes.DenseArrayAttribute):
         return str(list(attribute.values))
     if isinstance(attribute, PredicateAttribute):
         return attribute.bare_text.replace("<", "(").replace(">", ")")
-    if attribute is UNIT:
+    if attribute is attributes.UNIT:
         return "True"
     raise ValueError(f"{attribute.text} has no spelling in Python: write the example by hand")
 
@@ -221,33 +197,22 @@ def _attribute(attribute: Attribute) -> str:
 def _type_argument(operation: Operation, parameter: Parameter) -> str:
     """An argument that describes the types of the results."""
     name = parameter.name
-    if name == "regions":
-        return ""
     types = [result.type for result in operation.results]
+    if name == "regions" or (name == "types" and not types):
+        return ""
     if name == "types":
-        return f"[{', '.join([_type(type) for type in types])}]" if types else ""
+        return f"[{', '.join([_type(type) for type in types])}]"
     type = types[0]
-    if isinstance(type, TileType):
-        if name == "shape":
-            return str(type.shape)
-        if name == "type":
-            is_default = not parameter.required and type is scalar_tile(I32)
-            short = signature_of(operation.declaration).inference is CONVERTED or not type.shape
-            return "" if is_default else _type(type.element if short else type)
-    if isinstance(type, TileViewType):
-        return _view_argument(type, name)
-    raise ValueError(f"{operation.name}: no rule for '{name}': write the example by hand")
-
-
-def _view_argument(type: TileViewType, name: str) -> str:
-    if name == "tile":
-        return str(type.tile_shape)
-    if name == "padding":
-        return f'"{type.padding.bare_text}"' if type.padding is not None else ""
-    # `dim_map`, `traversal_strides` or `sparse_dim`.
-    value = getattr(type, name)
+    if name == "type" and isinstance(type, TileType):
+        is_default = not parameter.required and type is scalar_tile(I32)
+        short = signature_of(operation.declaration).inference is CONVERTED or not type.shape
+        return "" if is_default else _type(type.element if short else type)
+    # `shape` of a tile; `tile`, `padding`, `dim_map`, `traversal_strides` or `sparse_dim` of a view.
+    value = getattr(type, "tile_shape" if name == "tile" else name)
+    if isinstance(value, attributes.Attribute):
+        return _attribute(value)
     is_identity = name == "dim_map" and value == tuple(range(len(value)))
-    return "" if is_identity else str(value)
+    return "" if value is None or is_identity else str(value)
 
 
 def _type(type: Type) -> str:

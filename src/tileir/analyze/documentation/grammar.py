@@ -34,6 +34,7 @@ FURTHER_ATTRIBUTES: Final = (
 FEW: Final = 2
 _NO_BLANK_BEFORE: Final = frozenset([",", "]", ">", ")", "["])
 _NO_BLANK_AFTER: Final = frozenset(["[", "<", "("])
+_GLUE: Final = "~"
 _SINGLE_WORD: Final = re.compile(r"[@%]?\w+")
 _CHOICE: Final = re.compile(r"\([^()]*\)")
 
@@ -107,43 +108,35 @@ def results_form(declaration: OperationDeclaration) -> str:
 
 def body(declaration: OperationDeclaration) -> str:
     """What follows the name of the operation."""
-    lines: list[_Line] = [_Line()]
+    # The pieces of the line, and of each part that may be left out and is still open.
+    lines: list[list[str]] = [[]]
     for element in elements_of(declaration.syntax):
-        if element.kind == LITERAL:
-            lines[-1].add(element.text)
+        if element.kind == LITERAL or element.text == _GLUE:
+            lines[-1].append(element.text)
         elif element.kind == VARIABLE:
-            lines[-1].add(_variable(declaration, element.text))
+            lines[-1].append(_variable(declaration, element.text))
         elif element.kind == CALLED:
-            lines[-1].add(_called(declaration, element.text, element.arguments))
+            lines[-1].append(_called(declaration, element.text, element.arguments))
         elif element.kind == WORD:
-            lines[-1].add(word_form(declaration, element.text))
+            lines[-1].append(word_form(declaration, element.text))
         elif element.text == "(":
-            lines.append(_Line())
+            lines.append([])
         elif element.text == ")?":
-            inner = lines.pop().text
-            lines[-1].add(_optional(inner))
-        elif element.text == "~":
-            lines[-1].glue()
-    return lines[0].text
+            inner = _joined(lines.pop())
+            lines[-1].append(_optional(inner))
+    return _joined(lines[0])
 
 
-class _Line:
-    """Pieces with blanks between them, except around punctuation."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.glued = True
-
-    def glue(self) -> None:
-        self.glued = True
-
-    def add(self, piece: str) -> None:
-        if not piece:
-            return
-        if not self.glued and piece not in _NO_BLANK_BEFORE:
-            self.text += " "
-        self.text += piece
-        self.glued = piece in _NO_BLANK_AFTER
+def _joined(pieces: list[str]) -> str:
+    """Pieces with blanks between them, except around punctuation and glue."""
+    text, is_glued = "", True
+    for piece in pieces:
+        if piece == _GLUE:
+            is_glued = True
+        elif piece:
+            text += piece if is_glued or piece in _NO_BLANK_BEFORE else f" {piece}"
+            is_glued = piece in _NO_BLANK_AFTER
+    return text
 
 
 def _optional(text: str) -> str:
@@ -182,11 +175,8 @@ def _called(declaration: OperationDeclaration, word: str, arguments: str) -> str
 
 
 def _type(declaration: OperationDeclaration, name: str) -> str:
-    for declared in (*declaration.operands, *declaration.results):
-        if declared.name == name:
-            several = declared.count == VARIADIC
-            return f"type(%{name}), ..." if several else f"type(%{name})"
-    raise KeyError(name)
+    declared = next(each for each in (*declaration.operands, *declaration.results) if each.name == name)
+    return f"type(%{name}), ..." if declared.count == VARIADIC else f"type(%{name})"
 
 
 def word_form(declaration: OperationDeclaration, word: str) -> str:

@@ -7,6 +7,7 @@ for a terminal, `generators/reference.py` as Markdown, so both say the same.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
@@ -16,6 +17,7 @@ from tileir.analyze.documentation.meanings import Documentation
 from tileir.analyze.lint.rule import Rule
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import ELEMENT_SINCE
+from tileir.ir import traits
 from tileir.ir.declaration import (
     OPTIONAL,
     VARIADIC,
@@ -26,25 +28,6 @@ from tileir.ir.declaration import (
     TypeConstraint,
 )
 from tileir.ir.registry import REGISTRY
-from tileir.ir.traits import (
-    ALLOCATION_SCOPE,
-    ATOMIC,
-    BLOCK_ORDER,
-    CONSTANT_LIKE,
-    ELEMENTWISE,
-    GRAPH_REGION,
-    ISOLATED,
-    NO_MEMORY_EFFECT,
-    NO_TERMINATOR,
-    PURE,
-    REGION_EFFECTS,
-    SEGMENTS,
-    SIDE_EFFECT,
-    SYMBOL,
-    SYMBOL_TABLE,
-    TERMINATOR,
-    TOKEN_ORDERED,
-)
 from tileir.ir.versions import NEWEST, Version, version_text
 
 
@@ -66,11 +49,11 @@ class Table(NamedTuple):
     """Rows of cells, the first of each is the name of the thing."""
 
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: Sequence[tuple[str, ...]]
 
 
 class Bullets(NamedTuple):
-    items: tuple[str, ...]
+    items: Sequence[str]
 
 
 Block = Paragraph | Code | Table | Bullets
@@ -78,7 +61,7 @@ Block = Paragraph | Code | Table | Bullets
 
 class Section(NamedTuple):
     title: str
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
 
 
 class Page(NamedTuple):
@@ -87,14 +70,17 @@ class Page(NamedTuple):
     name: str
     group: str
     summary: str
-    facts: tuple[str, ...]
-    sections: tuple[Section, ...]
+    facts: Sequence[str]
+    sections: Sequence[Section]
 
 
-def section(title: str, *blocks: Block) -> list[Section]:
-    """A section with the blocks that have contents; nothing if none has."""
-    filled = tuple([block for block in blocks if (block.rows if isinstance(block, Table) else block[0])])
-    return [Section(title, filled)] if filled else []
+def sections_of(*parts: tuple[str, Sequence[Block]]) -> list[Section]:
+    """The parts of a page that have contents: titles and blocks."""
+    found: list[Section] = []
+    for title, blocks in parts:
+        filled = [block for block in blocks if (block.rows if isinstance(block, Table) else block[0])]
+        found += [Section(title, filled)] if filled else []
+    return found
 
 
 RULES_GROUP: Final = "Lint rules"
@@ -115,23 +101,23 @@ CHAPTERS: Final[tuple[str, ...]] = (
 )
 
 _TRAITS: Final[tuple[tuple[int, str], ...]] = (
-    (PURE, "pure: no memory effect, and may be executed speculatively"),
-    (NO_MEMORY_EFFECT, "no memory effect, but must not be executed speculatively"),
-    (ELEMENTWISE, "element-wise: each element of the result depends only on the elements at the same position"),
-    (CONSTANT_LIKE, "a constant"),
-    (TERMINATOR, "terminator: ends a block"),
-    (ATOMIC, "atomic: accesses each element in one indivisible step"),
-    (TOKEN_ORDERED, "ordered by tokens only"),
-    (REGION_EFFECTS, "has the memory effects of its regions"),
-    (SIDE_EFFECT, "has an effect besides its results"),
-    (BLOCK_ORDER, "the order in which tile blocks reach it is observable"),
-    (ISOLATED, "isolated: its regions use no value from outside"),
-    (SYMBOL, "defines a symbol"),
-    (SYMBOL_TABLE, "symbol table: each name is unique"),
-    (GRAPH_REGION, "its items may be used before they are defined"),
-    (NO_TERMINATOR, "its region needs no terminator"),
-    (ALLOCATION_SCOPE, "memory allocated inside is freed at the end of its region"),
-    (SEGMENTS, "the generic form counts the values of each operand (`operandSegmentSizes`)"),
+    (traits.PURE, "pure: no memory effect, and may be executed speculatively"),
+    (traits.NO_MEMORY_EFFECT, "no memory effect, but must not be executed speculatively"),
+    (traits.ELEMENTWISE, "element-wise: each element of the result depends only on the elements at the same position"),
+    (traits.CONSTANT_LIKE, "a constant"),
+    (traits.TERMINATOR, "terminator: ends a block"),
+    (traits.ATOMIC, "atomic: accesses each element in one indivisible step"),
+    (traits.TOKEN_ORDERED, "ordered by tokens only"),
+    (traits.REGION_EFFECTS, "has the memory effects of its regions"),
+    (traits.SIDE_EFFECT, "has an effect besides its results"),
+    (traits.BLOCK_ORDER, "the order in which tile blocks reach it is observable"),
+    (traits.ISOLATED, "isolated: its regions use no value from outside"),
+    (traits.SYMBOL, "defines a symbol"),
+    (traits.SYMBOL_TABLE, "symbol table: each name is unique"),
+    (traits.GRAPH_REGION, "its items may be used before they are defined"),
+    (traits.NO_TERMINATOR, "its region needs no terminator"),
+    (traits.ALLOCATION_SCOPE, "memory allocated inside is freed at the end of its region"),
+    (traits.SEGMENTS, "the generic form counts the values of each operand (`operandSegmentSizes`)"),
 )
 
 # What diagnostics call a type, and what a reader calls it.
@@ -288,37 +274,28 @@ def rule_words(message: str) -> str:
 
 def operation_page(declaration: OperationDeclaration) -> Page:
     """All that a declaration says."""
-    operands = tuple([_value_row(declaration, o) for o in declaration.operands])
-    attributes = tuple([_attribute_row(declaration, a) for a in declaration.attributes])
-    results = tuple([_value_row(declaration, r) for r in declaration.results])
-    regions = tuple([_region_row(r) for r in declaration.regions])
+    operands, results = [
+        [_value_row(declaration, each) for each in group] for group in (declaration.operands, declaration.results)
+    ]
+    attributes = [_attribute_row(declaration, each) for each in declaration.attributes]
+    regions = [_region_row(each) for each in declaration.regions]
+    rules = [rule_words(rule.message) for rule in declaration.rules if rule.message]
     draft_only = "This operation exists only in the drafts. In public operations:" if declaration.legalization else ""
-    sections = (
-        *section("Syntax", Code(grammar(declaration), True)),
-        *section("Description", Paragraph(prose(declaration.description))),
-        *section("Operands", Table(("name", "type", "meaning"), operands)),
-        *section("Attributes", Table(("name", "value", "meaning"), attributes)),
-        *section("Results", Table(("name", "type", "meaning"), results)),
-        *section("Regions", Table(("name", "blocks", "meaning"), regions)),
-        *section(
-            "Type rules", Bullets(tuple([rule_words(rule.message) for rule in declaration.rules if rule.message]))
-        ),
-        *section("Traits", Bullets(tuple(trait_words(declaration)))),
-        *section("Legalization", Paragraph(draft_only), Paragraph(prose(declaration.legalization))),
-        *section("Example", Code(declaration.example)),
-        *section("Example in Python", Code(builder_example(declaration), language="python")),
+    sections = sections_of(
+        ("Syntax", [Code(grammar(declaration), True)]),
+        ("Description", [Paragraph(prose(declaration.description))]),
+        ("Operands", [Table(("name", "type", "meaning"), operands)]),
+        ("Attributes", [Table(("name", "value", "meaning"), attributes)]),
+        ("Results", [Table(("name", "type", "meaning"), results)]),
+        ("Regions", [Table(("name", "blocks", "meaning"), regions)]),
+        ("Type rules", [Bullets(rules)]),
+        ("Traits", [Bullets(trait_words(declaration))]),
+        ("Legalization", [Paragraph(draft_only), Paragraph(prose(declaration.legalization))]),
+        ("Example", [Code(declaration.example)]),
+        ("Example in Python", [Code(builder_example(declaration), language="python")]),
     )
-    return Page(title_of(declaration), declaration.chapter, declaration.summary, _facts(declaration), sections)
-
-
-def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
     facts = [f"chapter {declaration.chapter}"]
-    if declaration.is_builtin:
-        facts.append("of MLIR, not of cuda_tile")
-    elif declaration.since is None:
-        facts.append("draft only")
-    else:
-        facts.append(f"since {version_text(declaration.since)}")
+    facts.append("of MLIR, not of cuda_tile" if declaration.is_builtin else since_fact(declaration.since))
     if declaration.opcode is not None:
         facts.append(f"opcode 0x{declaration.opcode:02X}")
     if declaration.section:
@@ -327,18 +304,21 @@ def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
         facts.append(f"spelled {declaration.mnemonic} up to 13.3")
     if declaration.aliases:
         facts.append(f"also read: {', '.join(declaration.aliases)}")
-    return tuple(facts)
+    return Page(title_of(declaration), declaration.chapter, declaration.summary, facts, sections)
+
+
+def since_fact(since: Version | None) -> str:
+    return "draft only" if since is None else f"since {version_text(since)}"
 
 
 def documentation_page(entry: Documentation) -> Page:
     """A type or attribute that has no declaration."""
-    since = "draft only" if entry.since is None else f"since {version_text(entry.since)}"
-    sections = (
-        *section("Syntax", Code(entry.syntax, True)),
-        *section("Description", Paragraph(prose(entry.description))),
-        *section("Example", Code(entry.example)),
+    sections = sections_of(
+        ("Syntax", [Code(entry.syntax, True)]),
+        ("Description", [Paragraph(prose(entry.description))]),
+        ("Example", [Code(entry.example)]),
     )
-    return Page(entry.name, entry.group, entry.summary, (since,), sections)
+    return Page(entry.name, entry.group, entry.summary, [since_fact(entry.since)], sections)
 
 
 def rule_page(rule: Rule) -> Page:
@@ -348,10 +328,10 @@ def rule_page(rule: Rule) -> Page:
         facts.append(f"needs --target, in the examples {', '.join(rule.targets)}")
     if rule.version:
         facts.append(f"needs --bytecode-version, in the examples {rule.version}")
-    sections = (
-        *section("Why", Paragraph(rule.reason)),
-        *section("What to do", Paragraph(rule.remedy)),
-        *section("Found here", Code(rule.positive.strip("\n"))),
-        *section("Not here", Code(rule.negative.strip("\n"))),
+    sections = sections_of(
+        ("Why", [Paragraph(rule.reason)]),
+        ("What to do", [Paragraph(rule.remedy)]),
+        ("Found here", [Code(rule.positive.strip("\n"))]),
+        ("Not here", [Code(rule.negative.strip("\n"))]),
     )
-    return Page(rule.name, RULES_GROUP, rule.summary, tuple(facts), sections)
+    return Page(rule.name, RULES_GROUP, rule.summary, facts, sections)

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import NamedTuple
 
+from tileir.analyze.documentation import pages
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
-from tileir.analyze.documentation.pages import (
-    CHAPTERS,
-    RULES_GROUP,
-    Bullets,
-    Page,
-    Paragraph,
-    Section,
-    Table,
-    attribute_words,
-    documentation_page,
-    listed,
-    operation_page,
-    operations,
-    other_names,
-    prose,
-    rule_page,
-    section,
-    title_of,
-)
-from tileir.analyze.documentation.written_types import written_type_section
+from tileir.analyze.documentation.pages import Bullets, Page, Paragraph, Section, Table, operations, prose, title_of
 from tileir.analyze.lint.rules import RULES
+from tileir.dialect import types
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.enums import ENUM_KINDS, enum_kind_of
-from tileir.dialect.types import ELEMENT_SINCE
+from tileir.dialect.types import DYNAMIC, ELEMENT_SINCE, TileType, TileViewType
 from tileir.ir import quoting
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
-from tileir.ir.floats import FORMATS, FloatFormat
+from tileir.ir.floats import FORMATS, FloatFormat, to_double
 from tileir.ir.registry import REGISTRY
-from tileir.ir.versions import V13_1, V13_4, Version, version_text
+from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.versions import NEWEST, V13_1, V13_4, Version, version_text
+from tileir.text.cursor import SyntaxFailure
+from tileir.text.types import TypeCursor
 
 
 class Entry(NamedTuple):
@@ -45,7 +32,7 @@ class Entry(NamedTuple):
     name: str
     group: str
     summary: str
-    others: tuple[str, ...]
+    others: Sequence[str]
     page: Callable[[], Page]
 
 
@@ -54,7 +41,7 @@ class Entry(NamedTuple):
 
 def operation_entries() -> list[Entry]:
     return [
-        Entry(title_of(d), d.chapter, d.summary, tuple(other_names(d)), partial(operation_page, d))
+        Entry(title_of(d), d.chapter, d.summary, pages.other_names(d), partial(pages.operation_page, d))
         for d in operations()
     ]
 
@@ -63,7 +50,7 @@ def operation_entries() -> list[Entry]:
 
 
 def type_entries() -> list[Entry]:
-    entries = [Entry(d.name, d.group, d.summary, d.names, partial(documentation_page, d)) for d in TYPES]
+    entries = [Entry(d.name, d.group, d.summary, d.names, partial(pages.documentation_page, d)) for d in TYPES]
     for name, summary in ELEMENT_TYPES.items():
         entries.append(Entry(name, "Element types", summary, (), partial(element_page, name)))
     return entries
@@ -73,30 +60,30 @@ def element_page(name: str) -> Page:
     """An element type; the layout of a float comes from its format."""
     since = {type.spelling: version for type, version in ELEMENT_SINCE.items()}.get(name, V13_1)
     summary, _, rest = ELEMENT_TYPES[name].partition(".  ")
-    sections = section("Description", Paragraph(f"{rest}." if rest else ""))
     format = FORMATS.get(name)
-    if format is not None:
-        sections += section("Layout", Table(("fact", "value"), tuple(_format_facts(format))))
-    elif name not in ("i1", "i4"):
+    limits: list[tuple[str, str]] = []
+    if format is None and name not in ("i1", "i4"):
         width = int(name[1:])
-        rows = (("as signed", f"-2^{width - 1} to 2^{width - 1} - 1"), ("as unsigned", f"0 to 2^{width} - 1"))
-        sections += section("Range", Table(("fact", "value"), rows))
-    return Page(name, "Element types", summary, (f"since {version_text(since)}",), tuple(sections))
+        limits = [("as signed", f"-2^{width - 1} to 2^{width - 1} - 1"), ("as unsigned", f"0 to 2^{width} - 1")]
+    sections = pages.sections_of(
+        ("Description", [Paragraph(f"{rest}." if rest else "")]),
+        ("Layout", [Table(("fact", "value"), _format_facts(format) if format is not None else [])]),
+        ("Range", [Table(("fact", "value"), limits)]),
+    )
+    return Page(name, "Element types", summary, [pages.since_fact(since)], sections)
 
 
 def _format_facts(format: FloatFormat) -> list[tuple[str, str]]:
     bits = [f"{format.exponent_bits} exponent", f"{format.mantissa_bits} mantissa"]
     if format.has_sign:
         bits.insert(0, "1 sign")
-    top = format.largest >> format.mantissa_bits
-    fraction = 1 + (format.largest & ((1 << format.mantissa_bits) - 1)) / (1 << format.mantissa_bits)
     bottom = format.minimum_exponent - (format.mantissa_bits if format.has_zero else 0)
     return [
         ("bits", f"{format.width}: {', '.join(bits)}"),
         ("bytes of a constant's element", str(format.storage_bytes)),
         ("exponent bias", str(format.bias)),
         ("significant bits", str(format.precision)),
-        ("largest value", f"{fraction * 2.0 ** (top - format.bias):.6g}"),
+        ("largest value", f"{to_double(format, format.largest):.6g}"),
         ("smallest value above zero", f"2^{bottom}"),
         ("infinity", "yes" if format.has_infinity else "no"),
         ("NaN", "yes" if format.quiet_nan >= 0 else "no"),
@@ -105,84 +92,79 @@ def _format_facts(format: FloatFormat) -> list[tuple[str, str]]:
 
 # --- attributes ---
 
-
-class Use(NamedTuple):
-    """An attribute of an operation."""
-
-    operation: OperationDeclaration
-    attribute: AttributeDeclaration
-
-
-def uses_of(matches: Callable[[AttributeDeclaration], bool]) -> list[Use]:
-    return [Use(d, a) for d in operations() for a in d.attributes if matches(a)]
+Use = tuple[OperationDeclaration, AttributeDeclaration]
+"""An attribute of an operation."""
 
 
 def uses_of_kind(kind: EnumKind) -> list[Use]:
     return uses_of(lambda a: enum_kind_of(a) is kind)
 
 
+def uses_of(matches: Callable[[AttributeDeclaration], bool]) -> list[Use]:
+    return [(d, a) for d in operations() for a in d.attributes if matches(a)]
+
+
 def attribute_entries() -> list[Entry]:
     """The attributes with a meaning of their own, the enumerations, then what is left of the operations' attributes."""
-    entries = [
-        Entry(
-            d.name,
-            d.group,
-            d.summary,
-            (*d.names, *HINT_DOCUMENTATION) if d.name == "optimization_hints" else d.names,
-            hints_page if d.name == "optimization_hints" else partial(documentation_page, d),
-        )
-        for d in ATTRIBUTES
-    ]
+    entries = [Entry(d.name, d.group, d.summary, d.names, partial(pages.documentation_page, d)) for d in ATTRIBUTES]
+    for number, entry in enumerate(entries):
+        if entry.name == "optimization_hints":
+            entries[number] = entry._replace(others=tuple(HINT_DOCUMENTATION), page=hints_page)
     named = {d.name for d in ATTRIBUTES}
     for kind in ENUM_KINDS.values():
-        names = sorted({use.attribute.name for use in uses_of_kind(kind)})
-        others = tuple([name for name in names if name != kind.name])
+        names = sorted({attribute.name for _, attribute in uses_of_kind(kind)})
+        others = [name for name in names if name != kind.name]
         named.update(names)
         entries.append(Entry(kind.name, "Enumerations", ENUMERATIONS[kind.name], others, partial(enum_page, kind)))
-    rest = {use.attribute.name: use for use in reversed(uses_of(lambda a: a.name not in named))}
-    for name in sorted(rest):
-        summary = prose(rest[name].attribute.documentation).partition(";")[0]
+    rest = {attribute.name: attribute for _, attribute in reversed(uses_of(lambda a: a.name not in named))}
+    for name, attribute in sorted(rest.items()):
+        summary = prose(attribute.documentation).partition(";")[0]
         summary = summary[0].upper() + summary[1:]
         page = partial(attribute_page, name, summary)
         entries.append(Entry(name, "Attributes of operations", summary, (), page))
     return entries
 
 
-def _uses_section(uses: list[Use], with_name: bool) -> list[Section]:
-    rows = []
-    for use in uses:
-        words = f"`{use.attribute.name}`" if with_name else attribute_words(use.operation, use.attribute)
-        rows.append((f"`{title_of(use.operation)}`", words, prose(use.attribute.documentation)))
-    return section("Used by", Table(("operation", "as" if with_name else "value", "meaning"), tuple(rows)))
+def _uses_table(uses: list[Use], with_name: bool = False) -> tuple[str, list[Table]]:
+    rows = [
+        (
+            f"`{title_of(operation)}`",
+            f"`{attribute.name}`" if with_name else pages.attribute_words(operation, attribute),
+            prose(attribute.documentation),
+        )
+        for operation, attribute in uses
+    ]
+    return "Used by", [Table(("operation", "as" if with_name else "value", "meaning"), rows)]
 
 
 def enum_page(kind: EnumKind) -> Page:
     """An enumeration: its keywords with their bytes, and the operations that take it."""
-    words = KEYWORDS[kind.name]
     uses = uses_of_kind(kind)
     # An enumeration of draft operations alone has no place in the bytecode.
-    public = not uses or any(not use.operation.draft_only for use in uses)
+    public = not uses or any(not operation.draft_only for operation, _ in uses)
     rows = []
     for keyword, value in kind.values.items():
         note = f" (since {version_text(kind.since[keyword])})" if keyword in kind.since else ""
         byte = str(value) if public and value < FIRST_DRAFT_ONLY_VALUE else "none"
-        rows.append((f"`{keyword}`", byte, words[keyword] + note))
+        rows.append((f"`{keyword}`", byte, KEYWORDS[kind.name][keyword] + note))
     pairs = [f"`{alias}` as `{keyword}`" for alias, keyword in kind.aliases.items()]
-    drafts = f"The drafts' spellings are read too: {listed(pairs, 'and')}." if pairs else ""
-    keywords = section("Keywords", Table(("keyword", "byte", "meaning"), tuple(rows)), Paragraph(drafts))
-    return Page(kind.name, "Enumerations", ENUMERATIONS[kind.name], (), (*keywords, *_uses_section(uses, True)))
+    drafts = f"The drafts' spellings are read too: {pages.listed(pairs, 'and')}." if pairs else ""
+    sections = pages.sections_of(
+        ("Keywords", [Table(("keyword", "byte", "meaning"), rows), Paragraph(drafts)]), _uses_table(uses, True)
+    )
+    return Page(kind.name, "Enumerations", ENUMERATIONS[kind.name], (), sections)
 
 
 def attribute_page(name: str, summary: str) -> Page:
     """An attribute that only operations know, by the operations that have it."""
     uses = uses_of(lambda a: a.name == name)
-    since = sorted({version_text(u.attribute.since) for u in uses if u.attribute.since is not None})
-    facts = (f"since {listed(since, 'and')}",) if since else ()
-    return Page(name, "Attributes of operations", summary, facts, tuple(_uses_section(uses, False)))
+    since = sorted({version_text(attribute.since) for _, attribute in uses if attribute.since is not None})
+    facts = [f"since {pages.listed(since, 'and')}"] if since else []
+    return Page(name, "Attributes of operations", summary, facts, pages.sections_of(_uses_table(uses)))
 
 
 def hints_page() -> Page:
-    page = documentation_page(next(d for d in ATTRIBUTES if d.name == "optimization_hints"))
+    page = pages.documentation_page(next(d for d in ATTRIBUTES if d.name == "optimization_hints"))
     kinds = {"entry": "entry", "view": "loads and stores of views", "pointer": "loads and stores of pointers"}
     rows = []
     for hint, meaning in HINT_DOCUMENTATION.items():
@@ -191,13 +173,12 @@ def hints_page() -> Page:
     names = []
     for architecture, since in ARCHITECTURES.items():
         names.append(f"`{architecture}`" + (f" (since {version_text(since)})" if since > V13_1 else ""))
-    sections = (
-        *page.sections,
-        *section("Hints", Table(("hint", "on", "meaning"), tuple(rows))),
-        *section("Architectures", Paragraph(", ".join(names) + ".")),
-        *_uses_section(uses_of(lambda a: a.name == "optimization_hints"), False),
+    further = pages.sections_of(
+        ("Hints", [Table(("hint", "on", "meaning"), rows)]),
+        ("Architectures", [Paragraph(", ".join(names) + ".")]),
+        _uses_table(uses_of(lambda a: a.name == "optimization_hints")),
     )
-    return page._replace(sections=sections)
+    return page._replace(sections=[*page.sections, *further])
 
 
 # --- versions ---
@@ -205,8 +186,7 @@ def hints_page() -> Page:
 
 def version_entries() -> list[Entry]:
     return [
-        Entry(version_text(version), "Versions", summary, (), partial(version_page, version))
-        for version, summary in VERSIONS.items()
+        Entry(version_text(v), "Versions", summary, (), partial(version_page, v)) for v, summary in VERSIONS.items()
     ]
 
 
@@ -214,27 +194,9 @@ def version_page(version: Version) -> Page:
     """What a version of the dialect brought."""
     declared = operations()
     new = [d for d in declared if d.since == version and not d.is_builtin]
-    if version == V13_1:
-        text = f"{len(new)} operations, the types and attributes that are not listed under a later version."
-        brought = section("Brought", Paragraph(text))
-    else:
-        brought = section(
-            "Operations", Table(("operation", "meaning"), tuple([(f"`{title_of(d)}`", d.summary) for d in new]))
-        )
-    renamed = [f"`{d.mnemonic}` is spelled `{d.newer_mnemonic}`" for d in declared if d.newer_mnemonic is not None]
-    sections = (
-        *brought,
-        *section(
-            "New in older operations", Table(("operation", "new", "meaning"), tuple(_later_pieces(version, declared)))
-        ),
-        *section("Types and keywords", Bullets(tuple(_other_news(version)))),
-        *section("Renamed", Bullets(tuple(renamed if version == V13_4 else []))),
-    )
-    return Page(version_text(version), "Versions", VERSIONS[version], (), sections)
-
-
-def _later_pieces(version: Version, declared: list[OperationDeclaration]) -> list[tuple[str, ...]]:
-    return [
+    is_first = version == V13_1
+    text = f"{len(new)} operations, the types and attributes that are not listed under a later version."
+    later = [
         (f"`{title_of(d)}`", f"{kind} `{piece.name}`", prose(piece.documentation))
         for d in declared
         if d.since is not None and d.since < version
@@ -242,6 +204,16 @@ def _later_pieces(version: Version, declared: list[OperationDeclaration]) -> lis
         for piece in pieces
         if piece.since == version
     ]
+    renamed = [f"`{d.mnemonic}` is spelled `{d.newer_mnemonic}`" for d in declared if d.newer_mnemonic is not None]
+    rows = [(f"`{title_of(d)}`", d.summary) for d in new]
+    sections = pages.sections_of(
+        ("Brought", [Paragraph(text if is_first else "")]),
+        ("Operations", [Table(("operation", "meaning"), [] if is_first else rows)]),
+        ("New in older operations", [Table(("operation", "new", "meaning"), later)]),
+        ("Types and keywords", [Bullets(_other_news(version))]),
+        ("Renamed", [Bullets(renamed if version == V13_4 else [])]),
+    )
+    return Page(version_text(version), "Versions", VERSIONS[version], (), sections)
 
 
 def _other_news(version: Version) -> list[str]:
@@ -258,7 +230,9 @@ def _other_news(version: Version) -> list[str]:
 
 
 def rule_entries() -> list[Entry]:
-    return [Entry(rule.name, RULES_GROUP, rule.summary, (), partial(rule_page, rule)) for rule in RULES.values()]
+    return [
+        Entry(rule.name, pages.RULES_GROUP, rule.summary, (), partial(pages.rule_page, rule)) for rule in RULES.values()
+    ]
 
 
 # --- finding ---
@@ -270,7 +244,7 @@ def all_entries() -> list[Entry]:
 
 def groups() -> list[tuple[str, list[Entry]]]:
     """The entries under their headings, operations first."""
-    found: dict[str, list[Entry]] = {chapter: [] for chapter in CHAPTERS}
+    found: dict[str, list[Entry]] = {chapter: [] for chapter in pages.CHAPTERS}
     for entry in all_entries():
         found.setdefault(entry.group, []).append(entry)
     return list(found.items())
@@ -283,13 +257,13 @@ def find(name: str) -> list[Page]:
     bare = prefixed.removeprefix("cuda_tile.")
     exact = REGISTRY.by_name.get(prefixed)
     if exact is not None and "." in prefixed and not exact.testing:
-        return [operation_page(exact)]
+        return [pages.operation_page(exact)]
     entries = all_entries()
     for match in (
         [e for e in entries if bare == e.name],
         [e for e in entries if bare in e.others],
         [e for e in entries if bare.lower() == e.name.lower()],
-        [e for e in entries if bare in KEYWORDS.get(e.name, {}) or _is_alias(e.name, bare)],
+        [e for e in entries if e.name in ENUM_KINDS and bare in (*KEYWORDS[e.name], *ENUM_KINDS[e.name].aliases)],
     ):
         if match:
             return [entry.page() for entry in match]
@@ -300,16 +274,10 @@ def _find_written(text: str) -> list[Page]:
     """The page of something that is written out with what belongs to it: `tile<4xf32>`, `rounding<approx>`."""
     head, bracket, _ = text.partition("<")
     head = head.strip(" =")
-    if not bracket or not head:
-        return []
-    pages = find(head)
+    found = find(head) if bracket and head else []
     if head in [entry.name for entry in TYPES]:
-        return [page._replace(sections=(written_type_section(text), *page.sections)) for page in pages]
-    return pages
-
-
-def _is_alias(kind: str, keyword: str) -> bool:
-    return kind in ENUM_KINDS and keyword in ENUM_KINDS[kind].aliases
+        return [page._replace(sections=[written_type_section(text), *page.sections]) for page in found]
+    return found
 
 
 def close_names(name: str) -> list[str]:
@@ -320,3 +288,67 @@ def close_names(name: str) -> list[str]:
     bare = name.strip().lstrip("!#@%").removeprefix("cuda_tile.")
     containing = [n for n in known if len(bare) > 2 and bare.lower() in n.lower()]
     return list(dict.fromkeys([*quoting.close_names(bare, known, 5), *containing]))[:5]
+
+
+# --- types that are written out, such as `tile<4x8xf32>` ---
+
+
+def written_type_section(text: str) -> Section:
+    """The facts of a type as it is written, or what is wrong with it."""
+    title = "As written"
+    try:
+        cursor = TypeCursor(text, "-", NEWEST)
+        type = cursor.parse_type()
+        if not cursor.at_end():
+            cursor.fail("expected end of type")
+    except SyntaxFailure as failure:
+        _, _, column = failure.diagnostic.position
+        return Section(title, (Paragraph(f"No type, at column {column}: {failure.diagnostic.message}."),))
+    return Section(title, (Table(("fact", "value"), tuple(type_facts(type))),))
+
+
+def type_facts(type: Type) -> list[tuple[str, str]]:
+    """What a type says about its values: names of facts, and the facts."""
+    if isinstance(type, TileType):
+        count = prod(type.shape)
+        facts = [("shape", _shape(type.shape)), ("element", f"`{type.element.spelling}`"), ("elements", str(count))]
+        return [*facts, ("bits", f"{count * _bits(type.element)}, {_bits(type.element)} for each element")]
+    if isinstance(type, types.PointerType):
+        return [("points to", f"`{type.pointee.spelling}`"), ("bits", str(_bits(type)))]
+    if isinstance(type, types.TensorViewType):
+        return [
+            ("shape", _shape(type.shape)),
+            ("element", f"`{type.element.spelling}`"),
+            ("strides", _list(type.strides)),
+        ]
+    if isinstance(type, TileViewType):
+        return _view_facts(type)
+    return [("spelled in full", f"`{type.text}`")]
+
+
+def _view_facts(type: TileViewType) -> list[tuple[str, str]]:
+    facts = [("tile it moves", f"`{type.tile.spelling}`"), ("tensor", f"`{type.tensor.spelling}`")]
+    facts.append(("indices of an access", str(type.index_rank)))
+    if isinstance(type, (types.PartitionViewType, types.StridedViewType)):
+        steps = type.traversal_strides if isinstance(type, types.StridedViewType) else type.tile_shape
+        for number, (dimension, extent, step) in enumerate(zip(type.dim_map, type.tile_shape, steps, strict=True)):
+            size = type.tensor.shape[dimension]
+            tiles = "known when the program runs" if size == DYNAMIC else str(-(-size // step))
+            facts.append((f"tiles along index {number}", f"{tiles}, of {extent} along dimension {dimension}"))
+    elif isinstance(type, types.GatherScatterViewType):
+        facts.append(("rows are picked along", f"dimension {type.sparse_dim}"))
+    outside = f"reads `{type.padding.keyword}`" if type.padding is not None else "what is read is unspecified"
+    facts.append(("outside the tensor", outside))
+    return facts
+
+
+def _bits(type: Type) -> int:
+    return type.width if isinstance(type, (IntegerType, FloatType)) else 64
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(["dynamic" if extent == DYNAMIC else str(extent) for extent in shape]) or "none: a single element"
+
+
+def _list(values: tuple[int, ...]) -> str:
+    return ", ".join(["dynamic" if value == DYNAMIC else str(value) for value in values]) or "none"

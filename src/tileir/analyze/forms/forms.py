@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tileir.analyze.bytecode_listing import Listing
-from tileir.analyze.forms.form import MOST_LINES, Form, Numbers, numbered, operations_of
+from tileir.analyze.forms.form import MOST_LINES, Form, Numbers, Removed, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
-from tileir.analyze.forms.steps import optimizer_steps, tile_form
+from tileir.analyze.runs import heaviest_run
 from tileir.bytecode.annotated import Node, annotate
 from tileir.dialect.ops import CONSTANT
 from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, PreparedKernel
@@ -19,8 +21,10 @@ from tileir.interface import to_bytecode, verify
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.quoting import type_text
+from tileir.ir.traits import CONSTANT_LIKE
 from tileir.ir.traversal import ancestors
-from tileir.text.listing import FirstLinePrinter, printed_lines
+from tileir.passes.pipeline import PassReport, optimize
+from tileir.text.listing import FirstLinePrinter, PrintedLines, printed_lines
 
 if TYPE_CHECKING:
     from tileir.bridge.specialized import SpecializedKernel
@@ -74,12 +78,7 @@ class Forms:
 
     def list(self) -> list[FormTitle]:
         """The forms there are, in the order in which a program goes through them."""
-        found = [FormTitle("source", *self._source)]
-        found.append(FormTitle("tile", "Tile program", None))
-        found += [FormTitle(step.id, step.title, None) for step in self._steps]
-        found.append(FormTitle("bytecode", "Bytecode", self._bytecode if isinstance(self._bytecode, str) else None))
-        found += [FormTitle(each.id, each.title, self._reason(each) or None) for _, each in _engine_forms()]
-        return found
+        return [title for title, _ in self._offered()]
 
     def form(self, id: str) -> Form:
         """A form by its id; an `OptionError` says which there are, or why it is not to be had here."""
@@ -89,28 +88,30 @@ class Forms:
         return found
 
     def _make(self, id: str) -> Form:
-        if id == "source":
-            if self._source.reason is not None:
-                raise OptionError(f"there is no source to show: {self._source.reason}")
-            return source_form(self.entry)
-        if id == "tile":
-            # The copy has its text, and the numbers.
-            return tile_form("tile", "Tile program", printed_lines(self._numbered[0]), self._numbers)
-        if id == "bytecode":
-            if isinstance(self._bytecode, str):
-                raise OptionError(f"there is no bytecode to show: {self._bytecode}")
-            return _bytecode_form(self._bytecode, self.entry.symbol_name)
-        for step in self._steps if str(id).startswith("pass-") else ():
-            if step.id == id:
-                return step
-        for engine, form in _engine_forms():
-            if form.id == id:
-                reason = self._reason(form)
-                if reason:
-                    raise OptionError(f"the form '{id}' is not to be had here: {reason}")
-                return self._engine_form(engine, form)
+        for title, make in self._offered(str(id).startswith("pass-")):
+            if title.id == id:
+                if title.reason is not None:
+                    is_own = id in ("source", "bytecode")
+                    what = f"there is no {id} to show" if is_own else f"the form '{id}' is not to be had here"
+                    raise OptionError(f"{what}: {title.reason}")
+                return make()
         names = ", ".join([each.id for each in self.list()])
         raise OptionError(f"there is no form '{id}': choose one of {names}")
+
+    def _offered(self, with_steps: bool = True) -> Iterator[tuple[FormTitle, Callable[[], Form]]]:
+        yield FormTitle("source", *self._source), lambda: source_form(self.entry)
+        # The copy has the text of the program, and the numbers.
+        yield (
+            FormTitle("tile", "Tile program", None),
+            lambda: tile_form("tile", "Tile program", printed_lines(self._numbered[0]), self._numbers),
+        )
+        for step in self._steps if with_steps else ():
+            yield FormTitle(step.id, step.title, None), partial(replace, step)
+        data = self._bytecode
+        reason = data if isinstance(data, str) else None
+        yield FormTitle("bytecode", "Bytecode", reason), lambda: _bytecode_form(data, self.entry.symbol_name)
+        for engine, form in _engine_forms():
+            yield FormTitle(form.id, form.title, self._reason(form) or None), partial(self._engine_form, engine, form)
 
     @cached_property
     def _numbered(self) -> tuple[Operation, Operation]:
@@ -128,7 +129,10 @@ class Forms:
     @cached_property
     def _steps(self) -> Sequence[Form]:
         copy, _ = numbered(self.module, self.entry)
-        return optimizer_steps(copy, self._numbers, *self._optimizing)
+        recorder = _Recorder(copy, self._numbers)
+        report = PassReport(verify=False, after_each=recorder.after_pass, keep_locations=True)
+        optimize(copy, *self._optimizing, report=report)
+        return recorder.forms
 
     def _reason(self, form: EngineForm) -> str:
         """Why what an engine shows is not to be had here; empty if it is."""
@@ -166,64 +170,125 @@ def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
 
 
 def _engine_forms() -> list[tuple[Engine, EngineForm]]:
-    """What engines show, those of tileir first."""
-    engines, _ = all_engines()
-    return [(engine, form) for engine in engines for form in _forms_of(engine)]
-
-
-def _forms_of(engine: Engine) -> list[EngineForm]:
-    """What an engine shows; a foreign engine that fails has its error in place of its forms."""
-    if is_own(engine):
-        return engine.forms()
-    try:
-        return list(engine.forms())
-    except Exception as error:
-        # Somebody else's code.
-        return [EngineForm(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
+    """What engines show, those of tileir first; a foreign engine that fails has its error in place of its forms."""
+    found: list[tuple[Engine, EngineForm]] = []
+    for engine in all_engines()[0]:
+        try:
+            forms = list(engine.forms())
+        except Exception as error:
+            if is_own(engine):
+                raise
+            forms = [EngineForm(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
+        found += [(engine, form) for form in forms]
+    return found
 
 
 # --- bytecode ---
 
 
-def _bytecode_form(data: bytes, entry: str | None) -> Form:
+def _bytecode_form(data: bytes | str, entry: str | None) -> Form:
     """The bytes of a module as a form; those of one of its kernels are linked."""
+    assert isinstance(data, bytes), "what has no bytecode is not asked for it"
     found = annotate(data)
     assert found.module is not None, "it was written just now"
     listing = Listing(found, FirstLinePrinter(found.module, generic=False))
     # One more tells that there are more.
     lines = listing.lines(MOST_LINES + 1)
     # What is read has the order of what was written.
-    numbers = {operation: number for number, operation in enumerate(operations_of(select_entry(found.module, entry)))}
-    constants = _constant_users(listing, numbers)
-    links = [[] if node is None else _numbers_of(node, listing, numbers, constants) for node in listing.nodes]
-    is_cut = len(lines) > MOST_LINES
-    notes = [f"The first {MOST_LINES:,} lines are shown."] if is_cut else []
-    lines, links = lines[:MOST_LINES], links[:MOST_LINES]
-    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines, links, notes=notes)
-
-
-def _numbers_of(
-    node: Node, listing: Listing, numbers: dict[Operation, int], constants: dict[str, list[int]]
-) -> list[int]:
-    """The operation that a node is in, or those that use the constant that it is of."""
-    cursor: Node | None = node
-    while cursor is not None:
-        if cursor.operation is not None:
-            number = numbers.get(cursor.operation)
-            return [] if number is None else [number]
-        if cursor.name in constants:
-            return constants[cursor.name]
-        cursor = listing.around.get(cursor)
-    return []
-
-
-def _constant_users(listing: Listing, numbers: dict[Operation, int]) -> dict[str, list[int]]:
-    """The operations that each entry of the table of constants is the value of, by the name of its group."""
-    found: dict[str, list[int]] = {}
+    operations = operations_of(select_entry(found.module, entry))
+    # By operation; of the entries in the table of constants those whose value they are, by the name of their group.
+    linked: dict[object, list[int]] = {operation: [number] for number, operation in enumerate(operations)}
     for node, group in listing.around.items():
         operation = group.operation
-        if operation is not None and operation.declaration is CONSTANT and node.name == "value":
-            number = numbers.get(operation)
-            if number is not None:
-                found.setdefault(f"constant {node.value}", []).append(number)
-    return found
+        if operation is not None and operation in linked and operation.declaration is CONSTANT and node.name == "value":
+            linked.setdefault(f"constant {node.value}", []).extend(linked[operation])
+
+    def numbers_of(node: Node | None) -> list[int]:
+        while node is not None:
+            key = node.operation if node.operation is not None else node.name
+            if key in linked:
+                return linked[key]
+            node = listing.around.get(node)
+        return []
+
+    links = [numbers_of(node) for node in listing.nodes[:MOST_LINES]]
+    notes = [f"The first {MOST_LINES:,} lines are shown."] if len(lines) > MOST_LINES else []
+    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines[:MOST_LINES], links, notes=notes)
+
+
+# --- the steps of the optimizer ---
+# Operations are followed by identity: passes change a program in place.  So a value that only has another name makes
+# no change, and one that was moved is seen to be: of the operations that stay, the longest run that kept its order has
+# not moved.
+
+_State = tuple[object, ...]
+
+
+def tile_form(id: str, title: str, placed: PrintedLines, numbers: Numbers) -> Form:
+    """A tile program as a form."""
+    links = [numbers.of([each.location for each in here]) for here in placed.operations]
+    return Form(id, title, "tile", placed.lines, links)
+
+
+class _Snapshot(NamedTuple):
+    """A program between two passes."""
+
+    states: dict[Operation, _State]
+    placed: PrintedLines
+
+
+def _states(module: Operation) -> dict[Operation, _State]:
+    """Everything about each operation that a pass may change, in program order."""
+    return {each: (each.parent, each.attributes, each.segments, *each.operands) for each in module.walk()}
+
+
+class _Recorder:
+    """Compares the program after each pass with what it was before."""
+
+    def __init__(self, module: Operation, numbers: Numbers) -> None:
+        self.forms: list[Form] = []
+        self._numbers: Numbers = numbers
+        self._before: _Snapshot = _Snapshot(_states(module), printed_lines(module))
+
+    def after_pass(self, name: str, module: Operation) -> None:
+        states, before = _states(module), self._before
+        if list(states.items()) == list(before.states.items()):
+            return
+        after = _Snapshot(states, printed_lines(module))
+        stayed = _stayed(list(before.states), after.states)
+        fresh = {each for each, state in states.items() if each not in stayed or before.states[each] != state}
+        number = len(self.forms) + 1
+        form = tile_form(f"pass-{number}", f"{number}: {name}", after.placed, self._numbers)
+        # What closes a region belongs to an operation that may have another operand: it has not changed then.
+        is_start = {line: operation in fresh for operation, line in after.placed.starts.items()}
+        form.changed = [
+            is_start[line] if line in is_start else any(each not in before.states for each in operations)
+            for line, operations in enumerate(after.placed.operations[: len(form.lines)])
+        ]
+        form.removed = _removed(before, after, stayed)
+        form.trim()
+        self.forms.append(form)
+        self._before = after
+
+
+def _stayed(before: list[Operation], after: dict[Operation, _State]) -> set[Operation]:
+    """The operations that are where they were: the longest run in the same order.
+
+    A constant that goes to the front has moved, and not what it went past; so constants count less.
+    """
+    places = {operation: place for place, operation in enumerate(after)}
+    there = [operation for operation in before if operation in places]
+    weights = [1 if each.declaration.traits & CONSTANT_LIKE else len(there) + 1 for each in there]
+    return {there[index] for index in heaviest_run([places[each] for each in there], weights)}
+
+
+def _removed(before: _Snapshot, after: _Snapshot, stayed: set[Operation]) -> list[Removed]:
+    """The lines of operations that went or moved away, each in front of the next one that stayed."""
+    found: list[Removed] = []
+    following = len(after.placed.lines)
+    for operation in reversed(list(before.states)):
+        if operation in stayed:
+            following = after.placed.starts.get(operation, following)
+        elif operation in before.placed.starts:
+            found.append(Removed(following, before.placed.lines[before.placed.starts[operation]]))
+    return found[::-1]

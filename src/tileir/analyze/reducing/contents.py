@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from tileir.analyze.reducing.search import Change, Search
+from tileir.analyze.reducing.search import Change, Kind, Search
 from tileir.bytecode import MAGIC, is_bytecode
 
 _WORD: Final = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"\s*|[\w.$-]+\s*|\s+|.\s*", re.DOTALL)
@@ -24,22 +24,17 @@ _MOST_WORDS: Final = 64
 Changes = Sequence[Change[bytes]]
 
 
-class ContentsKind:
-    """What the search has to know about contents of files."""
+def _digest(candidate: bytes) -> bytes:
+    return blake2b(candidate, digest_size=20, person=b"tileir reduce").digest()
 
-    def digest(self, candidate: bytes) -> bytes:
-        return blake2b(candidate, digest_size=20, person=b"tileir reduce").digest()
 
-    def weight(self, candidate: bytes) -> tuple[int, ...]:
-        if is_bytecode(candidate):
-            return (len(candidate), len(candidate) - candidate.count(0))
-        return (len(candidate.split()), len(candidate))
+def _weight(candidate: bytes) -> tuple[int, ...]:
+    if is_bytecode(candidate):
+        return (len(candidate), len(candidate) - candidate.count(0))
+    return (len(candidate.split()), len(candidate))
 
-    def is_valid(self, candidate: bytes) -> bool:
-        return bool(candidate)
 
-    def data(self, candidate: bytes) -> bytes:
-        return candidate
+CONTENTS: Final[Kind[bytes]] = Kind(_digest, _weight, bool, bytes)
 
 
 def reduce_contents(search: Search[bytes]) -> None:
@@ -48,12 +43,12 @@ def reduce_contents(search: Search[bytes]) -> None:
     while search.steps != before:
         before = search.steps
         if is_bytecode(search.best):
-            _halve(search, partial(_byte_chunks, zeroed=False))
-            _halve(search, partial(_byte_chunks, zeroed=True))
+            for zeroed in (False, True):
+                _halve(search, partial(_byte_chunks, zeroed=zeroed))
         else:
-            _halve(search, _line_chunks)
+            _halve(search, lambda data, size: _chunks(data.splitlines(keepends=True), size))
             search.exhaust(_braces)
-            _halve(search, _word_chunks)
+            _halve(search, lambda data, size: _chunks(_WORD.findall(data), size) if size <= _MOST_WORDS else [])
 
 
 def _halve(search: Search[bytes], chunks: Callable[[bytes, int], Changes]) -> None:
@@ -72,14 +67,6 @@ def _chunks(parts: list[bytes], size: int) -> Changes:
     if size > len(parts):
         return []
     return [partial(_without, parts, (end - size, end)) for end in range(len(parts), 0, -size)]
-
-
-def _line_chunks(data: bytes, size: int) -> Changes:
-    return _chunks(data.splitlines(keepends=True), size)
-
-
-def _word_chunks(data: bytes, size: int) -> Changes:
-    return _chunks(_WORD.findall(data), size) if size <= _MOST_WORDS else []
 
 
 def _braces(data: bytes) -> Changes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies
-from tileir.analyze.reducing.removal import Replacements, remove
+from tileir.analyze.reducing.removal import Replacements, owner_of, remove
 from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, FOR, IF, LOOP, REDUCE, RETURN, SCAN, YIELD
 from tileir.dialect.rules import signature
 from tileir.ir.attributes import ArrayAttribute, array_attribute, type_attribute
@@ -16,6 +16,8 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import function_type
 from tileir.ir.values import Value
 from tileir.rewrite.matching import constant_bool, defined_by
+
+Node = TypeVar("Node")
 
 
 def _terminators(operation: Operation, *kinds: OperationDeclaration) -> list[Operation]:
@@ -100,23 +102,20 @@ def _inline_branch(program: Program, position: int, number: int) -> bool:
     last.detach()
     operations = outer.operations
     behind = operations[operations.index(branch) + 1 :]
-    for operation in behind:
-        operation.drop_all_references()
-    for operation in behind:
-        operation.detach()
+    for each in behind:
+        each.drop_all_references()
+        each.detach()
     if not remove([branch]):
         return False
     outer.append(last)
     return True
 
 
-def _drop_else(program: Program, position: int) -> bool:
+def _drop_else(program: Program, position: int) -> None:
     region = program.operations[position].regions[1]
-    for block in region.blocks:
-        for operation in block:
-            operation.drop_all_references()
+    for operation in [each for block in region.blocks for each in block]:
+        operation.drop_all_references()
     region.blocks = []
-    return True
 
 
 # --- carried values ---
@@ -149,40 +148,42 @@ def carried_removals(program: Program) -> Iterator[Edit]:
                 yield partial(_drop_reduced, position=position, number=number)
 
 
-def _without(values: list[Value], number: int) -> list[Value]:
-    return values[:number] + values[number + 1 :]
+def _without(values: Sequence[Node], *numbers: int) -> list[Node]:
+    return [value for number, value in enumerate(values) if number not in numbers]
 
 
-def _drop_argument(block: Block, number: int) -> None:
-    del block.arguments[number]
-    for index, argument in enumerate(block.arguments):
-        argument.index = index
-
-
-def _drop_result(operation: Operation, number: int) -> None:
-    operation.results = operation.results[:number] + operation.results[number + 1 :]
-    for index, result in enumerate(operation.results):
-        result.index = index
+def _drop(
+    operation: Operation, *, operand: int | None = None, result: int | None = None, arguments: Sequence[int] = ()
+) -> None:
+    """Drop operands, results and block arguments, and number those that are left."""
+    if operand is not None:
+        operation.set_operands(_without(operation.operands, operand), operation.segments)
+    if result is not None:
+        operation.results = tuple(_without(operation.results, result))
+    if arguments:
+        block = operation.regions[0].blocks[0]
+        block.arguments = _without(block.arguments, *arguments)
+    for values in (operation.results, *[block.arguments for region in operation.regions for block in region.blocks]):
+        for index, value in enumerate(values):
+            value.index = index
 
 
 def _drop_carried(program: Program, position: int, number: int, carried: _Carried) -> bool:
     """Drop a carried value: its initial value takes its place, or whatever replaces a result."""
     operation = program.operations[position]
     if carried.initial is not None:
-        first_operand, first_argument = carried.initial
-        body = operation.regions[0].blocks[0]
-        initial = operation.operands[first_operand + number]
-        body.arguments[first_argument + number].replace_all_uses_with(initial)
+        operand, argument = [first + number for first in carried.initial]
+        initial = operation.operands[operand]
+        operation.regions[0].blocks[0].arguments[argument].replace_all_uses_with(initial)
         if carried.is_result:
             operation.results[number].replace_all_uses_with(initial)
-        operation.set_operands(_without(operation.operands, first_operand + number), operation.segments)
-        _drop_argument(body, first_argument + number)
+        _drop(operation, operand=operand, arguments=[argument])
     elif not _replace_result(operation, number):
         return False
     for terminator in _terminators(operation, carried.terminator):
-        terminator.set_operands(_without(terminator.operands, number))
+        _drop(terminator, operand=number)
     if carried.is_result:
-        _drop_result(operation, number)
+        _drop(operation, result=number)
     return True
 
 
@@ -206,7 +207,7 @@ def _drop_reduced(program: Program, position: int, number: int) -> bool:
     count = len(operation.operands)
     if len(last.operands) != count or len(body.arguments) != 2 * count or len(identities.elements) != count:
         return False
-    last.set_operands(_without(last.operands, number))
+    _drop(last, operand=number)
     # An argument that is still used becomes the same one of another operand, if its type is the same.
     other = 0 if number else 1
     for which in (1, 0):
@@ -215,12 +216,8 @@ def _drop_reduced(program: Program, position: int, number: int) -> bool:
             if replacement.type is not argument.type:
                 return False
             argument.replace_all_uses_with(replacement)
-    _drop_argument(body, 2 * number)
-    _drop_argument(body, 2 * number)
-    operation.set_operands(_without(operation.operands, number), operation.segments)
-    elements = identities.elements
-    operation.set_attribute("identities", array_attribute(elements[:number] + elements[number + 1 :]))
-    _drop_result(operation, number)
+    operation.set_attribute("identities", array_attribute(tuple(_without(identities.elements, number))))
+    _drop(operation, operand=number, result=number, arguments=[2 * number, 2 * number + 1])
     return True
 
 
@@ -239,22 +236,19 @@ def parameter_removals(program: Program) -> Iterator[Edit]:
                 yield partial(_drop_parameters, position=position, numbers=[number])
 
 
-def _drop_parameters(program: Program, position: int, numbers: list[int]) -> bool:
+def _drop_parameters(program: Program, position: int, numbers: list[int]) -> None:
     function = program.operations[position]
-    for number in reversed(numbers):
-        _drop_argument(function.regions[0].blocks[0], number)
+    _drop(function, arguments=numbers)
     old = signature(function)
-    kept = [number for number in range(len(old.inputs)) if number not in numbers]
-    inputs = tuple([old.inputs[number] for number in kept])
+    inputs = tuple(_without(old.inputs, *numbers))
     function.set_attribute("function_type", type_attribute(function_type(inputs, old.results)))
     attributes = function.attributes.get("arg_attrs")
     if isinstance(attributes, ArrayAttribute) and len(attributes.elements) == len(old.inputs):
-        function.set_attribute("arg_attrs", array_attribute(tuple([attributes.elements[n] for n in kept])))
+        function.set_attribute("arg_attrs", array_attribute(tuple(_without(attributes.elements, *numbers))))
     name = function.symbol_name or ""
     origin = program.origins.get(name)
     if origin is not None:
-        program.origins[name] = origin._replace(parameters=tuple([origin.parameters[n] for n in kept]))
-    return True
+        program.origins[name] = origin._replace(parameters=tuple(_without(origin.parameters, *numbers)))
 
 
 # --- loops that cannot end ---
@@ -267,40 +261,39 @@ def may_not_end(program: Program) -> bool:
 
 
 def _has_exit(loop: Operation) -> bool:
-    changing = _changing_values(loop)
     exits = [*_terminators(loop, BREAK), *[each for each in loop.walk() if each.declaration is RETURN]]
-    return any(_may_be_reached(exit, loop, changing) for exit in exits)
+    return any(_may_be_reached(exit, loop) for exit in exits)
 
 
-def _may_be_reached(operation: Operation, loop: Operation, changing: set[Value]) -> bool:
+def _may_be_reached(operation: Operation, loop: Operation) -> bool:
     """Whether the branches between a loop and an operation in it may be taken, or always are."""
     while operation is not loop:
-        around = operation.parent_operation
-        assert around is not None and operation.parent is not None
-        if around.declaration is IF and around.operands[0] not in changing:
-            is_first = operation.parent.parent is around.regions[0]
-            if constant_bool(around.operands[0]) is not is_first:
+        around, block = operation.parent_operation, operation.parent
+        assert around is not None and block is not None
+        if around.declaration is IF and not _may_change(around.operands[0], loop):
+            if constant_bool(around.operands[0]) is not (block.parent is around.regions[0]):
                 return False
         operation = around
     return True
 
 
-def _changing_values(loop: Operation) -> set[Value]:
-    """Values inside a loop that may differ in the next iteration."""
-    body = loop.regions[0].blocks[0]
-    inside = list(loop.walk())[1:]
-    changing: set[Value] = set()
-    for operation in _terminators(loop, CONTINUE):
-        for argument, value in zip(body.arguments, operation.operands, strict=False):
-            if value is not argument and value not in loop.operands and defined_by(value, CONSTANT) is None:
-                changing.add(argument)
-    # In program order, and again for what a loop inside carries.
-    for _ in range(2):
-        for operation in inside:
-            reads = operation.declaration.reads is not None or operation.regions
-            if reads or any(value in changing for value in operation.operands):
-                changing.update(operation.results)
-                for region in operation.regions:
-                    for block in region.blocks:
-                        changing.update(block.arguments)
-    return changing
+def _may_change(value: Value, loop: Operation) -> bool:
+    """Whether a value may be another one in the next iteration."""
+    pending = [value]
+    seen: set[Value] = set()
+    while pending:
+        value = pending.pop()
+        owner = owner_of(value)
+        if value in seen or owner is None:
+            continue
+        seen.add(value)
+        if owner is loop:
+            handed_on = [end.operands[value.index] for end in _terminators(loop, CONTINUE)]
+            steady = (value, *loop.operands)
+            if any(each not in steady and defined_by(each, CONSTANT) is None for each in handed_on):
+                return True
+        elif loop.is_ancestor_of(owner):
+            if owner.regions or owner.declaration.reads is not None:
+                return True
+            pending.extend(owner.operands)
+    return False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from _blake2 import blake2b
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from tileir.bytecode.layouts import to_bytes
 from tileir.bytecode.primitives import BytecodeError
@@ -12,11 +14,12 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.argument_text import LaunchWords, specification, stated_launch
 from tileir.execute.cache.structural_digest import structural_digest
 from tileir.execute.launching.entries import entries_of
+from tileir.ir.attributes import Attribute, EnumAttribute, UnitAttribute, spell
 from tileir.ir.core import Operation
 from tileir.ir.location import UNKNOWN, CharacterLocation, TextLocation
 from tileir.ir.traversal import clone, is_function, pre_order
 from tileir.ir.types import Type
-from tileir.ir.values import BlockArgument
+from tileir.ir.values import BlockArgument, Value
 from tileir.ir.versions import Version
 
 # The locations that a reader gives to everything in a text.
@@ -37,7 +40,7 @@ class Program:
     of the launch, if there is one.
     """
 
-    __slots__ = ("grid", "module", "operations", "origins")
+    __slots__ = ("copies", "grid", "module", "operations", "origins")
 
     def __init__(
         self, module: Operation, origins: dict[str, Origin] | None = None, grid: tuple[int, ...] | None = None
@@ -47,6 +50,8 @@ class Program:
         self.operations: list[Operation] = pre_order(module)
         """In program order, each before what it contains."""
         self.origins: dict[str, Origin] = origins if origins is not None else _origins(self)
+        self.copies: dict[Value, Value] = {}
+        """The values of the program that this is a copy of, and what they are here."""
 
     @classmethod
     def original(cls, module: Operation) -> Program:
@@ -59,12 +64,15 @@ class Program:
 
     def copy(self) -> Program:
         """A copy whose operations have the same positions."""
-        return Program(clone(self.module), dict(self.origins), self.grid)
+        copies: dict[Value, Value] = {}
+        found = Program(clone(self.module, copies), dict(self.origins), self.grid)
+        found.copies = copies
+        return found
 
     def edited(self, edit: Edit) -> Program | None:
         """A copy with an edit applied; None if the edit does not apply."""
         candidate = self.copy()
-        if not edit(candidate):
+        if edit(candidate) is False:
             return None
         candidate.operations = pre_order(candidate.module)
         return candidate
@@ -86,20 +94,16 @@ class Program:
 
     def digest(self) -> bytes:
         """What a test sees of the program, as a hash."""
-        found = structural_digest(self.module)
-        if self.grid is not None:
-            found = blake2b(found + repr(self.grid).encode(), digest_size=20).digest()
-        if not self.has_locations:
-            return found
         # Locations do not count in the structure, and the text does not show how regions are grouped.
-        text = self.module.text(debug_info=True)
-        return blake2b(found + text.encode("utf-8", "surrogateescape"), digest_size=20).digest()
+        text = self.module.text(debug_info=True) if self.has_locations else ""
+        content = structural_digest(self.module) + f"{self.grid}{text}".encode("utf-8", "surrogateescape")
+        return blake2b(content, digest_size=20).digest()
 
 
-Edit = Callable[[Program], bool]
+Edit = Callable[[Program], bool | None]
 """Changes a copy of the best program in place; False if it does not apply.
 
-It addresses operations by their positions in program order, so that it means the same on every copy.
+It addresses operations by their positions in program order, and values by `Program.copies`.
 """
 
 
@@ -123,28 +127,20 @@ def _origins(program: Program) -> dict[str, Origin]:
 # --- the launch: arguments go with their parameters, and change with their types ---
 
 
-def launch_words(original: LaunchWords, program: Program) -> LaunchWords | None:
-    """The launch of a candidate as text; None if the kernel is gone."""
-    entry = launched_entry(original, program)
-    if entry is None:
-        return None
-    name = entry.symbol_name or ""
-    words: list[str] = []
-    for parameter, number in zip(entry.regions[0].blocks[0].arguments, program.origins[name].parameters, strict=True):
-        if number < len(original.arguments):
-            words.append(_fitting(original.arguments[number], parameter.type))
-    grid = original.grid if program.grid is None else program.grid
-    return LaunchWords(grid, words, None if original.entry is None else name)
+def launch_of(original: LaunchWords, program: Program) -> tuple[LaunchWords, Operation] | None:
+    """The launch of a candidate, and the kernel that it is for: the only one, or the one that had the name.
 
-
-def launched_entry(original: LaunchWords, program: Program) -> Operation | None:
-    """The kernel that a launch was for: the only one, or the one that had the name."""
+    None if the kernel is gone.
+    """
     entries = entries_of(program.module)
-    if original.entry is None:
-        return next(iter(entries.values())) if len(entries) == 1 else None
     for name, entry in entries.items():
-        if name in program.origins and program.origins[name].name == original.entry:
-            return entry
+        origin = program.origins[name]
+        if origin.name == original.entry or (original.entry is None and len(entries) == 1):
+            parameters = zip(entry.regions[0].blocks[0].arguments, origin.parameters, strict=True)
+            given = original.arguments
+            words = [_fitting(given[number], parameter.type) for parameter, number in parameters if number < len(given)]
+            grid = original.grid if program.grid is None else program.grid
+            return LaunchWords(grid, words, None if original.entry is None else name), entry
     return None
 
 
@@ -163,9 +159,7 @@ def arguments_of(words: LaunchWords, entry: Operation) -> list[Any]:
 
 
 def _pointee(type: Type) -> Type | None:
-    if isinstance(type, TileType) and isinstance(type.element, PointerType):
-        return type.element.pointee
-    return None
+    return type.element.pointee if isinstance(type, TileType) and isinstance(type.element, PointerType) else None
 
 
 def _fitting(word: str, type: Type) -> str:
@@ -205,11 +199,72 @@ class ProgramFile:
             except BytecodeError:
                 return None
         text = program.module.text(debug_info=program.has_locations)
-        stated = [launch_words(launch, program) for launch in self.launches]
+        launches = [launch_of(launch, program) for launch in self.launches]
+        stated = [launch[0] for launch in launches if launch is not None]
         # A comment does not name files.
-        lines = [
-            launch.comment()
-            for launch in stated
-            if launch is not None and not any(word.endswith(".npy") for word in launch.arguments)
-        ]
+        lines = [each.comment() for each in stated if not any(word.endswith(".npy") for word in each.arguments)]
         return "\n".join([*lines, text, ""]).encode("utf-8", "surrogateescape")
+
+
+# --- how simple a program is ---
+# A total order, in which every accepted candidate is below the one before.  Operations count most, then what they are
+# connected with, then types, then attributes; at last values that are defined earlier are simpler than later ones.
+
+Weight = tuple[int, int, int, int, int]
+
+# A text is cut here: what is longer is not simpler by its end.
+_LONGEST: Final = 1 << 12
+_DIGITS: Final = re.compile("[0-9]+")
+
+
+def weight(program: Program) -> Weight:
+    """The weight of a program: operations, connections, types, attributes, order."""
+    connections = types = attributes = order = 0
+    if program.grid is not None:
+        connections += sum([extent.bit_length() for extent in program.grid])
+    positions: dict[Value, int] = {}
+    for operation in program.operations:
+        connections += len(operation.operands) + len(operation.results)
+        for value in operation.operands:
+            order += positions.get(value, 0)
+        for result in operation.results:
+            types += type_weight(result.type)
+            positions[result] = len(positions)
+        if operation.attributes:
+            for name, attribute in operation.attributes.items():
+                attributes += 1 + attribute_weight(attribute)
+                if name == "function_type":
+                    attributes -= attribute_weight(attribute)
+        if operation.location is not UNKNOWN:
+            attributes += 1 + attribute_weight(operation.location)
+        for region in operation.regions:
+            for block in region.blocks:
+                connections += 1
+                for argument in block.arguments:
+                    connections += 1
+                    types += type_weight(argument.type)
+                    positions[argument] = len(positions)
+                    if argument.location is not UNKNOWN:
+                        attributes += 2
+    return (len(program.operations), connections, types, attributes, order)
+
+
+@lru_cache(maxsize=4096)
+def type_weight(type: Type) -> int:
+    """Fewer dimensions, elements and bits are simpler."""
+    return _text_weight(type.text)
+
+
+@lru_cache(maxsize=4096)
+def attribute_weight(attribute: Attribute) -> int:
+    """The first keyword is simpler than the others, a short text than a long one, zero than one than other numbers."""
+    if isinstance(attribute, UnitAttribute):
+        return 0
+    if isinstance(attribute, EnumAttribute):
+        return list(attribute.kind.cases).index(attribute.keyword) if attribute.keyword in attribute.kind.cases else 9
+    return _text_weight(spell(attribute, limit=_LONGEST))
+
+
+def _text_weight(text: str) -> int:
+    numbers = [int(digits) for digits in _DIGITS.findall(text[:_LONGEST])]
+    return min(len(text), _LONGEST) + sum([2 * number.bit_length() + min(number, 8) for number in numbers])

@@ -8,29 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from tileir.analyze.reducing.contents import ContentsKind, reduce_contents
+from tileir.analyze.reducing import removal, simplification
 from tileir.analyze.reducing.control_flow import carried_removals, inlined_regions, may_not_end, parameter_removals
-from tileir.analyze.reducing.program import Edit, Program, ProgramFile
-from tileir.analyze.reducing.removal import (
-    chunk_removals,
-    dead_code_removal,
-    kept_chunk_removals,
-    removable_positions,
-    single_removals,
-    symbol_positions,
-    symbol_removals,
-)
-from tileir.analyze.reducing.search import Change, Search, Test
+from tileir.analyze.reducing.program import Edit, Program, ProgramFile, weight
+from tileir.analyze.reducing.search import Change, Kind, Search, Verdicts
 from tileir.analyze.reducing.shapes import element_changes, shape_changes
-from tileir.analyze.reducing.simplification import (
-    attribute_changes,
-    location_changes,
-    name_changes,
-    operand_changes,
-    strip_attributes,
-)
-from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
-from tileir.analyze.reducing.weights import weight
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
@@ -46,8 +28,8 @@ Pass = Callable[[Program], Iterator[Edit]]
 def whole_program(program: Program) -> Iterator[Edit]:
     """What is dropped in the whole program at once, before anything else."""
     yield lambda candidate: strip_locations(candidate.module) > 0
-    yield strip_attributes
-    yield dead_code_removal
+    yield simplification.strip_attributes
+    yield removal.dead_code_removal
 
 
 def grid_changes(program: Program) -> Iterator[Edit]:
@@ -60,23 +42,21 @@ def grid_changes(program: Program) -> Iterator[Edit]:
                 yield partial(_set_grid, grid=chosen)
 
 
-def _set_grid(program: Program, grid: tuple[int, ...]) -> bool:
+def _set_grid(program: Program, grid: tuple[int, ...]) -> None:
     program.grid = grid
-    return True
 
 
 PASSES: Final[dict[str, Pass]] = {
     "grid": grid_changes,
     "regions": inlined_regions,
     "carried values": carried_removals,
-    "single operations": single_removals,
-    "operands": operand_changes,
+    "operands": simplification.operand_changes,
     "shapes": shape_changes,
     "element types": element_changes,
     "parameters": parameter_removals,
-    "attributes": attribute_changes,
-    "locations": location_changes,
-    "names": name_changes,
+    "attributes": simplification.attribute_changes,
+    "locations": simplification.location_changes,
+    "names": simplification.name_changes,
 }
 """In the order in which they run, after chunks of symbols and of operations: those that remove most come first."""
 
@@ -94,35 +74,25 @@ def reduce_program(search: Search[Program]) -> None:
     before = -1
     while search.steps != before:
         before = search.steps
-        size = len(symbol_positions(search.best))
+        size = len(removal.symbol_positions(search.best))
         while size:
-            _exhaust(search, partial(symbol_removals, size=size))
+            _exhaust(search, partial(removal.symbol_removals, size=size))
             size //= 2
         # Half of the operations, a quarter, and so on down to single ones.
-        size = (len(removable_positions(search.best)) + 1) // 2
+        size = (len(removal.removable_positions(search.best)) + 1) // 2
         while size:
-            for chunks in (chunk_removals, kept_chunk_removals):
-                _exhaust(search, partial(chunks, size=size))
-            size = min(size // 2, (len(removable_positions(search.best)) + 1) // 2)
+            _exhaust(search, partial(removal.chunk_removals, size=size))
+            size = min(size // 2, (len(removal.removable_positions(search.best)) + 1) // 2)
         for edits in PASSES.values():
             _exhaust(search, edits)
 
 
-class ProgramKind:
+def program_kind(verified: bool = True, file: ProgramFile | None = None) -> Kind[Program]:
     """What the search has to know about programs; candidates must verify if they are `verified`."""
+    form = file if file is not None else ProgramFile()
 
-    def __init__(self, verified: bool = True, file: ProgramFile | None = None) -> None:
-        self._verified: bool = verified
-        self._file: ProgramFile = file if file is not None else ProgramFile()
-
-    def digest(self, candidate: Program) -> bytes:
-        return candidate.digest()
-
-    def weight(self, candidate: Program) -> tuple[int, ...]:
-        return weight(candidate)
-
-    def is_valid(self, candidate: Program) -> bool:
-        if not self._verified:
+    def is_valid(candidate: Program) -> bool:
+        if not verified:
             try:
                 candidate.module.text()
             except Exception:
@@ -134,31 +104,7 @@ class ProgramKind:
         # What has a grid is launched.
         return not context.errors and (candidate.grid is None or not may_not_end(candidate))
 
-    def data(self, candidate: Program) -> bytes:
-        return self._file.data(candidate) or b""
-
-
-def search_program(
-    program: Program,
-    kind: ProgramKind,
-    test: Test[Program],
-    jobs: int,
-    verdicts: Verdicts,
-    progress: Callable[[Search[Program]], None] | None = None,
-) -> Search[Program]:
-    """Reduce a program by a test of any kind."""
-    return Search(program, kind, test, verdicts, jobs, progress).run(reduce_program)
-
-
-def search_contents(
-    data: bytes,
-    test: Test[bytes],
-    jobs: int,
-    verdicts: Verdicts,
-    progress: Callable[[Search[bytes]], None] | None = None,
-) -> Search[bytes]:
-    """Reduce the contents of a file, be it a program or not."""
-    return Search(data, ContentsKind(), test, verdicts, jobs, progress).run(reduce_contents)
+    return Kind(Program.digest, weight, is_valid, lambda candidate: form.data(candidate) or b"")
 
 
 # --- the public function ---
@@ -197,19 +143,6 @@ class Progress:
         return f"<Progress: {self.operations} of {self.original} operations after {self.tests} tests>"
 
 
-@dataclass(slots=True, eq=False)
-class FunctionTest:
-    """A test that is a function of a module, which gets a copy; it cannot be cancelled."""
-
-    interesting: Callable[[Operation], bool]
-
-    def __call__(self, candidate: Program) -> bool:
-        return bool(self.interesting(clone(candidate.module)))
-
-    def cancel(self) -> None:
-        pass
-
-
 def reduce(
     module: Operation | bytes,
     interesting: Callable[[Operation], bool],
@@ -242,12 +175,13 @@ def reduce(
         if progress is not None:
             progress(Progress(len(search.best.operations), count, search.tests, search.steps))
 
-    verdicts = Verdicts()
-    if state is not None:
-        verdicts = StoredVerdicts(os.fspath(state), {"program": program.digest().hex()})
-    kind = ProgramKind(not allow_invalid)
+    verdicts = Verdicts(None if state is None else os.fspath(state), {"program": program.digest().hex()})
+
+    def test(candidate: Program) -> bool:
+        return bool(interesting(clone(candidate.module)))
+
     try:
-        found = search_program(program, kind, FunctionTest(interesting), jobs, verdicts, report)
+        found = Search(program, program_kind(not allow_invalid), test, verdicts, jobs, report).run(reduce_program)
     finally:
         verdicts.close()
     best = found.best

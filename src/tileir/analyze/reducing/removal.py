@@ -7,9 +7,8 @@ accesses with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import partial
-from typing import Final
 
 from tileir.analyze.reducing.program import Edit, Program
 from tileir.dialect.literals import dense_of
@@ -21,18 +20,10 @@ from tileir.ir.declaration import ONE
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, SYMBOL, TERMINATOR
-from tileir.ir.traversal import ancestors, is_function
+from tileir.ir.traversal import is_function
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.cleanup import DeadCode, is_removable
-
-OPERANDS: Final = "operands"
-"""Replace a result by an operand of its operation, if it has the type; otherwise by an earlier value."""
-EARLIER: Final = "earlier"
-"""Replace it by the first value of the type in the function."""
-_NUMBERS: Final = {"zero": 0, "one": 1, "minus one": -1}
-"""Replace it by a constant, which is also the last resort of the others."""
-
 
 # --- passes ---
 
@@ -62,15 +53,10 @@ def _chunks(positions: list[int], size: int) -> Iterator[list[int]]:
 
 
 def chunk_removals(program: Program, size: int) -> Iterator[Edit]:
-    """Chunks of operations, with what only they need."""
-    for chunk in _chunks(removable_positions(program), size):
-        yield partial(_remove_at, positions=chunk)
-
-
-def kept_chunk_removals(program: Program, size: int) -> Iterator[Edit]:
-    """As `chunk_removals`, but what is unused then stays: it may be what is interesting."""
-    for chunk in _chunks(removable_positions(program), size):
-        yield partial(_remove_at, positions=chunk, cascade=False)
+    """Chunks of operations, with what only they need; then without, since that may be what is interesting."""
+    for cascade in (True, False):
+        for chunk in _chunks(removable_positions(program), size):
+            yield partial(_remove_at, positions=chunk, cascade=cascade)
 
 
 def symbol_removals(program: Program, size: int) -> Iterator[Edit]:
@@ -85,25 +71,8 @@ def symbol_removals(program: Program, size: int) -> Iterator[Edit]:
         yield partial(_remove_at, positions=[*[user for name in names for user in users.get(name, [])], *chunk])
 
 
-def single_removals(program: Program) -> Iterator[Edit]:
-    """Every operation by itself, its results replaced in each possible way."""
-    for position in reversed(removable_positions(program)):
-        operation = program.operations[position]
-        alike = len({id(v) for v in operation.operands for r in operation.results if v.type is r.type})
-        for number in range(max(1, min(alike, 3))):
-            yield partial(_remove_at, positions=[position], number=number)
-        if not operation.is_unused:
-            yield partial(_remove_at, positions=[position], choice=EARLIER)
-            if operation.declaration is not CONSTANT:
-                for choice in _NUMBERS:
-                    yield partial(_remove_at, positions=[position], choice=choice)
-        yield partial(_remove_at, positions=[position], cascade=False)
-
-
-def _remove_at(
-    program: Program, positions: list[int], choice: str = OPERANDS, number: int = 0, cascade: bool = True
-) -> bool:
-    return remove([program.operations[position] for position in positions], choice, number, cascade)
+def _remove_at(program: Program, positions: list[int], cascade: bool = True) -> bool:
+    return remove([program.operations[position] for position in positions], cascade)
 
 
 def dead_code_removal(program: Program) -> bool:
@@ -116,15 +85,14 @@ def dead_code_removal(program: Program) -> bool:
 # --- removing ---
 
 
-def remove(operations: Iterable[Operation], choice: str = OPERANDS, number: int = 0, cascade: bool = True) -> bool:
+def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
     """Remove operations; False if something that must stay uses them and nothing can replace them.
 
-    `choice` says what replaces results, `number` which of several operands; with `cascade`, operations that become
-    unused are removed too.
+    With `cascade`, operations that become unused are removed too.
     """
     removed: dict[Operation, None] = dict.fromkeys(operations)
-    replacements = Replacements(removed, choice, number)
-    waiting = [operation for operation in removed if not any(around in removed for around in ancestors(operation))]
+    replacements = Replacements(removed)
+    waiting = [operation for operation in removed if not _is_inside(operation.parent_operation, removed)]
     roots: list[Operation] = []
     while waiting:
         operation = waiting.pop()
@@ -181,18 +149,14 @@ def _detach_users(
 
 def remove_unused(operations: list[Operation]) -> None:
     """Remove those of some operations that are unused, then what only they needed; the last first."""
-    dead = DeadCode()
     while operations:
         operation = operations.pop()
-        if operation.parent is None or not _is_droppable(operation, dead):
-            continue
-        definitions = _definitions(operation)
-        operation.erase()
-        dead = DeadCode()
-        operations.extend(definitions)
+        if operation.parent is not None and _is_droppable(operation):
+            operations.extend(_definitions(operation))
+            operation.erase()
 
 
-def _is_droppable(operation: Operation, dead: DeadCode) -> bool:
+def _is_droppable(operation: Operation) -> bool:
     """Whether removing an operation has no effect; loads are not kept for their own sake."""
     declaration = operation.declaration
     if not operation.is_unused or declaration.traits & (TERMINATOR | SYMBOL):
@@ -200,7 +164,7 @@ def _is_droppable(operation: Operation, dead: DeadCode) -> bool:
     if declaration.traits & (PURE | NO_MEMORY_EFFECT):
         return True
     if is_removable(declaration):
-        return dead.is_dead(operation)
+        return DeadCode().is_dead(operation)
     return declaration.reads is not None and declaration.writes is None
 
 
@@ -232,62 +196,48 @@ class Replacements:
     Nothing in `removed`, and nothing inside it, replaces anything.
     """
 
-    def __init__(self, removed: dict[Operation, None], choice: str = OPERANDS, number: int = 0) -> None:
+    def __init__(self, removed: dict[Operation, None]) -> None:
         self._removed: dict[Operation, None] = removed
-        self._choice: str = choice
-        self._number: int = number
         self._constants: dict[tuple[Block, Type], Value | None] = {}
-        self._first: dict[Block, dict[Type, Value]] = {}
+        self._early: dict[Block, dict[Type, list[Value]]] = {}
         self._found: dict[Value, Value | None] = {}
 
     def value_for(self, old: Value) -> Value | None:
-        """A value that is visible wherever the old one is; None if there is none."""
+        """A value that is visible wherever the old one is: an operand, an earlier one, a constant; or None."""
         # An operand may be removed too, and so on: a chain of any length.
         chain: list[Value] = []
         found: Value | None = old
-        while found is not None and _is_inside(_owner(found), self._removed):
+        while found is not None and _is_inside(owner_of(found), self._removed):
             if found in self._found:
                 found = self._found[found]
                 break
             chain.append(found)
-            found = self._operand_like(found) if self._choice == OPERANDS else None
+            operands = found.operation.operands if isinstance(found, OperationResult) else ()
+            found = next((value for value in operands if value.type is chain[-1].type), None)
         if found is None and chain:
-            found = self._earlier(chain[-1]) or self._constant(chain[-1])
+            found = self._earlier(chain[-1])
         self._found.update(dict.fromkeys(chain, found))
         return found
 
-    def _operand_like(self, old: Value) -> Value | None:
-        if not isinstance(old, OperationResult):
-            return None
-        alike = [value for value in old.operation.operands if value.type is old.type]
-        return alike[min(self._number, len(alike) - 1)] if alike else None
-
     def _earlier(self, old: Value) -> Value | None:
-        """The first value of the type in the body of the function, if it is there before the old one."""
-        around = outermost(_owner(old))
-        if around is None or around.parent is None or self._choice in _NUMBERS:
-            return None
-        body = around.parent
-        if body not in self._first:
-            self._first[body] = {}
-            kept = [result for each in body if each not in self._removed for result in each.results]
-            for value in (*body.arguments, *kept):
-                self._first[body].setdefault(value.type, value)
-        found = self._first[body].get(old.type)
-        definition = found.defining_operation if found is not None else None
-        return found if definition is None or definition.is_before(around) else None
-
-    def _constant(self, old: Value) -> Value | None:
-        around = outermost(_owner(old))
+        """The first value of the type in the body of the function if it is there before the old one; or a constant."""
+        around = outermost(owner_of(old))
         if around is None or around.parent is None:
             return None
-        key = (around.parent, old.type)
+        body = around.parent
+        if body not in self._early:
+            self._early[body] = early_values(body, 1, self._removed)
+        for found in self._early[body].get(old.type, []):
+            if found.defining_operation is None or found.defining_operation.is_before(around):
+                return found
+        key = (body, old.type)
         if key not in self._constants:
-            self._constants[key] = insert_constant(around.parent, old.type, _NUMBERS.get(self._choice, 0))
+            self._constants[key] = insert_constant(body, old.type, 0)
         return self._constants[key]
 
 
-def _owner(value: Value) -> Operation | None:
+def owner_of(value: Value) -> Operation | None:
+    """The operation whose result or block argument a value is."""
     return value.block.parent_operation if isinstance(value, BlockArgument) else value.defining_operation
 
 
@@ -299,6 +249,16 @@ def outermost(operation: Operation | None) -> Operation | None:
             return operation
         operation = around
     return None
+
+
+def early_values(body: Block, most: int, removed: Container[Operation] = ()) -> dict[Type, list[Value]]:
+    """The arguments of the body of a function and the first results in it, by their types."""
+    found: dict[Type, list[Value]] = {}
+    for value in (*body.arguments, *[result for each in body if each not in removed for result in each.results]):
+        values = found.setdefault(value.type, [])
+        if len(values) < most or value.defining_operation is None:
+            values.append(value)
+    return found
 
 
 def insert_constant(body: Block, type: Type, number: int) -> Value | None:

@@ -6,19 +6,23 @@ are read in order all the same, so the result does not depend on the number of j
 
 from __future__ import annotations
 
+import json
+import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, Optional, Protocol, TypeVar
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import BinaryIO, Generic, Optional, TypeVar
 
-from tileir.analyze.reducing.verdicts import Verdicts
-from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.ir.location import UNKNOWN
 
 Subject = TypeVar("Subject")
-Tested = TypeVar("Tested", contravariant=True)
 Change = Callable[[], Optional[Subject]]  # noqa: UP045
 """Makes a candidate, or None where an edit does not apply."""
+Test = Callable[[Subject], bool]
+"""Says whether a candidate is interesting.  With a method `cancel` it can be ended and raises `Cancelled`."""
 
 
 class NotInterestingError(TileIRError):
@@ -32,27 +36,89 @@ class Cancelled(Exception):
     """A test was ended because its result is not needed any more."""
 
 
-class Test(Protocol[Tested]):
-    """Says whether a candidate is interesting."""
-
-    def __call__(self, candidate: Tested) -> bool: ...
-
-    def cancel(self) -> None:
-        """End the tests under way, which raise `Cancelled`; later ones run."""
-
-
-class Kind(Protocol[Tested]):
+@dataclass(frozen=True, eq=False)
+class Kind(Generic[Subject]):
     """What the search has to know about what is reduced."""
 
-    def digest(self, candidate: Tested) -> bytes: ...
+    digest: Callable[[Subject], bytes]
+    weight: Callable[[Subject], tuple[int, ...]]
+    """How simple a candidate is: every accepted one is below the one before, so the search ends."""
+    is_valid: Callable[[Subject], bool]
+    data: Callable[[Subject], bytes]
+    """The contents of the file that holds a candidate."""
 
-    def weight(self, candidate: Tested) -> tuple[int, ...]:
-        """How simple a candidate is: every accepted one is below the one before, so the search ends."""
 
-    def is_valid(self, candidate: Tested) -> bool: ...
+class Verdicts:
+    """Verdicts in memory, and with a directory also in files.
 
-    def data(self, candidate: Tested) -> bytes:
-        """The contents of the file that holds a candidate."""
+    There, `about.json` describes the reduction, `verdicts` has a line for each, and `best` is the best program so far.
+    A line that a kill cuts off is dropped, and its candidate is tested again.
+    """
+
+    def __init__(self, directory: str | None = None, about: Mapping[str, str] | None = None) -> None:
+        self._known: dict[bytes, bool] = {}
+        self._directory: str | None = directory
+        self._file: BinaryIO | None = None
+        if directory is None:
+            return
+        try:
+            os.makedirs(directory, exist_ok=True)
+            self._check(directory, {"format": "1", **(about or {})})
+            self._file = open(os.path.join(directory, "verdicts"), "a+b", buffering=0)  # noqa: SIM115
+            self._read(self._file)
+        except OSError as error:
+            raise OptionError(f"cannot keep the state of the reduction in '{directory}': {error.strerror}") from None
+
+    def _check(self, directory: str, expected: dict[str, str]) -> None:
+        path = os.path.join(directory, "about.json")
+        try:
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+        except FileNotFoundError:
+            _write(path, (json.dumps(expected, indent=1, sort_keys=True) + "\n").encode())
+            return
+        except (ValueError, RecursionError):
+            found = None
+        if found != expected:
+            different = [key for key in expected if not isinstance(found, dict) or found.get(key) != expected[key]]
+            raise OptionError(
+                f"'{directory}' holds the state of another reduction (another {', '.join(different) or 'kind'}): "
+                "give another directory, or remove this one"
+            )
+
+    def _read(self, file: BinaryIO) -> None:
+        file.seek(0)
+        data = file.read()
+        file.truncate(data.rfind(b"\n") + 1)
+        for line in data.split(b"\n")[:-1]:
+            digest, _, verdict = line.partition(b" ")
+            with suppress(ValueError):
+                self._known[bytes.fromhex(digest.decode("ascii"))] = verdict == b"1"
+
+    def get(self, digest: bytes) -> bool | None:
+        return self._known.get(digest)
+
+    def put(self, digest: bytes, verdict: bool) -> None:
+        self._known[digest] = verdict
+        if self._file is not None:
+            self._file.write(b"%s %d\n" % (digest.hex().encode(), verdict))
+
+    def save_best(self, data: bytes) -> None:
+        """Keep the best program so far where a user finds it; in memory there is no such place."""
+        if self._directory is not None:
+            _write(os.path.join(self._directory, "best"), data)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _write(path: str, data: bytes) -> None:
+    """Replace a file as a whole."""
+    beside = path + ".new"
+    with open(beside, "wb") as file:
+        file.write(data)
+    os.replace(beside, path)
 
 
 class Search(Generic[Subject]):
@@ -78,6 +144,7 @@ class Search(Generic[Subject]):
         self._weight: tuple[int, ...] = kind.weight(best)
         self._kind: Kind[Subject] = kind
         self._test: Test[Subject] = test
+        self._cancel: Callable[[], None] = getattr(test, "cancel", lambda: None)
         self._verdicts: Verdicts = verdicts
         self._jobs: int = jobs
         self._progress: Callable[[Search[Subject]], None] = progress if progress is not None else lambda search: None
@@ -96,7 +163,7 @@ class Search(Generic[Subject]):
             pass
         finally:
             if self._pool is not None:
-                self._test.cancel()
+                self._cancel()
                 self._pool.shutdown(wait=True, cancel_futures=True)
         return self
 
@@ -118,30 +185,17 @@ class Search(Generic[Subject]):
         """The first change from a position on that gives an interesting candidate."""
         waiting: deque[tuple[int, Subject, bytes, Future[bool] | None]] = deque()
         candidates = self._candidates(changes, position)
-        running = 0
-        exhausted = False
         while True:
-            while not exhausted and running < self._jobs:
-                new = next(candidates, None)
-                if new is None:
-                    exhausted = True
-                    break
-                index, candidate, digest = new
-                known = self._verdicts.get(digest)
-                future: Future[bool] | None = None
-                if known is None:
-                    running += 1
-                    if self._pool is not None:
-                        future = self._pool.submit(self._test, candidate)
-                waiting.append((index, candidate, digest, future))
-                # What comes after an interesting one is not needed.
-                exhausted = known is True
+            while len(waiting) < self._jobs and (new := next(candidates, None)) is not None:
+                future = None
+                if self._pool is not None and self._verdicts.get(new[2]) is None:
+                    future = self._pool.submit(self._test, new[1])
+                waiting.append((*new, future))
             if not waiting:
                 return None
             index, candidate, digest, future = waiting.popleft()
             interesting = self._verdicts.get(digest)
             if interesting is None:
-                running -= 1
                 interesting = future.result() if future is not None else self._test(candidate)
                 self._verdicts.put(digest, interesting)
             self.tests += 1
@@ -169,10 +223,8 @@ class Search(Generic[Subject]):
 
     def _abandon(self, waiting: list[tuple[bytes, Future[bool] | None]]) -> None:
         """End the tests that are not needed; verdicts that are there already are kept."""
-        self._test.cancel()
+        self._cancel()
         for digest, future in waiting:
             if future is not None and not future.cancel():
-                try:
+                with suppress(Cancelled):
                     self._verdicts.put(digest, future.result())
-                except Cancelled:
-                    pass

@@ -1,41 +1,35 @@
 """Passes on types: smaller and fewer dimensions, narrower elements, in all values at once that must agree about them.
 
-What connects values is what an operation demands of the types of its operands and results.  An edit addresses a value
-by its number among all values of a program, which is the same in every copy.
+What connects values is what an operation demands of the types of its operands and results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from math import prod
 from typing import Final, Generic, TypeVar
 
 from tileir.analyze.reducing.program import Edit, Program
-from tileir.analyze.reducing.retyping import core_element, retype, shape_of, with_core_element, with_shape
-from tileir.dialect.ops import (
-    BROADCAST,
-    CAT,
-    EXTRACT,
-    FOR,
-    INSERT,
-    LOAD_VIEW_TKO,
-    MAKE_TENSOR_VIEW,
-    OFFSET,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    STORE_VIEW_TKO,
-)
-from tileir.dialect.types import GatherScatterViewType
-from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, dense_array_attribute, integer_attribute
+from tileir.dialect import ops
+from tileir.dialect.rules import signature
+from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewType, TileType, TileViewType, tile_type
+from tileir.ir import attributes
+from tileir.ir.attributes import ArrayAttribute, Attribute, DenseArrayAttribute, IntegerAttribute, SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
+from tileir.ir.floats import FORMATS, from_double, to_double
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import CONTROL_FLOW, MATRIX_PRODUCT, TERMINATOR
-from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, Type
+from tileir.ir.traversal import is_function
+from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, FloatType, IntegerType, Type, function_type
 from tileir.ir.values import Value
+from tileir.ir.versions import NEWEST
 from tileir.rewrite.matching import carried_sources, ends_of
+from tileir.text.cursor import SyntaxFailure
+from tileir.text.types import TypeCursor
 
 _CARRIES: Final = (*REGISTRY.with_traits(CONTROL_FLOW), *REGISTRY.with_traits(TERMINATOR))
 """Operations that connect values by what they carry alone."""
@@ -45,37 +39,36 @@ Node = TypeVar("Node", bound=Hashable)
 class Classes(Generic[Node]):
     """A union-find: nodes that belong together, in the order in which they were added."""
 
-    def __init__(self) -> None:
-        self._parent: dict[Node, Node] = {}
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._parent: dict[Node, Node] = {node: node for node in nodes}
 
     def find(self, node: Node) -> Node:
         parent = self._parent
-        root = parent.setdefault(node, node)
-        while parent[root] != root:
-            root = parent[root]
-        while parent[node] != root:
-            parent[node], node = root, parent[node]
-        return root
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
 
     def join(self, left: Node, right: Node) -> None:
-        self._parent[self.find(right)] = self.find(left)
+        if left in self._parent and right in self._parent:
+            self._parent[self.find(right)] = self.find(left)
+
+    def join_alike(self, labeled: Iterable[tuple[Node, object]]) -> None:
+        """Join the nodes that have one label; None is no label."""
+        first: dict[object, Node] = {}
+        for node, label in labeled:
+            if label is not None:
+                self.join(first.setdefault(label, node), node)
 
     def all(self) -> list[list[Node]]:
         found: dict[Node, list[Node]] = {}
-        for node in list(self._parent):
+        for node in self._parent:
             found.setdefault(self.find(node), []).append(node)
         return list(found.values())
 
 
 def _values(program: Program) -> list[Value]:
-    """All values, in an order that copies share."""
-    found: list[Value] = []
-    for operation in program.operations:
-        found.extend(operation.results)
-        for region in operation.regions:
-            for block in region.blocks:
-                found.extend(block.arguments)
-    return found
+    return [*program.block_arguments(), *[result for operation in program.operations for result in operation.results]]
 
 
 def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Value, Value]]:
@@ -85,7 +78,7 @@ def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Valu
         for source in carried_sources(value, ends) or ():
             yield source, value
     for operation in program.operations:
-        if operation.declaration is FOR:
+        if operation.declaration is ops.FOR:
             for other in (*operation.operands[1:3], *operation.regions[0].blocks[0].arguments[:1]):
                 yield operation.operands[0], other
 
@@ -94,19 +87,15 @@ def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Valu
 
 Axis = tuple[Value, int]
 """A value, and the number of one of its dimensions."""
-Join = Callable[[Axis, Axis], None]
 
 
 def shape_changes(program: Program) -> Iterator[Edit]:
     """All extents to 1 at once; then each class of dimensions to 1, to 2, halved, and dropped."""
-    numbers = {value: number for number, value in enumerate(_values(program))}
-    classes = _axis_classes(program, list(numbers))
-    largest = [max([shape_of(value.type)[axis] for value, axis in axes]) for axes in classes]
-    addresses = [[(numbers[value], axis) for value, axis in axes if value in numbers] for axes in classes]
-    large = [axes for axes, extent in zip(addresses, largest, strict=True) if extent > 1]
+    classes = [(axes, max([shape_of(value.type)[axis] for value, axis in axes])) for axes in _axis_classes(program)]
+    large = [axes for axes, extent in classes if extent > 1]
     if len(large) > 1:
         yield partial(_resize, axes=[axis for axes in large for axis in axes], most=1)
-    for axes, extent in zip(addresses, largest, strict=True):
+    for axes, extent in classes:
         if extent == 1:
             yield partial(_drop_axes, axes=axes)
             continue
@@ -117,80 +106,53 @@ def shape_changes(program: Program) -> Iterator[Edit]:
             yield partial(_resize, axes=axes, most=None)
 
 
-def _axis_classes(program: Program, values: list[Value]) -> list[list[Axis]]:
+def _axis_classes(program: Program) -> list[list[Axis]]:
     """The dimensions whose extents can only change together."""
-    found: Classes[Axis] = Classes()
-    for value in values:
-        for axis in range(len(shape_of(value.type))):
-            found.find((value, axis))
+    values = _values(program)
+    found: Classes[Axis] = Classes([(value, axis) for value in values for axis in range(len(shape_of(value.type)))])
     for left, right in _carried_pairs(program, values):
-        _join_all(left, right, found.join)
+        for axis in range(len(shape_of(left.type))):
+            found.join((left, axis), (right, axis))
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            _join_axes(operation, found.join)
+            own = [*operation.operands, *operation.results]
+            labels = _axis_labels(operation, [shape_of(value.type) for value in own])
+            found.join_alike(
+                [((v, axis), label) for v, each in zip(own, labels, strict=True) for axis, label in enumerate(each)]
+            )
     return found.all()
 
 
-def _join_all(left: Value, right: Value, join: Join) -> None:
-    for axis in range(len(shape_of(left.type))):
-        join((left, axis), (right, axis))
-
-
-def _join_axes(operation: Operation, join: Join) -> None:
-    """What an operation demands of the extents of its operands and results."""
+def _axis_labels(operation: Operation, shapes: list[tuple[int, ...]]) -> list[list[object]]:
+    """What an operation demands of the extents of its operands and results: those with one label are equal."""
     declaration = operation.declaration
-    values: list[Value] = [*operation.operands, *operation.results]
-    if declaration is BROADCAST or declaration is RESHAPE:
-        source, result = values
-        pairs = _reshape_pairs if declaration is RESHAPE else _equal_extents
-        for i, j in pairs(shape_of(source.type), shape_of(result.type)):
-            join((source, i), (result, j))
-    elif declaration is PERMUTE:
-        order = operation.attributes.get("permutation")
-        if isinstance(order, DenseArrayAttribute):
-            for axis, origin in enumerate(order.values):
-                join((values[0], origin), (values[1], axis))
-    elif declaration is REDUCE:
-        dim = operation.attributes.get("dim")
+    order, dim = operation.attributes.get("permutation"), operation.attributes.get("dim")
+    own: list[list[object]] = [list(range(len(shape))) for shape in shapes]
+    if declaration is ops.BROADCAST:
+        equal = [here == there for here, there in zip(*shapes, strict=False)]
+        return [[axis if same else None for axis, same in enumerate(equal)], own[1]]
+    if declaration is ops.RESHAPE:
+        pairs = dict(_reshape_pairs(*shapes))
+        return [[pairs.get(axis) for axis in range(len(shapes[0]))], own[1]]
+    if declaration is ops.PERMUTE and isinstance(order, DenseArrayAttribute):
+        return [own[0], list(order.values)]
+    if declaration is ops.REDUCE:
         reduced = dim.value if isinstance(dim, IntegerAttribute) else 0
-        for operand in operation.operands:
-            _join_all(operation.operands[0], operand, join)
-            for axis in range(len(shape_of(operand.type))):
-                if axis != reduced:
-                    for result in operation.results:
-                        join((operand, axis), (result, axis - (axis > reduced)))
-    elif declaration.has_trait(MATRIX_PRODUCT):
-        lhs, rhs, acc = values[:3]
-        rank = len(shape_of(acc.type))
-        _join_all(acc, operation.results[0], join)
-        for axis in range(rank - 2):
-            join((acc, axis), (lhs, axis))
-            join((acc, axis), (rhs, axis))
-        join((acc, rank - 2), (lhs, rank - 2))
-        join((acc, rank - 1), (rhs, rank - 1))
-        join((lhs, rank - 1), (rhs, rank - 2))
-    elif declaration is CAT:
-        for other in values[1:]:
-            _join_all(values[0], other, join)
-    else:
-        _join_elementwise(operation, values, join)
-
-
-def _join_elementwise(operation: Operation, values: list[Value], join: Join) -> None:
-    """All values of one shape."""
-    first: dict[tuple[int, ...], Value] = {}
-    for value in values:
-        _join_all(first.setdefault(shape_of(value.type), value), value, join)
-    for view in operation.operands:
-        # One index picks a row for each element along a dimension.
-        if isinstance(view.type, GatherScatterViewType):
-            for index in operation.operands:
-                if index is not view and len(shape_of(index.type)) == 1:
-                    join((view, view.type.sparse_dim), (index, 0))
-
-
-def _equal_extents(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
-    return [(axis, axis) for axis, (s, r) in enumerate(zip(source, result, strict=False)) if s == r]
+        count = len(operation.operands)
+        return [*own[:count], *[own[0][:reduced] + own[0][reduced + 1 :] for _ in own[count:]]]
+    if declaration.has_trait(MATRIX_PRODUCT):
+        batch = own[2][:-2]
+        accumulator = [*batch, "m", "n"]
+        return [[*batch, "m", "k"], [*batch, "k", "n"], accumulator, *[[] for _ in own[4:]], accumulator]
+    if declaration is ops.CAT:
+        return own
+    # All values of one shape; and an index for each element along a dimension of a view that picks rows.
+    views = [view.type for view in operation.operands if isinstance(view.type, GatherScatterViewType)]
+    rows = (views[0].tile_shape, views[0].sparse_dim) if views else None
+    return [
+        [rows] if rows is not None and len(shape) == 1 else [(shape, axis) for axis in range(len(shape))]
+        for shape in shapes
+    ]
 
 
 def _reshape_pairs(source: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -211,29 +173,27 @@ def _reshape_pairs(source: tuple[int, ...], result: tuple[int, ...]) -> list[tup
     return pairs
 
 
-def _resize(program: Program, axes: list[tuple[int, int]], most: int | None) -> bool:
+def _resize(program: Program, axes: list[Axis], most: int | None) -> bool:
     """Cut extents to a largest one; None: halve them."""
-    values = _values(program)
     shapes: dict[Value, list[int]] = {}
-    for number, axis in axes:
-        shape = shapes.setdefault(values[number], list(shape_of(values[number].type)))
+    for value, axis in axes:
+        shape = shapes.setdefault(program.copies[value], list(shape_of(value.type)))
         shape[axis] = max(shape[axis] // 2, 1) if most is None else min(shape[axis], most)
-    return retype(program.operations, {v: with_shape(v.type, tuple(shape)) for v, shape in shapes.items()})
+    return retype(program.operations, {v: with_shape(v.type, shape) for v, shape in shapes.items()})
 
 
-def _drop_axes(program: Program, axes: list[tuple[int, int]]) -> bool:
+def _drop_axes(program: Program, axes: list[Axis]) -> bool:
     """Drop dimensions of extent 1."""
-    values = _values(program)
     dropped: dict[Value, set[int]] = {}
-    for number, axis in axes:
-        dropped.setdefault(values[number], set()).add(axis)
+    for value, axis in axes:
+        dropped.setdefault(program.copies[value], set()).add(axis)
     for operation in program.operations:
         if operation.operands and operation.operands[0] in dropped:
             _renumber_axes(operation, dropped[operation.operands[0]])
-    changes: dict[Value, Type] = {}
+    changes: dict[Value, Type | None] = {}
     for value, gone in dropped.items():
         kept = [extent for axis, extent in enumerate(shape_of(value.type)) if axis not in gone]
-        changes[value] = with_shape(value.type, tuple(kept))
+        changes[value] = with_shape(value.type, kept)
     return retype(program.operations, changes)
 
 
@@ -244,11 +204,11 @@ def _renumber_axes(operation: Operation, dropped: set[int]) -> None:
         return axis - sum([1 for other in dropped if other < axis])
 
     dim, order = operation.attributes.get("dim"), operation.attributes.get("permutation")
-    if operation.declaration in (REDUCE, SCAN, CAT) and isinstance(dim, IntegerAttribute):
-        operation.set_attribute("dim", integer_attribute(dim.type, renumbered(dim.value)))
-    elif operation.declaration is PERMUTE and isinstance(order, DenseArrayAttribute):
+    if operation.declaration in (ops.REDUCE, ops.SCAN, ops.CAT) and isinstance(dim, IntegerAttribute):
+        operation.set_attribute("dim", attributes.integer_attribute(dim.type, renumbered(dim.value)))
+    elif operation.declaration is ops.PERMUTE and isinstance(order, DenseArrayAttribute):
         kept = tuple([renumbered(axis) for axis in order.values if axis not in dropped])
-        operation.set_attribute("permutation", dense_array_attribute(order.element_type, kept))
+        operation.set_attribute("permutation", attributes.dense_array_attribute(order.element_type, kept))
 
 
 # --- element types ---
@@ -263,43 +223,31 @@ _NARROWER: Final[dict[Type | None, tuple[Type, ...]]] = {
 }
 # Operands that are not elements: indices, extents, offsets.
 _NOT_ELEMENTS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
-    EXTRACT: ("indices",),
-    INSERT: ("indices",),
-    LOAD_VIEW_TKO: ("index",),
-    STORE_VIEW_TKO: ("index",),
-    MAKE_TENSOR_VIEW: ("dynamicShape", "dynamicStrides"),
-    OFFSET: ("offset",),
+    ops.EXTRACT: ("indices",),
+    ops.INSERT: ("indices",),
+    ops.LOAD_VIEW_TKO: ("index",),
+    ops.STORE_VIEW_TKO: ("index",),
+    ops.MAKE_TENSOR_VIEW: ("dynamicShape", "dynamicStrides"),
+    ops.OFFSET: ("offset",),
 }
 
 
 def element_changes(program: Program) -> Iterator[Edit]:
     """An element type in the whole program at once; then in each class of values that share one."""
-    numbers = {value: number for number, value in enumerate(_values(program))}
-    by_element: dict[Type | None, list[int]] = {}
-    for value, number in numbers.items():
-        by_element.setdefault(core_element(value.type), []).append(number)
-    for element, addresses in by_element.items():
-        for narrow in _NARROWER.get(element, ()):
-            yield partial(_narrow, numbers=addresses, element=narrow)
-    for values in _element_classes(program, list(numbers)):
-        element = core_element(values[0].type)
-        if len(values) < len(by_element[element]):
-            for narrow in _NARROWER.get(element, ()):
-                yield partial(_narrow, numbers=[numbers[value] for value in values], element=narrow)
-
-
-def _element_classes(program: Program, values: list[Value]) -> list[list[Value]]:
-    found: Classes[Value] = Classes()
+    values = _values(program)
+    by_element: dict[Type | None, list[Value]] = {}
     for value in values:
-        found.find(value)
+        by_element.setdefault(core_element(value.type), []).append(value)
+    classes: Classes[Value] = Classes(values)
     for left, right in _carried_pairs(program, values):
-        found.join(left, right)
+        classes.join(left, right)
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            first: dict[Type | None, Value] = {}
-            for value in _elements(operation):
-                found.join(first.setdefault(core_element(value.type), value), value)
-    return found.all()
+            classes.join_alike([(value, core_element(value.type)) for value in _elements(operation)])
+    parts = [each for each in classes.all() if len(each) < len(by_element[core_element(each[0].type)])]
+    for together in [*by_element.values(), *parts]:
+        for narrow in _NARROWER.get(core_element(together[0].type), ()):
+            yield partial(_narrow, values=together, element=narrow)
 
 
 def _elements(operation: Operation) -> list[Value]:
@@ -308,7 +256,7 @@ def _elements(operation: Operation) -> list[Value]:
     for name in _NOT_ELEMENTS.get(operation.declaration, ()):
         for index in operation.operand_group(name):
             values.remove(index)
-    if operation.declaration in (REDUCE, SCAN) and operation.regions[0].blocks:
+    if operation.declaration in (ops.REDUCE, ops.SCAN) and operation.regions[0].blocks:
         body = operation.regions[0].blocks[0]
         values.extend(body.arguments)
         if body.last is not None:
@@ -316,7 +264,127 @@ def _elements(operation: Operation) -> list[Value]:
     return values
 
 
-def _narrow(program: Program, numbers: list[int], element: Type) -> bool:
-    values = _values(program)
-    changes = {values[number]: with_core_element(values[number].type, element) for number in numbers}
+def _narrow(program: Program, values: list[Value], element: Type) -> bool:
+    changes = {program.copies[value]: with_core_element(value.type, element) for value in values}
     return retype(program.operations, changes)
+
+
+# --- other types of values, with all that has to agree: constants, signatures, identities, globals ---
+
+# These do nothing where source and result have one type.
+_RESHAPES: Final = (ops.BROADCAST, ops.RESHAPE, ops.EXTRACT)
+_CASTS: Final = (ops.BITCAST, ops.EXTI, ops.FTOF, ops.PTR_TO_PTR, ops.TRUNCI)
+
+
+def shape_of(type: Type) -> tuple[int, ...]:
+    """The extents of a tile, or of the tiles of a view."""
+    if isinstance(type, TileType):
+        return type.shape
+    return type.tile_shape if isinstance(type, TileViewType) else ()
+
+
+def core_element(type: Type) -> Type | None:
+    """The number type of a tile, of what its pointers point to, or of a view."""
+    if isinstance(type, TileType):
+        return type.element.pointee if isinstance(type.element, PointerType) else type.element
+    if isinstance(type, TileViewType):
+        return type.tensor.element
+    return type.element if isinstance(type, TensorViewType) else None
+
+
+def with_shape(type: Type, shape: Sequence[int]) -> Type | None:
+    """A tile, or a view of tiles, of another shape; None if there is none."""
+    extents = [str(extent) for extent in shape]
+    if isinstance(type, TileType):
+        return _type_of_text(f"tile<{'x'.join([*extents, type.element.spelling])}>")
+    return _type_of_text(re.sub(r"tile=\([^)]*\)", f"tile=({'x'.join(extents)})", type.spelling))
+
+
+def with_core_element(type: Type, element: Type) -> Type | None:
+    """The type with other numbers in it; None if there is none."""
+    core = core_element(type)
+    return _type_of_text(type.spelling.replace(core.spelling, element.spelling)) if core is not None else type
+
+
+def _type_of_text(text: str) -> Type | None:
+    try:
+        return TypeCursor(text, "-", NEWEST).parse_type()
+    except SyntaxFailure:
+        return None
+
+
+def retype(operations: list[Operation], changes: Mapping[Value, Type | None]) -> bool:
+    """Give values other types, and make the rest of the program agree; False if there is no such type."""
+    for value, type in changes.items():
+        if type is None:
+            return False
+        value.type = type
+    globals_: dict[str, Type] = {}
+    for operation in operations:
+        declaration = operation.declaration
+        if declaration is ops.CONSTANT:
+            number = operation.attributes.get("value")
+            target = operation.results[0].type
+            if isinstance(number, DenseAttribute) and number.type is not target and isinstance(target, TileType):
+                operation.set_attribute("value", _converted(number, target))
+        elif declaration in (ops.REDUCE, ops.SCAN):
+            _retype_identities(operation)
+        elif declaration is ops.GET_GLOBAL:
+            name, target = operation.attributes.get("name"), operation.results[0].type
+            if isinstance(name, SymbolAttribute) and isinstance(target, TileType):
+                if isinstance(target.element, PointerType):
+                    globals_[name.path[-1]] = target.element.pointee
+        elif is_function(operation) and operation.regions and operation.regions[0].blocks:
+            inputs = tuple([argument.type for argument in operation.regions[0].blocks[0].arguments])
+            old = signature(operation)
+            if inputs != old.inputs:
+                operation.set_attribute("function_type", attributes.type_attribute(function_type(inputs, old.results)))
+    for operation in operations:
+        if operation.symbol_name in globals_:
+            initial = operation.attributes.get("value")
+            element = globals_[operation.symbol_name]
+            if isinstance(initial, DenseAttribute) and initial.element_type is not element:
+                operation.set_attribute("value", _converted(initial, tile_type(initial.shape, element)))
+    for operation in operations:
+        if operation.declaration in (*_RESHAPES, *_CASTS) and operation.parent is not None:
+            if operation.operands and operation.operands[0].type is operation.results[0].type:
+                operation.replace_with([operation.operands[0]])
+    return True
+
+
+def _retype_identities(operation: Operation) -> None:
+    found = operation.attributes.get("identities")
+    if not isinstance(found, ArrayAttribute) or len(found.elements) != len(operation.operands):
+        return
+    elements: list[Attribute] = []
+    for identity, value in zip(found.elements, operation.operands, strict=True):
+        element = value.type.element if isinstance(value.type, TileType) else None
+        if isinstance(identity, attributes.FloatAttribute) and isinstance(element, FloatType):
+            elements.append(attributes.float_attribute(element, _number(identity.type, element, identity.bits)))
+        elif isinstance(identity, IntegerAttribute) and isinstance(element, IntegerType):
+            bits = identity.value & ((1 << element.width) - 1)
+            elements.append(attributes.integer_attribute(element, signed_value(element.width, bits)))
+        else:
+            elements.append(identity)
+    operation.set_attribute("identities", attributes.array_attribute(tuple(elements)))
+
+
+def _converted(value: DenseAttribute, target: TileType) -> DenseAttribute:
+    """A constant of another type: the same numbers, as many as it has."""
+    source, element = value.element_type, target.element
+    size = element_bytes(element)
+    kept = value.values() if value.is_splat else value.values()[: prod(target.shape)]
+    numbers = [_number(source, element, bits) for bits in kept]
+    return dense_attribute(target, target.shape, element, b"".join([n.to_bytes(size, "little") for n in numbers]))
+
+
+def _number(source: Type, target: Type, bits: int) -> int:
+    if isinstance(source, FloatType) and isinstance(target, FloatType):
+        try:
+            return from_double(FORMATS[target.name], to_double(FORMATS[source.name], bits))
+        except ValueError:
+            return 0
+    width = target.width if isinstance(target, (IntegerType, FloatType)) else 64
+    if isinstance(source, IntegerType):
+        bits = signed_value(source.width, bits)
+    return bits & ((1 << width) - 1)

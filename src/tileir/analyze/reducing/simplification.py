@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Final
 
-from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies
-from tileir.analyze.reducing.removal import drop_operand, insert_constant, outermost, remove_unused, splat
-from tileir.analyze.reducing.weights import attribute_weight
+from tileir.analyze.reducing.program import Edit, Program, attribute_weight
+from tileir.analyze.reducing.removal import drop_operand, early_values, insert_constant, outermost, remove_unused, splat
 from tileir.dialect.ops import GET_GLOBAL
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import (
-    Attribute,
-    EnumAttribute,
-    IntegerAttribute,
-    StringAttribute,
-    integer_attribute,
-    string_attribute,
-    symbol_attribute,
-)
+from tileir.ir import attributes
+from tileir.ir.attributes import Attribute, EnumAttribute, IntegerAttribute, StringAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FusedLocation, Location, NameLocation
 from tileir.ir.traversal import is_function
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import IntegerType, Type
 from tileir.ir.values import Value
 
 _MOST_VALUES: Final = 4
@@ -40,49 +32,34 @@ _STRUCTURAL: Final = ("function_type", "sym_name")
 
 def operand_changes(program: Program) -> Iterator[Edit]:
     """For each operand, from the last operation to the first: dropped, other values, small constants."""
-    early = _early_values(program)
+    early = cache(partial(early_values, most=_MOST_VALUES))
     for position in reversed(range(len(program.operations))):
         operation = program.operations[position]
         for index in reversed(range(len(operation.operands))):
             yield partial(_drop_operand, position=position, index=index)
-            for number in range(min(_MOST_VALUES, len(_others(operation, index, early)))):
-                yield partial(_replace_operand, position=position, index=index, number=number)
+            for value in _others(operation, index, early)[:_MOST_VALUES]:
+                yield partial(_replace_operand, position=position, index=index, value=value)
             for constant in _NUMBERS:
                 yield partial(_set_constant, position=position, index=index, number=constant)
 
 
-def _early_values(program: Program) -> dict[Block, dict[Type, list[Value]]]:
-    """The first values of each type in the bodies of functions."""
-    found: dict[Block, dict[Type, list[Value]]] = {}
-    for _, function in functions_with_bodies(program):
-        body = function.regions[0].blocks[0]
-        known = found[body] = {}
-        for value in (*body.arguments, *[result for operation in body for result in operation.results]):
-            values = known.setdefault(value.type, [])
-            if len(values) < _MOST_VALUES or value.defining_operation is None:
-                values.append(value)
-    return found
-
-
-def _others(operation: Operation, index: int, early: dict[Block, dict[Type, list[Value]]]) -> list[Value]:
+def _others(operation: Operation, index: int, early: Callable[[Block], dict[Type, list[Value]]]) -> list[Value]:
     """Values that may replace an operand: arguments of the blocks around, early values, other operands."""
     old = operation.operands[index]
-    found: dict[Value, None] = {}
-    block = operation.parent
-    around = operation
+    found: list[Value] = []
+    block, around = operation.parent, operation
     while block is not None:
         owner = block.parent_operation
         if owner is None or is_function(owner):
+            for value in early(block).get(old.type, []):
+                if value.defining_operation is None or value.defining_operation.is_before(around):
+                    found.append(value)
             break
-        found.update(dict.fromkeys(block.arguments))
+        found += block.arguments
         around, block = owner, owner.parent
-    if block is not None:
-        for value in early.get(block, {}).get(old.type, []):
-            definition = value.defining_operation
-            if definition is None or definition.is_before(around):
-                found[value] = None
-    found.update(dict.fromkeys(operation.operands))
-    return [value for value in found if value.type is old.type and value is not old]
+    return [
+        value for value in dict.fromkeys([*found, *operation.operands]) if value.type is old.type and value is not old
+    ]
 
 
 def _drop_operand(program: Program, position: int, index: int) -> bool:
@@ -94,10 +71,8 @@ def _drop_operand(program: Program, position: int, index: int) -> bool:
     return True
 
 
-def _replace_operand(program: Program, position: int, index: int, number: int) -> bool:
-    operation = program.operations[position]
-    others = _others(operation, index, _early_values(program))
-    return number < len(others) and _set_operand(operation, index, others[number])
+def _replace_operand(program: Program, position: int, index: int, value: Value) -> bool:
+    return _set_operand(program.operations[position], index, program.copies[value])
 
 
 def _set_constant(program: Program, position: int, index: int, number: int) -> bool:
@@ -147,9 +122,8 @@ def _is_optional(operation: Operation, name: str) -> bool:
     return declared is None or declared.optional or declared.default is not None
 
 
-def _set_attribute(program: Program, position: int, name: str, attribute: Attribute | None) -> bool:
+def _set_attribute(program: Program, position: int, name: str, attribute: Attribute | None) -> None:
     program.operations[position].set_attribute(name, attribute)
-    return True
 
 
 def _simpler(attribute: Attribute) -> list[Attribute]:
@@ -158,9 +132,12 @@ def _simpler(attribute: Attribute) -> list[Attribute]:
     if isinstance(attribute, EnumAttribute):
         found = list(attribute.kind.cases.values())
     elif isinstance(attribute, IntegerAttribute):
-        found = [integer_attribute(attribute.type, number) for number in _smaller(attribute.value)]
+        found = [attributes.integer_attribute(attribute.type, number) for number in _smaller(attribute.value)]
     elif isinstance(attribute, StringAttribute):
-        found = [string_attribute(""), string_attribute(attribute.value[: len(attribute.value) // 2])]
+        found = [
+            attributes.string_attribute(""),
+            attributes.string_attribute(attribute.value[: len(attribute.value) // 2]),
+        ]
     elif isinstance(attribute, DenseAttribute):
         found = _simpler_dense(attribute)
     weight = attribute_weight(attribute)
@@ -176,16 +153,12 @@ def _simpler_dense(value: DenseAttribute) -> list[Attribute]:
     type = value.type
     if not isinstance(type, TileType):
         return []
-    numbers = [0, 1, 2]
+    numbers = [0, 1, 2, 4, -1]
     if value.is_splat and isinstance(element, IntegerType) and element.width > 1:
-        numbers += _smaller(signed_value(element.width, value.bits(0)))
-    elif value.is_splat and isinstance(element, FloatType):
-        numbers += [4, -1]
-    found: list[Attribute | None] = [splat(type, number) for number in numbers]
-    if not value.is_splat:
-        size = element_bytes(element)
-        for data in (value.data[:size], value.data[-size:]):
-            found.append(dense_attribute(type, value.shape, element, data))
+        numbers = _smaller(signed_value(element.width, value.bits(0)))
+    size = element_bytes(element)
+    ends = [dense_attribute(type, value.shape, element, data) for data in (value.data[:size], value.data[-size:])]
+    found = [splat(type, number) for number in numbers] + ends
     return [simpler for simpler in found if simpler is not None]
 
 
@@ -208,12 +181,12 @@ def _rename(program: Program, position: int, name: str) -> bool:
     old = operation.symbol_name
     if any(other.symbol_name == name for other in program.operations[1:]):
         return False
-    operation.set_attribute("sym_name", string_attribute(name))
+    operation.set_attribute("sym_name", attributes.string_attribute(name))
     if is_function(operation) and old in program.origins:
         program.origins[name] = program.origins.pop(old)
     for user in program.operations:
-        if user.declaration is GET_GLOBAL and user.attributes.get("name") is symbol_attribute(old or ""):
-            user.set_attribute("name", symbol_attribute(name))
+        if user.declaration is GET_GLOBAL and user.attributes.get("name") is attributes.symbol_attribute(old or ""):
+            user.set_attribute("name", attributes.symbol_attribute(name))
     return True
 
 
@@ -235,12 +208,10 @@ def _parts(location: Location) -> tuple[Location, ...]:
     return (location.child,) if isinstance(location, NameLocation) else ()
 
 
-def _set_location(program: Program, position: int, location: Location) -> bool:
+def _set_location(program: Program, position: int, location: Location) -> None:
     program.operations[position].location = location
-    return True
 
 
-def _strip_arguments(program: Program) -> bool:
+def _strip_arguments(program: Program) -> None:
     for argument in program.block_arguments():
         argument.location = UNKNOWN
-    return True

@@ -15,8 +15,7 @@ from tileir.analyze.documentation.grammar import grammar, legal_keywords
 from tileir.analyze.documentation.markdown import facts_line, section_lines
 from tileir.analyze.documentation.meanings import ELEMENT_TYPES, ENUMERATIONS, KEYWORDS
 from tileir.analyze.documentation.pages import Section, attribute_words, operation_page, prose
-from tileir.analyze.documentation.vocabulary import find
-from tileir.analyze.documentation.written_types import type_facts
+from tileir.analyze.documentation.vocabulary import find, type_facts
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.ops import ENTRY, FOR, REDUCE, SCAN
 from tileir.dialect.types import TensorViewType, TileType, TileViewType

@@ -1,0 +1,322 @@
+"""Tests of candidates: a command is run on them, or a question is asked in a child process.
+
+A command says with exit status 0 that a candidate is interesting.  It runs in a process group of its own, which is
+killed as a whole when its time is over or its answer is not needed any more.
+
+A question is a function of a candidate that answers in words.  Whatever ends its process is only an answer: the child
+has a time and an amount of memory, writes nowhere but to a pipe, and is killed with all its processes when its time is
+over.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import math
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Generic, NamedTuple
+
+from tileir.analyze.reducing.program import Program, arguments_of, launch_of
+from tileir.analyze.reducing.search import Cancelled, Subject
+from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.errors import InternalError
+from tileir.ir.declaration import VerifyContext
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.traversal import clone
+from tileir.ir.verifier import verify_operation
+from tileir.processes.child import CAN_FORK, Child, report
+from tileir.processes.command import Command
+from tileir.processes.exit_status import TIMED_OUT, ExitStatus
+from tileir.processes.messages import parsed
+from tileir.processes.sandbox import limit_resource
+
+PLACE = "{}"
+"""What stands for the path of the candidate in a command."""
+
+# Of what a command prints so much is kept, to be shown when the original is not interesting.
+_SHOWN = 4000
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    status: ExitStatus
+    output: str
+
+
+class CommandTest(Generic[Subject]):
+    """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one.
+
+    `write` gives the contents of a file, or None for what cannot be written.  Any number of threads may test.
+    """
+
+    def __init__(
+        self,
+        words: list[str],
+        timeout: float | None,
+        extension: str,
+        write: Callable[[Subject], bytes | None],
+        judge: Callable[[Ended], bool],
+    ) -> None:
+        self._words: list[str] = words if any(PLACE in word for word in words) else [*words, PLACE]
+        self._timeout: float | None = timeout
+        self._name: str = "candidate" + extension
+        self._write: Callable[[Subject], bytes | None] = write
+        self._judge: Callable[[Ended], bool] = judge
+        self._running: set[Command] = set()
+
+    def __call__(self, candidate: Subject) -> bool:
+        data = self._write(candidate)
+        return data is not None and self._judge(self._run(data))
+
+    def _run(self, data: bytes) -> Ended:
+        with tempfile.TemporaryDirectory(prefix="tileir-reduce-") as directory:
+            path = os.path.join(directory, self._name)
+            with open(path, "wb") as file:
+                file.write(data)
+            with open(os.path.join(directory, "output"), "w+b") as output:
+                words = [word.replace(PLACE, path) for word in self._words]
+                with Command(words, stdout=output, stderr=output) as command:
+                    self._running.add(command)
+                    status = command.wait(self._timeout)
+                if command not in self._running:
+                    raise Cancelled
+                self._running.discard(command)
+                output.seek(0, os.SEEK_END)
+                output.seek(max(0, output.tell() - _SHOWN))
+                return Ended(status, output.read().decode("utf-8", "replace"))
+
+    def cancel(self) -> None:
+        """End what runs now."""
+        for command in tuple(self._running):
+            self._running.discard(command)
+            command.kill()
+
+
+def shell_words(line: str) -> list[str]:
+    """A command line for the shell, which finds the path where `{}` stands, or at the end."""
+    if sys.platform == "win32":
+        return ["cmd", "/c", line if PLACE in line else f"{line} {PLACE}"]
+    script = line.replace(PLACE, '"$1"') if PLACE in line else f'{line} "$1"'
+    return ["/bin/sh", "-c", script, "sh", PLACE]
+
+
+def succeeds(ended: Ended) -> bool:
+    """Whether a command ended with status 0."""
+    return not ended.status.reason and ended.status.code == 0
+
+
+# --- questions ---
+
+Question = Callable[[Subject], str]
+
+DIED: Final = "died: "
+TOOK_TOO_LONG: Final = "took too long"
+RAISED: Final = "raised: "
+"""What the answers begin with that no question gives."""
+_MEMORY: Final = 16 << 30
+_LONGEST: Final = 1 << 16
+
+
+class ObservationTest(Generic[Subject]):
+    """The test of a search: a question is asked in a child, and `judge` says whether the answer is interesting."""
+
+    def __init__(self, question: Question[Subject], judge: Callable[[str], bool], timeout: float | None) -> None:
+        self._question: Question[Subject] = question
+        self._judge: Callable[[str], bool] = judge
+        self._timeout: float | None = timeout
+        self._lock: threading.Lock = threading.Lock()
+        self._running: set[Child] = set()
+
+    def __call__(self, candidate: Subject) -> bool:
+        return self._judge(self.observe(candidate))
+
+    def observe(self, candidate: Subject) -> str:
+        """The answer for a candidate."""
+        if not CAN_FORK:
+            return _asked(self._question, candidate)
+        answers: list[str] = []
+
+        def handle(content: bytes) -> bool:
+            answers.append(str(parsed(content).get("answer")))
+            return True
+
+        deadline = math.inf if self._timeout is None else time.perf_counter() + self._timeout
+        with self._lock:
+            child = Child(partial(_answer, self._question, candidate))
+            self._running.add(child)
+        reason = ""
+        try:
+            reason = child.wait(handle, deadline)
+        finally:
+            status = child.end(reason)
+            with self._lock:
+                self._running.discard(child)
+        if child.is_cancelled:
+            raise Cancelled
+        if reason == TIMED_OUT:
+            return TOOK_TOO_LONG
+        return answers[0] if answers else DIED + (status.signal or f"status {status.code}")
+
+    def cancel(self) -> None:
+        with self._lock:
+            for child in self._running:
+                child.cancel()
+
+
+def _answer(question: Callable[[Any], str], candidate: object) -> None:
+    """Ask the question, in the child, and report the answer."""
+    # Less memory than the machine has.
+    limit_resource("RLIMIT_AS", _MEMORY)
+    faulthandler.disable()
+    report({"answer": _asked(question, candidate)[:_LONGEST]})
+
+
+def _asked(question: Callable[[Any], str], candidate: object) -> str:
+    try:
+        return question(candidate)
+    except Exception as error:
+        return f"{RAISED}{type(error).__name__}: {error}"
+
+
+# --- ready-made questions: what a check says of a program, what passes and engines do with it ---
+
+FINE: Final = "fine"
+SAYS: Final = "says: "
+"""An error in words for the user, which is no crash."""
+CRASHED: Final = "crashed: "
+"""An exception that no user should see."""
+DIFFERENT: Final = "results differ"
+GONE: Final = "there is no such kernel"
+
+
+def ask_check(program: Program) -> str:
+    """What the verifier says."""
+    context = VerifyContext()
+    verify_operation(program.module, context)
+    if not context.diagnostics:
+        return FINE
+    return SAYS + "\n".join([diagnostic.message for diagnostic in context.diagnostics])
+
+
+def ask_contents(data: bytes) -> str:
+    """What is said of a file when it is checked."""
+    from tileir.interface import load
+
+    return _worded(_outcome(lambda: load(data)))
+
+
+def ask_passes(pipeline: str) -> Question[Program]:
+    """What becomes of a pipeline of passes."""
+
+    def question(program: Program) -> str:
+        from tileir.passes.pipeline import run_passes
+
+        return _worded(_outcome(lambda: run_passes(clone(program.module), pipeline.split(","))))
+
+    return question
+
+
+def ask_engine(engine: str, words: LaunchWords) -> Question[Program]:
+    """What becomes of a launch on an engine."""
+    return lambda program: _worded(_launched(program, engine, words))
+
+
+def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Program]:
+    """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
+
+    def question(program: Program) -> str:
+        from tileir.execute.array_difference import same_bits
+
+        expected, found = [_launched(program, engine, words) for engine in (first, second)]
+        if isinstance(expected, str) or isinstance(found, str):
+            if expected == found or GONE in (expected, found):
+                return FINE
+            return f"{first} {_head(expected)}, {second} {_head(found)}"
+        if all(same_bits(a, b).all() for a, b in zip(expected, found, strict=True)):
+            return FINE
+        return f"{DIFFERENT}; findings: {','.join(_findings(program, words))}"
+
+    return question
+
+
+def same_difference(answer: str, original: str) -> bool:
+    """Whether an answer says what the original one does, with no findings that the original has not."""
+    head, _, findings = answer.partition("; findings: ")
+    original_head, _, original_findings = original.partition("; findings: ")
+    return head == original_head != FINE and set(findings.split(",")) <= {"", *original_findings.split(",")}
+
+
+def is_crash(answer: str) -> bool:
+    """Whether an answer is none that a user should ever get."""
+    return not answer.startswith((FINE, SAYS, DIFFERENT, GONE))
+
+
+def kind_of_crash(answer: str) -> str:
+    """A crash without the words that depend on the program."""
+    return ":".join(answer.split(":")[:2])
+
+
+def _head(ended: list[Any] | str) -> str:
+    """How a launch ended, without what depends on the program."""
+    return "runs" if isinstance(ended, list) else ended.partition(":")[0]
+
+
+def _worded(ended: object) -> str:
+    return ended if isinstance(ended, str) else FINE
+
+
+def _outcome(work: Callable[[], Any]) -> Any:
+    """What some work gives, or in words how it failed."""
+    try:
+        return work()
+    except InternalError as error:
+        cause = error.__cause__
+        return f"{CRASHED}{type(cause).__name__}: {cause}"
+    except TileIRError as error:
+        return SAYS + str(error)
+    except Exception as error:
+        return f"{CRASHED}{type(error).__name__}: {error}"
+
+
+def _launched(program: Program, engine: str, words: LaunchWords) -> list[Any] | str:
+    """The arrays after a launch, or how it failed."""
+    import numpy
+
+    # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
+    ended = _outcome(lambda: _launch(program, engine, words, exact=True))
+    if isinstance(ended, str):
+        return ended
+    return [value for value in ended if isinstance(value, numpy.ndarray)]
+
+
+def _launch(program: Program, engine: str, words: LaunchWords, *, exact: bool = False, sanitize: bool = False) -> Any:
+    """The arguments after a launch, or that there is no such kernel."""
+    from tileir.execute.launching.kernel import compile
+
+    chosen = launch_of(words, program)
+    if chosen is None:
+        return GONE
+    launch, entry = chosen
+    kernel = compile(program.module, entry.symbol_name, engine, exact=exact)
+    given = arguments_of(launch, entry)
+    kernel.launch(launch.grid, *given, sanitize=sanitize, output=lambda text: None)
+    return given
+
+
+def _findings(program: Program, words: LaunchWords) -> list[str]:
+    """The kinds of errors that the sanitizer finds in a launch."""
+    from tileir.execute.sanitizer.report import SanitizerError
+
+    try:
+        _launch(program, "interpreter", words, sanitize=True)
+    except SanitizerError as error:
+        return sorted(set(error.report.kinds))
+    except TileIRError as error:
+        return [type(error).__name__]
+    return []
