@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from tileir.bridge.compiling import is_cutile_kernel
 from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
 from tileir.bridge.hooks import hook
 from tileir.bridge.launch import constraints, launch
@@ -314,7 +315,11 @@ def _launch_somewhere(original: Any, *arguments: Any, **keywords: Any) -> Any:
     if context is not None and not context.is_real:
         return _launch(context, *arguments, **keywords)
     LAUNCHES.natively += 1
-    return (original if context is None else functools.partial(_launch_on_gpu, context))(*arguments, **keywords)
+    # A dispatcher that is no kernel has code of its own, which is no tile program.
+    dispatcher: Any = getattr(sys.modules.get("cuda.tile._cext"), "TileDispatcher", ())
+    if context is None or (isinstance(arguments[2], dispatcher) and not is_cutile_kernel(arguments[2])):
+        return original(*arguments, **keywords)
+    return _launch_on_gpu(context, *arguments, **keywords)
 
 
 _REPLACEMENTS: Final = {

@@ -87,7 +87,7 @@ def launch(
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
     if variant is not None and not is_new:
-        known.learn(args, description, compiled, variant)
+        known.learn(args, description.values, compiled, variant)
 
 
 def no_arguments(args: object) -> LaunchError:
@@ -129,8 +129,8 @@ def recognized(
     found = known.find(args, variant)
     if found is None:
         return False
-    direct, numbers, memory, tables = found
-    direct.launch(check_grid(grid), numbers, partial(_again, kernel, args, tables), memory)
+    direct, seen = found
+    direct.launch(check_grid(grid), tuple(seen.numbers), partial(_again, kernel, args, seen), seen.memory)
     return True
 
 
@@ -200,8 +200,8 @@ def _variables(
     return captured(lambda: _exported(tile, kernel, parameters, signature, architecture), entry)
 
 
-def _again(kernel: Any, args: Sequence[object], tables: object) -> tuple[tuple[object, ...], Any]:
-    """The arguments of a launch under way, which has `tables` in use, in words."""
+def _again(kernel: Any, args: Sequence[object], seen: object) -> tuple[tuple[object, ...], Any]:
+    """The arguments of a launch under way, in words; what was `seen` of them is in use."""
     description = described(kernel, args)
     return tuple(description.values), description.memory
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -69,19 +70,24 @@ class TupleParameter(NamedTuple):
 
 
 class ConstantParameter:
-    """A value compiled in.  1, True and 1.0 are three constants; -0.0 is not 0.0, and a NaN is itself."""
+    """A value compiled in."""
 
     __slots__ = ("key", "value")
 
     def __init__(self, value: object) -> None:
         self.value: object = value
-        self.key: tuple[type, object] = (type(value), struct.pack("=d", value) if isinstance(value, float) else value)
+        self.key: tuple[type, object] = constant_key(value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ConstantParameter) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def constant_key(value: object) -> tuple[type, object]:
+    """What tells constants apart: 1, True and 1.0 are three; -0.0 is not 0.0, and a NaN is itself."""
+    return type(value), struct.pack("=d", value) if isinstance(value, float) else value
 
 
 Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter
@@ -203,23 +209,22 @@ def _describe_tuple(description: Description, annotation: Any, value: tuple[obje
         kind = type(value).__name__
         words = f"{_path(description, name)}: '{kind}' is a subclass of 'tuple'. Only plain tuples are accepted."
         raise wrong_type(f"{name} is {type_text(value)}: pass a tuple, as tuple(x)", words)
+    annotations = item_annotations(annotation, len(value))
+    if len(annotations) != len(value):
+        message = f"{name} is a tuple of {len(annotations)} items, but one of {len(value)} was given"
+        words = f"Received a tuple of length {len(value)} for a parameter annotated as a tuple of length "
+        raise wrong_type(message, f"{words}{len(annotations)}")
+    pairs = enumerate(zip(annotations, value, strict=True))
+    items = [_describe(description, inner, item, item_name(number, name)) for number, (inner, item) in pairs]
+    return TupleParameter(tuple(items))
+
+
+def item_annotations(annotation: Any, count: int) -> Sequence[Any]:
+    """The annotations of the items of a tuple; what a leaf says holds for each."""
     if annotation.KIND == "heterogeneous_tuple":
-        annotations = annotation.items
-        if len(annotations) != len(value):
-            message = f"{name} is a tuple of {len(annotations)} items, but one of {len(value)} was given"
-            words = f"Received a tuple of length {len(value)} for a parameter annotated as a tuple of length "
-            raise wrong_type(message, f"{words}{len(annotations)}")
-    else:
-        # What a leaf says holds for each item.
-        annotations = [annotation if annotation.KIND == "leaf" else annotation.each] * len(value)
-    return TupleParameter(
-        tuple(
-            [
-                _describe(description, inner, item, item_name(number, name))
-                for number, (inner, item) in enumerate(zip(annotations, value, strict=True))
-            ]
-        )
-    )
+        found: Sequence[Any] = annotation.items
+        return found
+    return [annotation if annotation.KIND == "leaf" else annotation.each] * count
 
 
 def _path(description: Description, name: str) -> str:
@@ -253,13 +258,12 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
         description.add(value, name)
         return ScalarParameter("bool_")
     if isinstance(value, int):
-        dtype = "int32" if annotation is None else str(annotation.dtype.name)
-        width = int(dtype.removeprefix("int"))
+        width = integer_width(annotation)
         if not -(1 << (width - 1)) <= value < 1 << (width - 1):
             hint = "annotate the parameter with ct.ScalarInt64" if width == 32 else "pass a smaller number"
-            raise too_large(f"{name} is {value}, which does not fit an {dtype}: {hint}")
+            raise too_large(f"{name} is {value}, which does not fit an int{width}: {hint}")
         description.add(value, name)
-        return ScalarParameter(dtype)
+        return ScalarParameter(f"int{width}")
     if isinstance(value, float):
         description.add(value, name)
         return ScalarParameter("float32")
@@ -267,6 +271,11 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
         f"{name} is {type_text(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
         "arrays or a tuple, or annotate the parameter with ct.Constant"
     )
+
+
+def integer_width(annotation: Any) -> int:
+    """The bits of a number of a parameter with this annotation."""
+    return 32 if annotation is None else int(annotation.dtype.name.removeprefix("int"))
 
 
 def _describe_list(description: Description, annotation: Any, value: list[object], name: str) -> Parameter:

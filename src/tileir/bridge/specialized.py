@@ -76,7 +76,7 @@ class SpecializedKernel:
         description = self._checked(args)
         self.kernel.launch(grid, *description.values, memory=description.memory, **options)
         if variant is not None:
-            self._known.learn(args, description, self.kernel, variant)
+            self._known.learn(args, description.values, self.kernel, variant)
 
     def bind(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> BoundLaunch:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
@@ -123,12 +123,12 @@ class SpecializedKernel:
         if found is None:
             description = self._checked(args)
             if variant is not None:
-                self._known.learn(args, description, self.kernel, variant)
+                self._known.learn(args, description.values, self.kernel, variant)
                 found = self._known.find(args, variant)
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
-            direct, numbers, _, _ = found
-            run = direct.bind(grid, numbers, lambda: self._again(args), arrays)
+            direct, seen = found
+            run = direct.bind(grid, tuple(seen.numbers), lambda: self._again(args), arrays)
             if run is not None:
                 return run
         return lambda: self.launch(grid, *args, **options)
