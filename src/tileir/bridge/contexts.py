@@ -14,8 +14,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -60,17 +59,10 @@ ENTERED: Final[list[bool]] = []
 """Empty until there is a context for the first time: `active` need not be asked before."""
 
 
-class Recorder(Protocol):
-    """A graph that is being captured: it does work when it is replayed, instead of at once."""
+class CAPTURE:
+    """The graph that is being captured: it does work when it is replayed, instead of at once."""
 
-    def record(self, work: Callable[[], object]) -> None: ...
-
-
-class _Capture:
-    recorder: Recorder | None = None
-
-
-CAPTURE: Final = _Capture()
+    recorder: Any = None
 
 
 def active() -> Emulation | None:
@@ -95,23 +87,21 @@ def innermost() -> Emulation | None:
     return found
 
 
-@contextmanager
-def entered(context: Emulation) -> Iterator[Emulation]:
-    """Within this the caller is in a new context."""
+def enter(context: Emulation) -> None:
+    """The caller is in a new context from now on."""
     ENTERED[:] = [True]
-    context.outer = before = _current.get()
-    is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
-    try:
-        _current.set(context)
-        if is_everywhere:
-            _everywhere.append(context)
-        yield context
-    finally:
-        context.is_open = False
-        if context in _everywhere:
-            _everywhere.remove(context)
-        if _current.get() is context:
-            _current.set(before)
+    context.outer = _current.get()
+    _current.set(context)
+    if threading.current_thread() is threading.main_thread() and not _is_in_coroutine():
+        _everywhere.append(context)
+
+
+def leave(context: Emulation) -> None:
+    context.is_open = False
+    if context in _everywhere:
+        _everywhere.remove(context)
+    if _current.get() is context:
+        _current.set(context.outer)
 
 
 def enter_for_good(context: Emulation) -> None:

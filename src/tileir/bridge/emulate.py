@@ -6,11 +6,12 @@ and do what the originals do elsewhere.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ContextDecorator
-from types import TracebackType
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from functools import partial
 from typing import Any, Final
 
-from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
+from tileir.bridge.contexts import Emulation, Watcher, enter, enter_for_good, innermost, leave, runs_on_gpu
 from tileir.bridge.emulated.installation import install
 from tileir.bridge.emulated.threads import enter_device, leave_device
 from tileir.bridge.entry_points import hook_cutile
@@ -68,7 +69,8 @@ def emulate(
             settings.trace_block = trace_block_of(",".join([str(number) for number in numbers]))
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
-    return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watcher_of(settings), bool(sanitize))
+    options = {"backend": backend, "exact": exact, **options}
+    return EmulationContext(partial(_context, gpu, options, watcher_of(settings), bool(sanitize)))
 
 
 _OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block", "debug", "names")
@@ -78,31 +80,25 @@ _OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block"
 class EmulationContext(ContextDecorator):
     """What `tileir.emulate` gives: a context, and a decorator.  It may be entered again, also within itself."""
 
-    def __init__(self, gpu: str, options: dict[str, Any], watching: Any, sanitizes: bool) -> None:
-        self._gpu: str = gpu
-        self._options: dict[str, Any] = options
-        self._watching: Watcher | None = watching
-        self._sanitizes: bool = sanitizes
-        self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
+    def __init__(self, make: Callable[[], Emulation]) -> None:
+        self._make: Callable[[], Emulation] = make
+        self._entered: list[Emulation] = []
 
     def __enter__(self) -> None:
         hook_cutile(cutile())
-        context = _context(self._gpu, self._options, self._watching, self._sanitizes)
-        manager = entered(context)
-        self._entered.append((manager.__enter__(), manager))
+        context = self._make()
+        enter(context)
+        self._entered.append(context)
         if not context.is_real:
             enter_device()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         # That of this thread or task, where others have entered it too.
         own = innermost()
-        place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
-        entered_context, context = self._entered.pop(place)
-        if not entered_context.is_real:
+        context = self._entered.pop(self._entered.index(own) if own in self._entered else -1)
+        if not context.is_real:
             leave_device()
-        context.__exit__(kind, error, traceback)
+        leave(context)
 
 
 def emulate_process(settings: Settings, findings: Findings | None, watcher: Watcher | None = None) -> None:

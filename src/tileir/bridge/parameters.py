@@ -15,12 +15,13 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
 
-from tileir.execute.arguments.binding import Buffer, Pointer, buffer_of, is_array, is_on_gpu
+from tileir.execute.arguments.binding import TORCH_DTYPES, Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.locations.wording import argument_name, item_name, items_of
 from tileir.ir.quoting import type_text
@@ -29,16 +30,6 @@ from tileir.ir.quoting import type_text
 ALIGNMENT = 16
 # Arrays of higher rank are not specialized.
 SPECIALIZED_RANK = 5
-
-_DTYPES = {
-    "bool": "bool_",
-    "float8_e4m3fn": "float8_e4m3fn",
-    "float8_e5m2": "float8_e5m2",
-    "float8_e8m0fnu": "float8_e8m0fnu",
-    "bfloat16": "bfloat16",
-    **{f"float{width}": f"float{width}" for width in (16, 32, 64)},
-    **{f"{sign}int{width}": f"{sign}int{width}" for width in (8, 16, 32, 64) for sign in ("", "u")},
-}
 
 
 class ArrayParameter(NamedTuple):
@@ -87,6 +78,8 @@ class ConstantParameter:
 
 def constant_key(value: object) -> tuple[type, object]:
     """What tells constants apart: 1, True and 1.0 are three; -0.0 is not 0.0, and a NaN is itself."""
+    if isinstance(value, numpy.generic):
+        value = value.item()
     return type(value), struct.pack("=d", value) if isinstance(value, float) else value
 
 
@@ -107,12 +100,13 @@ def words_of(parameter: Parameter, all_facts: bool = False) -> str:
         return f"a tuple of {', '.join([words_of(item, True) for item in parameter.items]) or 'nothing'}"
     words = [f"{parameter.dtype} of rank {parameter.rank}"]
     if all_facts:
-        for axis, (extent, divisor) in enumerate(zip(parameter.shape, parameter.shape_divisor, strict=True)):
-            if extent is not None or divisor > 1:
-                words.append(f"extent {extent if extent is not None else f'a multiple of {divisor}'} along axis {axis}")
-        for axis, (stride, divisor) in enumerate(zip(parameter.strides, parameter.stride_divisor, strict=True)):
-            if stride is not None or divisor > 1:
-                words.append(f"stride {stride if stride is not None else f'a multiple of {divisor}'} along axis {axis}")
+        for what, numbers, divisors in (
+            ("extent", parameter.shape, parameter.shape_divisor),
+            ("stride", parameter.strides, parameter.stride_divisor),
+        ):
+            for axis, (number, divisor) in enumerate(zip(numbers, divisors, strict=True)):
+                if number is not None or divisor > 1:
+                    words.append(f"{what} {f'a multiple of {divisor}' if number is None else number} along axis {axis}")
         if parameter.address_divisor > 1:
             words.append(f"at a multiple of {parameter.address_divisor} bytes")
         if parameter.overlapping:
@@ -148,23 +142,15 @@ too_large = partial(_error, OverflowError)
 # --- a launch ---
 
 
+@dataclass(slots=True)
 class Description:
     """A launch as its kernel sees it."""
 
-    __slots__ = ("memory", "names", "parameters", "values")
-
-    def __init__(self) -> None:
-        self.parameters: list[Parameter] = []
-        self.values: list[object] = []
-        """The arguments of the compiled kernel."""
-        self.names: list[str] = []
-        """For each of `values`, the argument of the launch it comes from, in words."""
-        self.memory: list[Pointer] = []
-        """The arrays reached through tables."""
-
-    def add(self, value: object, name: str) -> None:
-        self.values.append(value)
-        self.names.append(name)
+    parameters: list[Parameter] = field(default_factory=list)
+    values: list[object] = field(default_factory=list)
+    """The arguments of the compiled kernel."""
+    memory: list[Pointer] = field(default_factory=list)
+    """The arrays reached through tables."""
 
 
 def describe(kernel: str, names: list[str], annotations: list[Any], arguments: tuple[object, ...]) -> Description:
@@ -197,9 +183,7 @@ def _describe(description: Description, annotation: Any, value: object, name: st
     if is_array(value):
         buffer = memory_of(value, name)
         facts = ArrayFacts(buffer, annotation.array, name)
-        description.add(Pointer(value, name), name)
-        for number in (*buffer.shape, *facts.strides):
-            description.add(number, name)
+        description.values += (Pointer(value, name), *buffer.shape, *facts.strides)
         return facts.parameter([facts])
     return _describe_scalar(description, annotation.scalar, value, name)
 
@@ -238,9 +222,7 @@ def _describe_constant(description: Description, value: object, name: str) -> Pa
         message = f"{name} is annotated as a constant, but an array was given: pass a number, as x.item()"
         words = f"Could not interpret object of type '{type(value).__name__}' as a constant."
         raise wrong_type(message, f"{_path(description, name)}: {words}")
-    if isinstance(value, numpy.generic):
-        value = value.item()
-    constant = ConstantParameter(value)
+    constant = ConstantParameter(value.item() if isinstance(value, numpy.generic) else value)
     try:
         hash(constant)
     except TypeError:
@@ -255,17 +237,17 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
     if isinstance(value, numpy.generic):
         value = value.item()
     if isinstance(value, bool):
-        description.add(value, name)
+        description.values.append(value)
         return ScalarParameter("bool_")
     if isinstance(value, int):
         width = integer_width(annotation)
         if not -(1 << (width - 1)) <= value < 1 << (width - 1):
             hint = "annotate the parameter with ct.ScalarInt64" if width == 32 else "pass a smaller number"
             raise too_large(f"{name} is {value}, which does not fit an int{width}: {hint}")
-        description.add(value, name)
+        description.values.append(value)
         return ScalarParameter(f"int{width}")
     if isinstance(value, float):
-        description.add(value, name)
+        description.values.append(value)
         return ScalarParameter("float32")
     raise wrong_type(
         f"{name} is {type_text(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
@@ -299,8 +281,7 @@ def _describe_list(description: Description, annotation: Any, value: list[object
                 "the arrays of a list have one dtype and one rank"
             )
     table = _beside(value[0], numpy.array(rows, numpy.uint64).view(numpy.int64), name)
-    description.add(Pointer(table, f"the table of {name}"), name)
-    description.add(len(value), name)
+    description.values += (Pointer(table, f"the table of {name}"), len(value))
     return ListParameter(facts[0].parameter(facts))
 
 
@@ -342,10 +323,11 @@ class ArrayFacts:
         self.strides: list[int] = []
         size = buffer.dtype.itemsize
         for axis, stride in enumerate(buffer.strides):
-            if stride % size:
-                raise LaunchError(f"{name} has a stride of {stride} bytes along axis {axis}, {_ODD_STRIDE}")
-            if stride < 0:
-                raise LaunchError(f"{name} has a negative stride along axis {axis}, {_NEGATIVE_STRIDE}")
+            if stride < 0 or stride % size:
+                problem = "a negative stride" if not stride % size else f"a stride of {stride} bytes"
+                reason = "cuTile has no way to express" if not stride % size else "is no whole number of elements"
+                hint = "pass a contiguous copy, as numpy.ascontiguousarray(x)"
+                raise LaunchError(f"{name} has {problem} along axis {axis}, which {reason}: {hint}")
             self.strides.append(stride // size)
         if self.index_width == 32:
             for number in (*buffer.shape, *self.strides):
@@ -359,26 +341,24 @@ class ArrayFacts:
         """What holds for all these arrays."""
         size = self.buffer.dtype.itemsize
         rank = len(self.strides)
-        specialized = rank <= SPECIALIZED_RANK
+        extents = [[facts.buffer.shape[axis] for facts in all_facts] for axis in range(rank)]
+        steps = [[facts.strides[axis] for facts in all_facts] for axis in range(rank)]
+        static_shape, static_strides = self._axes("static_shape_dims", rank), self._axes("static_stride_dims", rank)
         shape: list[int | None] = [None] * rank
         strides: list[int | None] = [None] * rank
         shape_divisor, stride_divisor = [1] * rank, [1] * rank
-        static_strides = self._axes("static_stride_dims", rank)
         for axis in range(rank):
-            extents = [facts.buffer.shape[axis] for facts in all_facts]
-            steps = [facts.strides[axis] for facts in all_facts]
-            if specialized and not static_strides and all(step == 1 for step in steps):
+            is_specialized = rank <= SPECIALIZED_RANK
+            if axis in static_strides:
+                strides[axis] = _common(steps[axis], "stride", axis, self.name)
+            elif is_specialized and not static_strides and set(steps[axis]) == {1}:
                 strides[axis] = 1
-            elif specialized and all(step * size % ALIGNMENT == 0 for step in steps):
+            elif is_specialized and all(step * size % ALIGNMENT == 0 for step in steps[axis]):
                 stride_divisor[axis] = ALIGNMENT // size
-            if specialized and all(extent % ALIGNMENT == 0 for extent in extents):
+            if axis in static_shape:
+                shape[axis] = _common(extents[axis], "extent", axis, self.name)
+            elif is_specialized and all(extent % ALIGNMENT == 0 for extent in extents[axis]):
                 shape_divisor[axis] = ALIGNMENT
-        for axis in self._axes("static_shape_dims", rank):
-            shape[axis] = _common([facts.buffer.shape[axis] for facts in all_facts], "extent", axis, self.name)
-            shape_divisor[axis] = 1
-        for axis in static_strides:
-            strides[axis] = _common([facts.strides[axis] for facts in all_facts], "stride", axis, self.name)
-            stride_divisor[axis] = 1
         return ArrayParameter(
             self.dtype,
             rank,
@@ -416,10 +396,6 @@ class ArrayFacts:
         return found
 
 
-_ODD_STRIDE = "which is no whole number of elements: pass a contiguous copy, as numpy.ascontiguousarray(x)"
-_NEGATIVE_STRIDE = "which cuTile has no way to express: pass a contiguous copy, as numpy.ascontiguousarray(x)"
-
-
 def _common(numbers: list[int], what: str, axis: int, name: str) -> int:
     for number in numbers:
         if number != numbers[0]:
@@ -434,10 +410,10 @@ def _common(numbers: list[int], what: str, axis: int, name: str) -> int:
 
 
 def _dtype_name(buffer: Buffer, name: str) -> str:
-    found = _DTYPES.get(buffer.dtype.name) if buffer.dtype.isnative else None
-    if found is None:
+    name_here = buffer.dtype.name
+    if name_here not in TORCH_DTYPES or not buffer.dtype.isnative:
         raise wrong_type(
             f"{name} is an {buffer.kind} of {buffer.dtype}, which cuTile has no dtype for: convert it, "
             "as x.astype(numpy.float32)"
         )
-    return found
+    return "bool_" if name_here == "bool" else name_here

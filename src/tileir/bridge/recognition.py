@@ -6,7 +6,7 @@ written to and begins at a multiple of 16 bytes; of a constant, from its type an
 So there is a table from each of those to what was found (`ArrayKinds`), and for each kernel one from the kinds of all
 arguments to the compiled kernel (`KnownLaunches`), whose engine packs numbers with the binder (`execute/binder.py`).
 
-`Inspection` looks at each argument once, and makes both the key of that table and the numbers that go into the record
+`_inspect` looks at each argument once, and makes both the key of that table and the numbers that go into the record
 of a launch.  It takes no argument on trust: arrays may have been resized, tensors may have lost their memory.  Whatever
 it does not know is left to `describe`, which has the words for all mistakes.
 """
@@ -17,10 +17,10 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
 from typing import Any, Final
 
 import numpy
+from numpy import ndarray
 
 from tileir.bridge.contexts import ENTERED, torch_functions_off
 from tileir.bridge.parameters import (
@@ -51,17 +51,23 @@ _word: Final = struct.Struct("<Q").pack
 
 # --- arrays ---
 
-_array_kinds: Final[dict[tuple[ArrayParameter, bool], int]] = {}
+_numbers: Final[dict[tuple[ArrayParameter, bool], int]] = {}
 """A number for each kind of array, and whether it may be written to: quicker to look up than these."""
+_kinds: Final[dict[int, tuple[ArrayParameter, bool]]] = {}
+"""The reverse."""
 
 
 class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
-    """What is known of arrays, by annotation, dtype, shape, strides, for NumPy's whether they may be written to, and
-    whether they begin where they should: the number of their kind, extents and strides as a kernel takes them, and
+    """What is known of arrays with an annotation, by dtype, shape, strides, for NumPy's whether they may be written to,
+    and whether they begin where they should: the number of their kind, extents and strides as a kernel takes them, and
     their size.  Tensors of torch have their own dtype, and strides in elements."""
 
+    def __init__(self, annotation: Any) -> None:
+        super().__init__()
+        self._annotation: Any = annotation
+
     def __missing__(self, key: tuple[Any, ...]) -> tuple[int, bytes, int]:
-        annotation, dtype, shape, strides, *flags, aligned = key
+        dtype, shape, strides, *flags, aligned = key
         writable = True
         if flags:
             [writable] = flags
@@ -73,12 +79,13 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
             strides = tuple([dtype.itemsize * each for each in strides])
         buffer = Buffer(ALIGNMENT if aligned else 1, tuple(shape), strides, dtype, writable, None, "array")
         try:
-            facts = ArrayFacts(buffer, annotation, "")
+            facts = ArrayFacts(buffer, self._annotation, "")
             parameter = facts.parameter([facts])
         except LaunchError:
             # Reported elsewhere, with the name of the argument.
             raise KeyError(key) from None
-        number = _array_kinds.setdefault((parameter, writable), len(_array_kinds))
+        number = _numbers.setdefault((parameter, writable), len(_numbers))
+        _kinds[number] = parameter, writable
         words = struct.pack(f"<{2 * len(shape)}Q", *shape, *facts.strides)
         if len(self) >= MOST_KEPT:
             self.clear()
@@ -86,135 +93,137 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
         return found
 
 
-_KINDS: Final = ArrayKinds()
+_without_annotation: Final = ArrayKinds(None)
 
 
-def _is_tensor(kind: Any) -> bool:
-    """Whether a class is one of torch's own: the data of others may be elsewhere."""
+_TENSORS: Final[set[type]] = set()
+"""torch's own classes of tensors: the data of others may be elsewhere."""
+
+
+def _is_tensor(kind: type) -> bool:
     torch: Any = sys.modules.get("torch")
-    return torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage")
+    if torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage"):
+        _TENSORS.add(kind)
+    return kind in _TENSORS
 
 
 # --- arguments ---
 
+Parameter = tuple[Any, ArrayKinds, bool]
+"""Its annotation, what is known of arrays in its place, and whether it is a constant."""
 
-class Inspection:
-    """What stands in the record of a launch, and the key of launches like it."""
 
-    __slots__ = ("key", "memory", "numbers", "tables")
+def _parameter(annotation: Any) -> Parameter:
+    of_array = getattr(annotation, "array", None)
+    kinds = _without_annotation if of_array is None else ArrayKinds(of_array)
+    return annotation, kinds, getattr(annotation, "constant", False)
 
-    def __init__(self, annotations: Sequence[Any], arguments: Sequence[object]) -> None:
-        self.key: list[Any] = []
-        """The number of an array's kind, the type of a number, numbers for a list; pairs of others."""
-        self.numbers: list[Any] = []
-        """What `DirectLaunches.launch` takes, and its `memory`."""
-        self.memory: list[int] = []
-        self.tables: list[Any] = []
-        """Those of lists, to keep them alive."""
-        for annotation, value in zip(annotations, arguments, strict=True):
-            self._add(annotation, value)
 
-    def _add(self, annotation: Any, value: Any) -> None:
+Inspected = tuple[list[Any], Any, list[tuple[Any, list[int]]]]
+"""Of arguments: their key, with the number of an array's kind, the type of a number, numbers for a list, pairs of
+others; the numbers for the record of a launch; and of each list the table of its arrays, which is to be kept alive, and
+three words for each (`memory` of `DirectLaunches.launch`)."""
+
+
+def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: Inspected) -> None:
+    key, numbers, _ = found
+    for parameter, value in zip(parameters, arguments, strict=True):
+        annotation, kinds, is_constant = parameter
         kind = type(value)
-        if kind is tuple:
-            self.key.append(("tuple", len(value)))
-            for inner, item in zip(item_annotations(annotation, len(value)), value, strict=True):
-                self._add(inner, item)
-        elif annotation.KIND != "leaf":
-            raise KeyError
-        elif annotation.constant:
-            self.key.append(constant_key(value.item() if isinstance(value, numpy.generic) else value))
-        elif kind is list:
-            self._add_list(annotation.list, value)
-        elif kind is float:
-            self.key.append(kind)
-            self.numbers.append(value)
-        elif kind is int or kind is bool or isinstance(value, numpy.generic):
-            self._add_number(annotation.scalar, value)
-        else:
-            address, number, words, size, _, device = _inspect_array(annotation.array, value)
-            self.key.append(number)
-            if device is not None:
-                self.key.append(("device", device))
-            self.numbers += (address, words, size)
-
-    def _add_number(self, annotation: Any, value: Any) -> None:
-        if isinstance(value, numpy.generic):
-            value = value.item()
-        kind = type(value)
-        if kind is int:
-            limit = 1 << integer_width(annotation) - 1
+        if is_constant:
+            if kind is tuple:
+                _inspect_tuple(annotation, value, found)
+            else:
+                key.append((kind, value) if kind is int else constant_key(value))
+        elif kind is ndarray:
+            address = address_of(value)
+            is_aligned = not address % ALIGNMENT
+            number, words, size = kinds[value.dtype, value.shape, value.strides, value.flags.writeable, is_aligned]
+            key.append(number)
+            numbers += (address, words, size)
+        elif kind in _TENSORS:
+            # Tensors that are nested, sparse or inside a transformation raise at one of these.
+            address = value.data_ptr()
+            number, words, size = kinds[value.dtype, value.shape, value.stride(), not address % ALIGNMENT]
+            key.append(number)
+            numbers += (address, words, size)
+            if value.is_cpu:
+                # Of one whose memory was given back there is less than it says.
+                storage = value.untyped_storage()
+                if address + size > storage.data_ptr() + len(storage):
+                    raise KeyError
+            else:
+                # One that is empty, or whose memory was given back, is nowhere.
+                key.append(("device", value.get_device()))
+                if not address or not value.is_cuda:
+                    raise KeyError
+            if value.is_neg():
+                raise KeyError
+        elif kind is float or kind is bool:
+            key.append(kind)
+            numbers.append(value)
+        elif kind is int:
+            limit = 1 << integer_width(annotation.scalar) - 1
             if not -limit <= value < limit:
                 raise KeyError
-        elif kind is not float and kind is not bool:
+            key.append(kind)
+            numbers.append(value)
+        elif kind is tuple:
+            _inspect_tuple(annotation, value, found)
+        elif kind is list:
+            _inspect_list(annotation.list, value, found)
+        elif hasattr(kind, HOST_ARRAY):
+            # An array of an emulated device, which has its memory in one of NumPy.
+            _inspect((parameter,), (getattr(kind, HOST_ARRAY)(value),), found)
+        elif isinstance(value, numpy.generic) and not isinstance(item := value.item(), numpy.generic):
+            _inspect((parameter,), (item,), found)
+        elif _is_tensor(kind):
+            _inspect((parameter,), (value,), found)
+        else:
             raise KeyError
-        self.key.append(kind)
-        self.numbers.append(value)
-
-    def _add_list(self, annotation: Any, items: list[Any]) -> None:
-        """Make the table of a list of arrays: a row with the address, extents and strides of each."""
-        element = None if annotation is None else annotation.element
-        kinds: list[int] = []
-        rows: list[bytes] = []
-        for item in items:
-            address, number, words, size, writable, device = _inspect_array(element, item)
-            if device is not None:
-                raise KeyError
-            kinds.append(number)
-            rows += (_word(address), words)
-            self.memory += (address, address + size, writable)
-        table = array("Q", b"".join(rows))
-        begin, count = table.buffer_info()
-        self.key.append(tuple(kinds))
-        self.numbers += (begin, _word(len(items)), count * table.itemsize)
-        self.tables.append(table)
-
-    def given(self) -> list[Given]:
-        """What of each argument stands in a record."""
-        kinds = list(_array_kinds)
-        found: list[Given] = []
-        for item in self.key:
-            if isinstance(item, int):
-                parameter, writable = kinds[item]
-                found.append((2 * parameter.rank, writable))
-            elif isinstance(item, type):
-                found.append(None)
-            elif isinstance(item[0], int):
-                # A list: its table, and the number of rows.
-                found.append((1, True))
-        return found
 
 
-def _inspect_array(annotation: Any, value: Any) -> tuple[int, int, bytes, int, bool, int | None]:
-    """The address of an array, what `ArrayKinds` has, whether it may be written to, and its GPU; `KeyError` for what is
-    no array, or out of the ordinary."""
-    kind = type(value)
-    if kind is not numpy.ndarray and hasattr(kind, HOST_ARRAY):
-        # An array of an emulated device, which has its memory in one of NumPy.
-        value = getattr(kind, HOST_ARRAY)(value)
-        kind = type(value)
-    if kind is numpy.ndarray:
-        address = address_of(value)
-        writable = value.flags.writeable
-        key = (annotation, value.dtype, value.shape, value.strides, writable, not address % ALIGNMENT)
-        return address, *_KINDS[key], writable, None
-    if not _is_tensor(kind):
+def _inspect_tuple(annotation: Any, items: tuple[Any, ...], found: Inspected) -> None:
+    found[0].append(("tuple", len(items)))
+    _inspect([_parameter(inner) for inner in item_annotations(annotation, len(items))], items, found)
+
+
+def _inspect_list(annotation: Any, items: list[Any], found: Inspected) -> None:
+    """Make the table of a list of arrays: a row with the address, extents and strides of each."""
+    kinds = _without_annotation if annotation is None or annotation.element is None else ArrayKinds(annotation.element)
+    inner_key: list[Any] = []
+    inner_numbers: list[Any] = []
+    _inspect([(None, kinds, False)] * len(items), items, (inner_key, inner_numbers, []))
+    if len(inner_numbers) != 3 * len(inner_key):
+        # Not only arrays on the host.
         raise KeyError
-    # Tensors that are nested, sparse or inside a transformation raise at one of these.
-    address = value.data_ptr()
-    found = _KINDS[annotation, value.dtype, value.shape, value.stride(), not address % ALIGNMENT]
-    if value.is_neg():
-        raise KeyError
-    if value.is_cuda:
-        # One that is empty, or whose memory was given back, is nowhere.
-        if not address:
-            raise KeyError
-        return address, *found, True, value.get_device()
-    # Of one whose memory was given back there is less than it says.
-    storage = value.untyped_storage()
-    if not value.is_cpu or address + found[2] > storage.data_ptr() + len(storage):
-        raise KeyError
-    return address, *found, True, None
+    rows: list[bytes] = []
+    memory: list[int] = []
+    columns = [inner_numbers[place::3] for place in range(3)]
+    for number, address, words, size in zip(inner_key, *columns, strict=True):
+        rows += (_word(address), words)
+        memory += (address, address + size, _kinds[number][1])
+    table = array("Q", b"".join(rows))
+    begin, count = table.buffer_info()
+    key, numbers, tables = found
+    key.append(tuple(inner_key))
+    numbers += (begin, _word(len(items)), count * table.itemsize)
+    tables.append((table, memory))
+
+
+def _given(key: Sequence[Any]) -> list[Given]:
+    """What of each argument stands in a record."""
+    found: list[Given] = []
+    for item in key:
+        if isinstance(item, int):
+            parameter, writable = _kinds[item]
+            found.append((2 * parameter.rank, writable))
+        elif isinstance(item, type):
+            found.append(None)
+        elif isinstance(item[0], int):
+            # A list: its table, and the number of rows.
+            found.append((1, True))
+    return found
 
 
 # --- the launches of a kernel ---
@@ -223,36 +232,39 @@ def _inspect_array(annotation: Any, value: Any) -> tuple[int, int, bytes, int, b
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
 
-    __slots__ = ("_direct", "annotations", "compiled", "kernel")
+    __slots__ = ("_direct", "_parameters", "annotations", "compiled", "kernel")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
         self.kernel: Callable[[], Any] = kernel
         """A weak reference."""
         self.annotations: Sequence[Any] = annotations
         self.compiled: dict[Hashable, Kernel] = {}
-        self._direct: dict[tuple[tuple[Any, ...], Variant], DirectLaunches] = {}
+        self._parameters: list[Parameter] = [_parameter(annotation) for annotation in annotations]
+        self._direct: dict[tuple[Any, ...], DirectLaunches] = {}
 
-    def find(self, arguments: Sequence[object], variant: Variant) -> tuple[DirectLaunches, Inspection] | None:
+    def find(self, arguments: Sequence[object], variant: Variant) -> tuple[DirectLaunches, Inspected] | None:
         """How to launch with such arguments, and what was seen of them, which is to be kept meanwhile."""
-        with torch_functions_off() if ENTERED else _NOTHING:
-            try:
-                seen = Inspection(self.annotations, arguments)
-                return self._direct[tuple(seen.key), variant], seen
-            except _UNKNOWN_ARGUMENTS:
-                return None
+        found: Inspected = ([variant], [], [])
+        try:
+            if not ENTERED:
+                _inspect(self._parameters, arguments, found)
+            else:
+                with torch_functions_off():
+                    _inspect(self._parameters, arguments, found)
+            return self._direct[tuple(found[0])], found
+        except _UNKNOWN_ARGUMENTS:
+            return None
 
     def learn(self, arguments: Sequence[object], values: Sequence[object], compiled: Kernel, variant: Variant) -> None:
         """Recognize launches like this one from now on, if its kernel has a short way for them."""
+        found: Inspected = ([variant], [], [])
         with torch_functions_off():
             try:
-                seen = Inspection(self.annotations, arguments)
+                _inspect(self._parameters, arguments, found)
             except _UNKNOWN_ARGUMENTS:
                 return
-            direct = compiled.direct(seen.given(), tuple(values), *variant[_COMPILED_FOR:])
+            direct = compiled.direct(_given(found[0][1:]), tuple(values), *variant[_COMPILED_FOR:])
         if direct is not None:
             if len(self._direct) >= MOST_KEPT:
                 self._direct.clear()
-            self._direct[tuple(seen.key), variant] = direct
-
-
-_NOTHING: Final = nullcontext()
+            self._direct[tuple(found[0])] = direct

@@ -127,8 +127,8 @@ class SpecializedKernel:
                 found = self._known.find(args, variant)
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
-            direct, seen = found
-            run = direct.bind(grid, tuple(seen.numbers), lambda: self._again(args), arrays)
+            direct, (_, numbers, _) = found
+            run = direct.bind(grid, tuple(numbers), lambda: self._again(args), arrays)
             if run is not None:
                 return run
         return lambda: self.launch(grid, *args, **options)

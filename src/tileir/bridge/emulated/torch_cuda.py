@@ -43,17 +43,18 @@ def replaced(original: Callable[..., Any], replacement: Callable[..., Any]) -> C
     return chosen
 
 
-def replace_functions(functions: dict[str, Callable[..., Any]]) -> None:
-    """Functions of `torch.cuda`, by name."""
+def replace_functions(functions: dict[str, Callable[..., Any]], owner: Any = torch.cuda) -> None:
+    """Functions of `torch.cuda`, or of another module, by name."""
     for name, replacement in functions.items():
-        original = getattr(torch.cuda, name, None)
+        original = getattr(owner, name, None)
         if original is not None:
-            replace_class(name, replaced(original, replacement))
+            replace_name(name, replaced(original, replacement), owner)
 
 
-def replace_class(name: str, replacement: Any) -> None:
+def replace_name(name: str, replacement: Any, owner: Any = torch.cuda) -> None:
     # Names of `torch.cuda` are known in modules of their own too.
-    for module in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.graphs, torch.cuda.streams):
+    parts = (torch.cuda.memory, torch.cuda.random, torch.cuda.graphs, torch.cuda.streams)
+    for module in (owner, *(parts if owner is torch.cuda else ())):
         if hasattr(module, name):
             setattr(module, name, replacement)
 
@@ -275,14 +276,11 @@ _ACCELERATOR: Final[dict[str, Callable[..., Any]]] = {
 def hook_cuda() -> None:
     replace_functions(_CUDA)
     for kind in (Stream, ExternalStream, Event):
-        replace_class(kind.__name__, kind)
+        replace_name(kind.__name__, kind)
 
 
 def hook_accelerator() -> None:
-    for name, replacement in _ACCELERATOR.items():
-        original = getattr(torch.accelerator, name, None)
-        if original is not None:
-            setattr(torch.accelerator, name, replaced(original, replacement))
+    replace_functions(_ACCELERATOR, torch.accelerator)
 
 
 # --- random numbers: those of the CPU, so that a script gets the numbers it would get there ---
