@@ -10,11 +10,11 @@ its start to its end has one for all that is in no other.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -87,21 +87,23 @@ def innermost() -> Emulation | None:
     return found
 
 
-def enter(context: Emulation) -> None:
-    """The caller is in a new context from now on."""
+@contextmanager
+def entered(context: Emulation) -> Iterator[Emulation]:
+    """Within this the caller is in a new context; an interrupt at any step leaves it."""
     ENTERED[:] = [True]
-    context.outer = _current.get()
-    _current.set(context)
-    if threading.current_thread() is threading.main_thread() and not _is_in_coroutine():
-        _everywhere.append(context)
-
-
-def leave(context: Emulation) -> None:
-    context.is_open = False
-    if context in _everywhere:
-        _everywhere.remove(context)
-    if _current.get() is context:
-        _current.set(context.outer)
+    context.outer = before = _current.get()
+    is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
+    try:
+        _current.set(context)
+        if is_everywhere:
+            _everywhere.append(context)
+        yield context
+    finally:
+        context.is_open = False
+        if context in _everywhere:
+            _everywhere.remove(context)
+        if _current.get() is context:
+            _current.set(before)
 
 
 def enter_for_good(context: Emulation) -> None:
@@ -163,9 +165,6 @@ def _has_device_files() -> bool:
 
 def has_gpu() -> bool:
     """Whether the CUDA driver finds a device."""
-    try:
-        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        count = ctypes.c_int(0)
-        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
-    except (OSError, AttributeError):
-        return False
+    from tileir.execute.gpu.driver.devices import why_no_gpu
+
+    return not why_no_gpu()

@@ -7,11 +7,11 @@ and do what the originals do elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ContextDecorator
+from contextlib import AbstractContextManager, ContextDecorator
 from functools import partial
 from typing import Any, Final
 
-from tileir.bridge.contexts import Emulation, Watcher, enter, enter_for_good, innermost, leave, runs_on_gpu
+from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
 from tileir.bridge.emulated.installation import install
 from tileir.bridge.emulated.threads import enter_device, leave_device
 from tileir.bridge.entry_points import hook_cutile
@@ -82,23 +82,24 @@ class EmulationContext(ContextDecorator):
 
     def __init__(self, make: Callable[[], Emulation]) -> None:
         self._make: Callable[[], Emulation] = make
-        self._entered: list[Emulation] = []
+        self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 
     def __enter__(self) -> None:
         hook_cutile(cutile())
-        context = self._make()
-        enter(context)
-        self._entered.append(context)
+        manager = entered(self._make())
+        context = manager.__enter__()
+        self._entered.append((context, manager))
         if not context.is_real:
             enter_device()
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         # That of this thread or task, where others have entered it too.
         own = innermost()
-        context = self._entered.pop(self._entered.index(own) if own in self._entered else -1)
+        place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
+        context, manager = self._entered.pop(place)
         if not context.is_real:
             leave_device()
-        leave(context)
+        manager.__exit__(*error)
 
 
 def emulate_process(settings: Settings, findings: Findings | None, watcher: Watcher | None = None) -> None:

@@ -52,9 +52,8 @@ _word: Final = struct.Struct("<Q").pack
 # --- arrays ---
 
 _numbers: Final[dict[tuple[ArrayParameter, bool], int]] = {}
-"""A number for each kind of array, and whether it may be written to: quicker to look up than these."""
 _kinds: Final[dict[int, tuple[ArrayParameter, bool]]] = {}
-"""The reverse."""
+"""Numbers for kinds of arrays, and whether they may be written to, which are quicker to look up; and the reverse."""
 
 
 class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):

@@ -18,8 +18,7 @@ import numpy
 from tileir.bridge.emulated.cupy_cuda import CUDA, MODULES, POOL, Device, MemoryPointer
 from tileir.bridge.emulated.gpu_interface import refusing
 
-_CUDA: Final = 2
-"""DLPack's number."""
+_CUDA: Final = 2  # DLPack's number.
 
 
 class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
@@ -44,13 +43,8 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
 
     # --- where it is ---
 
-    @property
-    def device(self) -> Any:
-        return Device(0)
-
-    @property
-    def data(self) -> MemoryPointer:
-        return MemoryPointer(self._array)
+    device = property(lambda self: Device(0))
+    data = property(lambda self: MemoryPointer(self._array))
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -204,8 +198,7 @@ def refuse_numpy(values: Any) -> None:
 
 # --- modules ---
 
-VERSION: Final = "13.6.0"
-"""Of CuPy, whose interface this is."""
+VERSION: Final = "13.6.0"  # Of CuPy, whose interface this is.
 
 _C_CODE: Final = "it compiles CUDA C++: write the kernel with cuda.tile, or with functions of cupy"
 _MISSING: Final[dict[str, str]] = {

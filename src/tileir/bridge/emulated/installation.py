@@ -22,8 +22,7 @@ from tileir.execute.errors import warn_caller
 from tileir.execute.gpu.gpus import DEFAULT, Gpu, gpu_named
 from tileir.forking import NO_FORK
 
-_OLDEST: Final = (2, 6)
-"""The oldest version of torch that is supported."""
+_OLDEST: Final = (2, 6)  # The oldest version of torch that is supported.
 _FEATURES: Final = (
     ("a CUDA device", "device.hook_device"),
     ("a CUDA device", "tensor_methods.hook_methods"),
@@ -52,7 +51,6 @@ _FEATURES: Final = (
     ("torch.nn.DataParallel", "distributed.hook_data_parallel"),
 )
 _installed: Final[list[str]] = []
-"""The libraries."""
 
 
 def install(gpu: str = DEFAULT) -> Gpu:

@@ -190,9 +190,7 @@ class Event(BaseEvent, metaclass=Replacing):
         self.enable_timing: bool = enable_timing
         self.cuda_event: int = self.handle
 
-    @property
-    def device(self) -> Any:
-        return None if self.time is None else DEVICE
+    device = property(lambda self: None if self.time is None else DEVICE)
 
     def elapsed_time(self, end_event: Any) -> float:
         if not self.enable_timing or not end_event.enable_timing:
@@ -302,9 +300,7 @@ class Generator(_Generator, metaclass=_AnyGenerator):  # type: ignore[misc]
     def __init__(self, device: Any = "cpu") -> None:
         pass
 
-    @property
-    def device(self) -> Any:
-        return DEVICE
+    device = property(lambda self: DEVICE)
 
 
 def hook_random_numbers() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.launch import launch
 from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, TupleOf
 from tileir.execute.errors import LaunchError, MissingDependencyError
 
@@ -41,8 +40,7 @@ def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | 
     def run(*arguments: Any) -> Any:
         named = plan.named(arguments)
         outputs = made(named)
-        named |= dict(zip(plan.outputs, outputs, strict=True))
-        launch(plan.kernel, plan.grid(named), plan.kernel_arguments(named), **options)
+        plan.launch(named, outputs, options)
         return result(outputs)
 
     def shapes(*arguments: Any) -> Any:
@@ -125,14 +123,11 @@ def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
         values = {name: named[name] for name in needed}
         found = backward(*values.values()) if inner is not None else backward(**values)
         found = plan.gradients(found, inner)
-        return tuple([_listed(found.get(name)) for name in plan.arguments])
+        # Of a tuple torch takes a list.
+        found = {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
+        return tuple([found.get(name) for name in plan.arguments])
 
     return gradients
-
-
-def _listed(gradient: Any) -> Any:
-    """The gradient of an argument; of a tuple torch wants a list."""
-    return list(gradient) if isinstance(gradient, tuple) else gradient
 
 
 # --- many at once ---
