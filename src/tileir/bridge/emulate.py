@@ -80,7 +80,7 @@ _OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block"
 class EmulationContext(ContextDecorator):
     """What `tileir.emulate` gives: a context, and a decorator.  It may be entered again, also within itself."""
 
-    def __init__(self, make: Callable[[], Emulation]) -> None:
+    def __init__(self, make: Callable[[], Any]) -> None:
         self._make: Callable[[], Emulation] = make
         self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 

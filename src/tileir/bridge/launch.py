@@ -298,18 +298,11 @@ def _constraint(parameter: Parameter) -> Any:
     tile = cutile()
     compilation = tile.compilation
     if isinstance(parameter, ArrayParameter):
+        facts = parameter._asdict()
+        dtype, rank, width = [facts.pop(name) for name in ("dtype", "rank", "index_width")]
+        facts |= {"stride_lower_bound_incl": 0, "alias_groups": ()}
         return compilation.ArrayConstraint(
-            getattr(tile, parameter.dtype),
-            parameter.rank,
-            index_dtype=tile.int64 if parameter.index_width == 64 else tile.int32,
-            stride_lower_bound_incl=0,
-            alias_groups=(),
-            may_alias_internally=parameter.overlapping,
-            stride_constant=parameter.strides,
-            shape_constant=parameter.shape,
-            stride_divisible_by=parameter.stride_divisor,
-            shape_divisible_by=parameter.shape_divisor,
-            base_addr_divisible_by=parameter.address_divisor,
+            getattr(tile, dtype), rank, index_dtype=getattr(tile, f"int{width}"), **facts
         )
     if isinstance(parameter, ScalarParameter):
         return compilation.ScalarConstraint(getattr(tile, parameter.dtype))

@@ -39,12 +39,13 @@ class ArrayParameter(NamedTuple):
     """The name of the dtype in `cuda.tile`."""
     rank: int
     index_width: int
-    shape: tuple[int | None, ...]
-    strides: tuple[int | None, ...]
-    shape_divisor: tuple[int, ...]
-    stride_divisor: tuple[int, ...]
-    address_divisor: int
-    overlapping: bool
+    # From here on as in cuTile's `ArrayConstraint`.
+    shape_constant: tuple[int | None, ...]
+    stride_constant: tuple[int | None, ...]
+    shape_divisible_by: tuple[int, ...]
+    stride_divisible_by: tuple[int, ...]
+    base_addr_divisible_by: int
+    may_alias_internally: bool
     """Whether two indices may mean the same element, as in an array with a stride of zero."""
 
 
@@ -101,15 +102,15 @@ def words_of(parameter: Parameter, all_facts: bool = False) -> str:
     words = [f"{parameter.dtype} of rank {parameter.rank}"]
     if all_facts:
         for what, numbers, divisors in (
-            ("extent", parameter.shape, parameter.shape_divisor),
-            ("stride", parameter.strides, parameter.stride_divisor),
+            ("extent", parameter.shape_constant, parameter.shape_divisible_by),
+            ("stride", parameter.stride_constant, parameter.stride_divisible_by),
         ):
             for axis, (number, divisor) in enumerate(zip(numbers, divisors, strict=True)):
                 if number is not None or divisor > 1:
                     words.append(f"{what} {f'a multiple of {divisor}' if number is None else number} along axis {axis}")
-        if parameter.address_divisor > 1:
-            words.append(f"at a multiple of {parameter.address_divisor} bytes")
-        if parameter.overlapping:
+        if parameter.base_addr_divisible_by > 1:
+            words.append(f"at a multiple of {parameter.base_addr_divisible_by} bytes")
+        if parameter.may_alias_internally:
             words.append("with elements that overlap")
     return ", ".join(words)
 

@@ -231,12 +231,11 @@ def _given(key: Sequence[Any]) -> list[Given]:
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
 
-    __slots__ = ("_direct", "_parameters", "annotations", "compiled", "kernel")
+    __slots__ = ("_direct", "_parameters", "compiled", "kernel")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
         self.kernel: Callable[[], Any] = kernel
         """A weak reference."""
-        self.annotations: Sequence[Any] = annotations
         self.compiled: dict[Hashable, Kernel] = {}
         self._parameters: list[Parameter] = [_parameter(annotation) for annotation in annotations]
         self._direct: dict[tuple[Any, ...], DirectLaunches] = {}

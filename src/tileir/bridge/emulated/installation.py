@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -95,21 +95,19 @@ def _install_jax_calls(module: Any) -> None:
     _install_features("cuda.tile", version, (("a call from JAX", "jax_calls.hook_jax_calls"),), module)
 
 
-def _install_features(library: str, version: object, features: Iterable[tuple[str, str]], *arguments: object) -> None:
+def _install_features(library: str, version: object, features: Sequence[tuple[str, str]], *arguments: object) -> None:
     """Call the function of each feature; without the first there is no other.
 
     Importing its module may fail as well as the call.  Warnings come last, since they may be errors.
     """
     left_out: dict[str, str] = {}
-    needed = None
     for feature, name in features:
-        needed = needed or feature
         module, _, function = name.partition(".")
         try:
             getattr(importlib.import_module(f"tileir.bridge.emulated.{module}"), function)(*arguments)
         except Exception as error:
             left_out[feature] = f"{type(error).__name__}: {error}"
-            if feature == needed:
+            if feature == features[0][0]:
                 break
     for feature, reason in left_out.items():
         warn_caller(f"tileir: {library} {version}: {feature} is not emulated ({reason})", RuntimeWarning)

@@ -47,12 +47,12 @@ def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | 
         return result(made(plan.named(arguments)))
 
     if backward is not None:
-        gradients = _gradients(plan, backward)
+        gradients, save = _autograd(torch, plan, backward)
     qualified = _qualified(name, plan.kernel_name)
     operator = torch.library.custom_op(qualified, run, mutates_args=plan.mutates, schema=_schema(plan))
     operator.register_fake(shapes)
     if backward is not None:
-        operator.register_autograd(gradients, setup_context=_saving(torch, plan, backward))
+        operator.register_autograd(gradients, setup_context=save)
     if not plan.mutates and not any(kind is LIST or isinstance(kind, TupleOf) for kind in plan.types.values()):
         operator.register_vmap(_batched(torch, operator))
     operator.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as an operator of torch"
@@ -96,9 +96,14 @@ def _dtype(torch: Any, dtype: Any) -> Any:
 # --- gradients ---
 
 
-def _saving(torch: Any, plan: Plan, backward: Callable[..., Any]) -> Callable[..., None]:
-    """What keeps for the backward function what it will be given."""
-    needed = plan.backward_parameters(backward, _plans.get(backward))
+def _autograd(
+    torch: Any, plan: Plan, backward: Callable[..., Any]
+) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., None]]:
+    """The function that torch calls for the gradients of all arguments, and what keeps for it what it will be given."""
+    inner = _plans.get(backward)
+    needed = plan.backward_parameters(backward, inner)
+    if plan.mutates:
+        raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
 
     def save(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         outputs = output if isinstance(output, tuple) else (output,)
@@ -106,16 +111,6 @@ def _saving(torch: Any, plan: Plan, backward: Callable[..., Any]) -> Callable[..
         ctx.tensors = [name for name in needed if isinstance(named.get(name), torch.Tensor)]
         ctx.save_for_backward(*[named[name] for name in ctx.tensors])
         ctx.others = {name: named[name] for name in needed if name in named and name not in ctx.tensors}
-
-    return save
-
-
-def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that torch calls for the gradients of all arguments."""
-    inner = _plans.get(backward)
-    needed = plan.backward_parameters(backward, inner)
-    if plan.mutates:
-        raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
 
     def gradients(ctx: Any, *given: Any) -> tuple[Any, ...]:
         named = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
@@ -127,7 +122,7 @@ def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
         found = {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
         return tuple([found.get(name) for name in plan.arguments])
 
-    return gradients
+    return gradients, save
 
 
 # --- many at once ---
