@@ -92,32 +92,32 @@ def test_contiguous_array_is_specialized() -> None:
 
 
 def test_stride_divisor_is_in_elements() -> None:
-    assert array_parameter(aligned(4, 8, dtype="f2")).stride_divisor == (8, 1)
-    assert array_parameter(aligned(4, 12, dtype="f2")).stride_divisor == (1, 1)
-    assert array_parameter(aligned(4, 16, dtype="u1")).stride_divisor == (16, 1)
+    assert array_parameter(aligned(4, 8, dtype="f2")).stride_divisible_by == (8, 1)
+    assert array_parameter(aligned(4, 12, dtype="f2")).stride_divisible_by == (1, 1)
+    assert array_parameter(aligned(4, 16, dtype="u1")).stride_divisible_by == (16, 1)
 
 
 def test_unaligned_base_and_odd_strides_are_not_assumed() -> None:
     found = array_parameter(aligned(17, 33, offset=4))
-    assert found.address_divisor == 1
-    assert (found.shape_divisor, found.stride_divisor, found.strides) == ((1, 1), (1, 1), (None, 1))
+    assert found.base_addr_divisible_by == 1
+    assert (found.shape_divisible_by, found.stride_divisible_by, found.stride_constant) == ((1, 1), (1, 1), (None, 1))
 
 
 def test_column_major_array_has_its_first_stride_known() -> None:
-    assert array_parameter(aligned(32, 20).T).strides == (1, None)
+    assert array_parameter(aligned(32, 20).T).stride_constant == (1, None)
 
 
 def test_elements_that_overlap_are_told() -> None:
     windows = numpy.lib.stride_tricks.as_strided(aligned(32), (8, 4), (4, 4))
-    assert array_parameter(windows).overlapping
-    assert array_parameter(numpy.broadcast_to(aligned(1), (8,))).overlapping
-    assert not array_parameter(aligned(8, 4)[::2]).overlapping
-    assert not array_parameter(aligned(8, 4).T).overlapping
+    assert array_parameter(windows).may_alias_internally
+    assert array_parameter(numpy.broadcast_to(aligned(1), (8,))).may_alias_internally
+    assert not array_parameter(aligned(8, 4)[::2]).may_alias_internally
+    assert not array_parameter(aligned(8, 4).T).may_alias_internally
 
 
 def test_arrays_of_high_rank_are_not_specialized() -> None:
     found = array_parameter(aligned(16, 1, 1, 1, 1, 16))
-    assert (found.strides, found.shape_divisor) == ((None,) * 6, (1,) * 6)
+    assert (found.stride_constant, found.shape_divisible_by) == ((None,) * 6, (1,) * 6)
 
 
 def test_list_is_compiled_for_what_all_its_arrays_share() -> None:

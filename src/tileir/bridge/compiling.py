@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching import kernel as launch
@@ -78,7 +78,8 @@ def compile(
     afterwards does not affect the kernel.
     """
     if is_cutile_kernel(module):
-        return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked, cubin))
+        others: dict[str, object] = {"cpu": cpu, "schedule": schedule, "unchecked": unchecked, "cubin": cubin}
+        return _specialized(module, entry, backend, exact, fast, others)
     if isinstance(entry, (tuple, list)):
         raise LaunchError(
             f"arguments were given as an example, which cuTile kernels are compiled for, and not {type_text(module)}: "
@@ -117,12 +118,8 @@ def is_cutile_kernel(value: object) -> bool:
     return tile is not None and isinstance(value, tile.kernel)
 
 
-_OTHERS: Final[dict[str, object]] = {"cpu": None, "schedule": "forward", "unchecked": False, "cubin": None}
-"""Options that cuTile kernels do not have, and what they are where they were not given."""
-
-
 def _specialized(
-    kernel: Any, args: object, backend: str, exact: bool, fast: bool, others: tuple[object, ...]
+    kernel: Any, args: object, backend: str, exact: bool, fast: bool, others: dict[str, object]
 ) -> SpecializedKernel:
     from tileir.bridge.specialized import SpecializedKernel
 
@@ -132,7 +129,8 @@ def _specialized(
             "a cuTile kernel is compiled for the kinds of its arguments, "
             f"but {given}: pass an example, as tileir.compile(kernel, (a, b, 16))"
         )
-    for name, value, usual in zip(_OTHERS, others, _OTHERS.values(), strict=True):
-        if value != usual:
+    usual = {"schedule": "forward", "unchecked": False}
+    for name, value in others.items():
+        if value != usual.get(name):
             raise LaunchError(f"{name} is not an option of tileir.compile for cuTile kernels")
     return SpecializedKernel(kernel, tuple(args), backend, exact, fast)

@@ -10,11 +10,10 @@ its start to its end has one for all that is in no other.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -60,17 +59,10 @@ ENTERED: Final[list[bool]] = []
 """Empty until there is a context for the first time: `active` need not be asked before."""
 
 
-class Recorder(Protocol):
-    """A graph that is being captured: it does work when it is replayed, instead of at once."""
+class CAPTURE:
+    """The graph that is being captured: it does work when it is replayed, instead of at once."""
 
-    def record(self, work: Callable[[], object]) -> None: ...
-
-
-class _Capture:
-    recorder: Recorder | None = None
-
-
-CAPTURE: Final = _Capture()
+    recorder: Any = None
 
 
 def active() -> Emulation | None:
@@ -97,7 +89,7 @@ def innermost() -> Emulation | None:
 
 @contextmanager
 def entered(context: Emulation) -> Iterator[Emulation]:
-    """Within this the caller is in a new context."""
+    """Within this the caller is in a new context; an interrupt at any step leaves it."""
     ENTERED[:] = [True]
     context.outer = before = _current.get()
     is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
@@ -173,9 +165,6 @@ def _has_device_files() -> bool:
 
 def has_gpu() -> bool:
     """Whether the CUDA driver finds a device."""
-    try:
-        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        count = ctypes.c_int(0)
-        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
-    except (OSError, AttributeError):
-        return False
+    from tileir.execute.gpu.driver.devices import why_no_gpu
+
+    return not why_no_gpu()

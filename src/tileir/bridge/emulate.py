@@ -6,8 +6,9 @@ and do what the originals do elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator
-from types import TracebackType
+from functools import partial
 from typing import Any, Final
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
@@ -68,7 +69,8 @@ def emulate(
             settings.trace_block = trace_block_of(",".join([str(number) for number in numbers]))
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
-    return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watcher_of(settings), bool(sanitize))
+    options = {"backend": backend, "exact": exact, **options}
+    return EmulationContext(partial(_context, gpu, options, watcher_of(settings), bool(sanitize)))
 
 
 _OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block", "debug", "names")
@@ -78,31 +80,26 @@ _OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block"
 class EmulationContext(ContextDecorator):
     """What `tileir.emulate` gives: a context, and a decorator.  It may be entered again, also within itself."""
 
-    def __init__(self, gpu: str, options: dict[str, Any], watching: Any, sanitizes: bool) -> None:
-        self._gpu: str = gpu
-        self._options: dict[str, Any] = options
-        self._watching: Watcher | None = watching
-        self._sanitizes: bool = sanitizes
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make: Callable[[], Emulation] = make
         self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 
     def __enter__(self) -> None:
         hook_cutile(cutile())
-        context = _context(self._gpu, self._options, self._watching, self._sanitizes)
-        manager = entered(context)
-        self._entered.append((manager.__enter__(), manager))
+        manager = entered(self._make())
+        context = manager.__enter__()
+        self._entered.append((context, manager))
         if not context.is_real:
             enter_device()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         # That of this thread or task, where others have entered it too.
         own = innermost()
         place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
-        entered_context, context = self._entered.pop(place)
-        if not entered_context.is_real:
+        context, manager = self._entered.pop(place)
+        if not context.is_real:
             leave_device()
-        context.__exit__(kind, error, traceback)
+        manager.__exit__(*error)
 
 
 def emulate_process(settings: Settings, findings: Findings | None, watcher: Watcher | None = None) -> None:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from tileir.bridge.compiling import is_cutile_kernel
 from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
 from tileir.bridge.hooks import hook
 from tileir.bridge.launch import constraints, launch
@@ -33,13 +34,27 @@ class LAUNCHES:
     natively: int = 0
 
 
-def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> None:
+def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any, **stream: Any) -> None:
     """A launch, as a context has it."""
-    LAUNCHES.here += 1
-    if context.watching is not None:
-        watched_launch(context, kernel, grid, arguments, context.options)
+    if context.is_real:
+        LAUNCHES.natively += 1
     else:
-        launch(kernel, grid, arguments, **context.options)
+        LAUNCHES.here += 1
+    if context.watching is not None:
+        watched_launch(context, kernel, grid, arguments, {**context.options, **stream})
+    else:
+        launch(kernel, grid, arguments, **context.options, **stream)
+
+
+def _launch_somewhere(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    context = innermost()
+    # A dispatcher that is no kernel has code for a GPU of its own.
+    dispatcher: Any = getattr(sys.modules.get("cuda.tile._cext"), "TileDispatcher", ())
+    is_real = context is None or context.is_real
+    if context is None or (is_real and isinstance(arguments[2], dispatcher) and not is_cutile_kernel(arguments[2])):
+        LAUNCHES.natively += 1
+        return original(*arguments, **keywords)
+    return _launch(context, *arguments, **keywords)
 
 
 def _launch(
@@ -52,53 +67,32 @@ def _launch(
     *,
     programmatic_dependent_launch: bool = False,
 ) -> None:
+    """A launch in a context.
+
+    One that may overlap with the launch before it comes after it instead, which is right and takes a little longer.
+    """
     grid = _checked_grid(grid)
-    if context.is_process:
+    if context.is_process and not context.is_real:
         _check_devices(kernel, kernel_args)
-    if CAPTURE.recorder is not None and _has_list(kernel_args):
-        raise RuntimeError(_LIST_IN_GRAPH)
-    # A launch is over when it returns, so one that depends on another finds it done.
-    if CAPTURE.recorder is not None:
+    is_tuple = isinstance(kernel_args, (tuple, list))
+    if is_tuple and any(isinstance(argument, list) for argument in kernel_args) and _is_capturing(context, stream):
+        # cuTile's message.
+        raise RuntimeError("List argument in CUDAGraph isn't supported yet")
+    if context.is_real:
+        perform(context, grid, kernel, kernel_args, **({} if _is_current(stream, kernel_args) else {"stream": stream}))
+    elif CAPTURE.recorder is not None:
         CAPTURE.recorder.record(functools.partial(perform, context, grid, kernel, kernel_args))
     else:
         perform(context, grid, kernel, kernel_args)
 
 
-_LIST_IN_GRAPH: Final = "List argument in CUDAGraph isn't supported yet"
-"""cuTile's message."""
+def _is_capturing(context: Emulation, stream: object) -> bool:
+    if not context.is_real:
+        return CAPTURE.recorder is not None
+    # Imported here: without a GPU nothing of its engines is.
+    from tileir.execute.gpu.arrays import is_capturing, stream_handle
 
-
-def _has_list(arguments: Any) -> bool:
-    return any(isinstance(argument, list) for argument in arguments)
-
-
-def _launch_on_gpu(
-    context: Emulation,
-    stream: object,
-    grid: tuple[int, ...],
-    kernel: Any,
-    kernel_args: tuple[object, ...],
-    /,
-    *,
-    programmatic_dependent_launch: bool = False,
-) -> None:
-    """A launch of a script that works on a GPU, by the engine of the context.
-
-    One that may overlap with the launch before it comes after it instead, which is right and takes a little longer.
-    """
-    if _has_list(kernel_args):
-        # Imported here: without a GPU nothing of its engines is.
-        from tileir.execute.gpu.arrays import is_capturing, stream_handle
-
-        if is_capturing(stream_handle(stream)):
-            raise RuntimeError(_LIST_IN_GRAPH)
-    options = context.options
-    if not _is_current(stream, kernel_args):
-        options = {**options, "stream": stream}
-    if context.watching is not None:
-        watched_launch(context, kernel, _checked_grid(grid), kernel_args, options)
-    else:
-        launch(kernel, _checked_grid(grid), kernel_args, **options)
+    return is_capturing(stream_handle(stream))
 
 
 def _is_current(stream: Any, arguments: Any) -> bool:
@@ -157,16 +151,7 @@ def _checked_grid(grid: Any) -> tuple[int, ...]:
     return grid or (1,)
 
 
-# --- about the GPU and its driver ---
-
-# The driver of CUDA 13.4, which knows all that the bytecode of this version can say.
-_DRIVER_VERSION: Final = (13, 4)
-_MOST_TILE_BLOCKS: Final = (2**31 - 1, 65535, 65535)
-_streams: Final = itertools.count(0x7E11, 0x10)
-
-
 # --- measuring, for cuda.tile.tune ---
-
 
 _ENOUGH_RUNS: Final = 2
 _measured: Final[WeakKeyDictionary[Any, dict[Any, list[float]]]] = WeakKeyDictionary()
@@ -182,11 +167,12 @@ def _benchmark(
     with what was measured before, so each configuration runs twice.
     """
     if not _is_called_by_tuner():
-        return _timed(context, (grid, kernel, arguments))
+        return _timed(context, grid, kernel, arguments)
     kinds = _measured.setdefault(kernel, {}) if hasattr(kernel, "_pyfunc") else {}
-    found = kinds.setdefault(_kind(grid, arguments), [])
+    kind = grid, tuple([tuple(value.shape) if is_array(value) else repr(value) for value in arguments])
+    found = kinds.setdefault(kind, [])
     if len(found) < _ENOUGH_RUNS:
-        found.append(_timed(context, (grid, kernel, arguments)))
+        found.append(_timed(context, grid, kernel, arguments))
     return found[-1]
 
 
@@ -197,48 +183,25 @@ def _is_called_by_tuner() -> bool:
     return str(frame.f_globals.get("__name__")).startswith("cuda.tile.tune")
 
 
-def _kind(grid: Any, arguments: Any) -> object:
-    return grid, tuple([tuple(value.shape) if is_array(value) else repr(value) for value in arguments])
-
-
-_payloads: Final[dict[bytes, tuple[Any, ...]]] = {}
-_payload_numbers: Final = itertools.count()
-
-
-def _export_ipc_benchmark_payload(
-    context: Emulation, stream: object, grid: Any, kernel: Any, arguments: Any, flush_l2: bool = True, /
-) -> bytes:
-    """What the tuner hands to the process that measures with a time limit: here, the name of a launch of this one."""
-    payload = f"tileir {next(_payload_numbers)}".encode()
-    _payloads[payload] = (grid, kernel, arguments)
-    return payload
-
-
-def _benchmark_with_ipc_payload(context: Emulation, payload: bytes, /) -> float:
-    return _timed(context, _payloads.pop(payload))
-
-
-def _timed(context: Emulation, requested: tuple[Any, ...]) -> float:
+def _timed(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> float:
     begin = time.perf_counter()
-    perform(context, *requested)
+    perform(context, grid, kernel, arguments)
     return (time.perf_counter() - begin) * 1e6
 
 
-def _run_timed(runner: object, original: Any, payload: bytes, timeout_sec: float) -> Any:
-    """In the place of the method that has another process measure: this one does, for no longer than it may."""
-    context = active()
-    if context is None or payload not in _payloads:
-        return original(runner, payload, timeout_sec)
+def _benchmark_with_timeout(
+    context: Emulation, stream: object, grid: Any, kernel: Any, arguments: Any, timeout_sec: float, flush_l2: bool
+) -> tuple[float, float]:
+    """Microseconds of a launch that may not take longer, and seconds in all.  On a GPU another process measures."""
     begin = time.perf_counter()
-    requested = _payloads.pop(payload)
     # The first attempt may have spent its time on compiling the kernel, which a GPU does before the time begins.
     for _ in range(2):
         try:
             with _limit(timeout_sec):
-                return _timed(context, requested), time.perf_counter() - begin
+                return _timed(context, grid, kernel, arguments), time.perf_counter() - begin
         except _TooLong:
             pass
-    utilities: Any = sys.modules["cuda.tile.tune._tune_utils"]
+    utilities: Any = sys.modules[_TUNER]
     raise utilities.TileLaunchTimeoutError(f"CUDA kernel launch exceeded timeout {timeout_sec} sec")
 
 
@@ -268,35 +231,7 @@ def _limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-# --- what needs a GPU ---
-
-
-def _refused(name: str, why: str) -> Callable[..., Any]:
-    def refuse(context: Emulation, *arguments: object, **keywords: object) -> None:
-        raise LaunchError(f"{name} {why}")
-
-    return refuse
-
-
-_IN_CEXT: Final[dict[str, Callable[..., Any]]] = {
-    "get_compute_capability": lambda context, device_id=0: context.gpu.capability,
-    "get_driver_version": lambda context: _DRIVER_VERSION,
-    "_get_max_grid_size": lambda context, device_id: _MOST_TILE_BLOCKS,
-    "get_parameter_constraints_from_pyargs": lambda context, kernel, arguments, convention: constraints(
-        kernel, arguments
-    ),
-    "_create_stream": lambda context: next(_streams),
-    # Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back.
-    "_destroy_stream": lambda context, *arguments: None,
-    "_synchronize_context": lambda context, *arguments: None,
-    "_benchmark": _benchmark,
-    "_export_ipc_benchmark_payload": _export_ipc_benchmark_payload,
-    "_benchmark_with_ipc_payload": _benchmark_with_ipc_payload,
-    "launch_extended": _refused(
-        "cuda.tile's launch_extended", "launches threads of a GPU, which cannot be emulated: launch a tile kernel"
-    ),
-    "_spy_on_cuLaunchKernel_begin": _refused("_spy_on_cuLaunchKernel_begin", "watches the CUDA driver: there is none"),
-}
+# --- the functions ---
 
 
 def _answering(answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -309,33 +244,54 @@ def _answering(answer: Callable[..., Any]) -> Callable[..., Any]:
     return replacement
 
 
-def _launch_somewhere(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    context = innermost()
-    if context is not None and not context.is_real:
-        return _launch(context, *arguments, **keywords)
-    LAUNCHES.natively += 1
-    return (original if context is None else functools.partial(_launch_on_gpu, context))(*arguments, **keywords)
+def _refused(name: str, why: str) -> Callable[..., Any]:
+    def refuse(context: Emulation, *arguments: object, **keywords: object) -> None:
+        raise LaunchError(f"{name} {why}")
+
+    return refuse
 
 
-_REPLACEMENTS: Final = {
-    "launch": _launch_somewhere,
-    **{name: _answering(answer) for name, answer in _IN_CEXT.items()},
+# The driver of CUDA 13.4, which knows all that the bytecode of this version can say.
+_DRIVER_VERSION: Final = (13, 4)
+_MOST_TILE_BLOCKS: Final = (2**31 - 1, 65535, 65535)
+_streams: Final = itertools.count(0x7E11, 0x10)
+_TUNER: Final = "cuda.tile.tune._tune_utils"
+_ANSWERS: Final[dict[str, dict[str, Callable[..., Any]]]] = {
+    "cuda.tile._cext": {
+        "get_compute_capability": lambda context, device_id=0: context.gpu.capability,
+        "get_driver_version": lambda context: _DRIVER_VERSION,
+        "_get_max_grid_size": lambda context, device_id: _MOST_TILE_BLOCKS,
+        "get_parameter_constraints_from_pyargs": lambda context, kernel, arguments, convention: constraints(
+            kernel, arguments
+        ),
+        "_create_stream": lambda context: next(_streams),
+        # Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back.
+        "_destroy_stream": lambda context, *arguments: None,
+        "_synchronize_context": lambda context, *arguments: None,
+        "_benchmark": _benchmark,
+        "launch_extended": _refused(
+            "cuda.tile's launch_extended", "launches threads of a GPU, which cannot be emulated: launch a tile kernel"
+        ),
+        "_spy_on_cuLaunchKernel_begin": _refused(
+            "_spy_on_cuLaunchKernel_begin", "watches the CUDA driver: there is none"
+        ),
+    },
+    # It remembers what it was told first.
+    "cuda.tile._compile": {"get_sm_arch": lambda context, device_id=0: context.gpu.architecture},
+    _TUNER: {"benchmark_with_timeout": _benchmark_with_timeout},
 }
-_get_sm_arch: Final = _answering(lambda context, device_id=0: context.gpu.architecture)
+"""The functions of modules of cuTile that are answered here in contexts."""
+_REPLACEMENTS: Final = {
+    module: {name: _answering(answer) for name, answer in table.items()} for module, table in _ANSWERS.items()
+}
+_REPLACEMENTS["cuda.tile._cext"]["launch"] = _launch_somewhere
 
 
 def hook_cutile(tile: Any) -> None:
     """Have what cuTile does with a GPU come by here; `tile` is `cuda.tile`."""
     hook(tile, "launch", _launch_somewhere)
-    extension: Any = sys.modules.get("cuda.tile._cext")
-    for name, replacement in _REPLACEMENTS.items():
-        if hasattr(extension, name):
-            hook(extension, name, replacement)
-    compiler: Any = sys.modules.get("cuda.tile._compile")
-    if hasattr(compiler, "get_sm_arch"):
-        # It remembers what it was told first.
-        hook(compiler, "get_sm_arch", _get_sm_arch)
-    utilities: Any = sys.modules.get("cuda.tile.tune._tune_utils")
-    runner = getattr(utilities, "_TimedBenchmarkRunner", None)
-    if runner is not None and not isinstance(vars(runner)["run"], functools.partialmethod):
-        runner.run = functools.partialmethod(_run_timed, runner.run)
+    for name, replacements in _REPLACEMENTS.items():
+        module: Any = sys.modules.get(name)
+        for function, replacement in replacements.items():
+            if hasattr(module, function):
+                hook(module, function, replacement)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import sys
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import MetaPathFinder
 from typing import TYPE_CHECKING, Any, cast
 
 from tileir.forking import NO_FORK
@@ -72,18 +72,20 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
 
 # --- imports ---
 
-_before: dict[str, list[Callable[[], None]]] = {}
+_before: dict[str, list[Callable[[str], ModuleSpec | None]]] = {}
 _after: dict[str, list[Callable[[Any], None]]] = {}
-_provided: dict[str, Callable[[str], ModuleSpec | None]] = {}
 
 
 def before_import(names: Sequence[str], action: Callable[[], None]) -> None:
     """Call a function before each of these modules is imported: now, if one is."""
     if any(name in sys.modules for name in names):
         action()
+
+    def act(name: str) -> None:
+        action()
+
     for name in names:
-        _before.setdefault(name, []).append(action)
-    _watch()
+        provide(name, act)
 
 
 def after_import(name: str, action: Callable[[Any], None]) -> None:
@@ -98,7 +100,8 @@ def after_import(name: str, action: Callable[[Any], None]) -> None:
 
 def provide(name: str, spec_of: Callable[[str], ModuleSpec | None]) -> None:
     """Have a function find a module; None leaves it to the others."""
-    _provided[name] = spec_of
+    if spec_of not in _before.setdefault(name, []):
+        _before[name].append(spec_of)
     _watch()
 
 
@@ -124,39 +127,28 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
-        if self.is_searching or not (name in _before or name in _after or name in _provided):
+        if self.is_searching or not (name in _before or name in _after):
             return None
-        for action in _before.get(name, ()):
-            action()
-        spec = _provided[name](name) if name in _provided else None
-        if spec is not None:
-            return spec
+        for find in _before.get(name, ()):
+            spec = find(name)
+            if spec is not None:
+                return spec
         spec = found_elsewhere(name)
         if spec is not None and spec.loader is not None and name in _after:
-            spec.loader = _Loader(spec.loader)
+            _act_after(spec.loader)
         return spec
 
 
-class _Loader(Loader):
-    """The loader of a module, which calls the functions for it afterwards."""
+def _act_after(loader: Any) -> None:
+    """Have a loader call the functions for the module that it executes next."""
 
-    def __init__(self, original: Any) -> None:
-        self._original: Any = original
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        found: ModuleType | None = self._original.create_module(spec)
-        return found
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = self._original
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._original
-        self._original.exec_module(module)
-        for action in _after[module.__name__]:
+    def exec_module(module: ModuleType) -> None:
+        del loader.exec_module
+        loader.exec_module(module)
+        for action in _after.get(module.__name__, ()):
             action(module)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
+    loader.exec_module = exec_module
 
 
 _FINDER = _Finder()

@@ -6,7 +6,6 @@ import io
 import sys
 import weakref
 from collections.abc import Hashable, Sequence
-from contextvars import ContextVar
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -87,7 +86,7 @@ def launch(
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
     if variant is not None and not is_new:
-        known.learn(args, description, compiled, variant)
+        known.learn(args, description.values, compiled, variant)
 
 
 def no_arguments(args: object) -> LaunchError:
@@ -100,20 +99,16 @@ def no_arguments(args: object) -> LaunchError:
 
 def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> Variant | None:
     """What a launch with options asks for; None if it is not among those that are recognized."""
-    threads = unchecked = None
+    found: dict[str, Any] = {"num_threads": None, "unchecked": None}
     for name, value in options.items():
-        kind = type(value)
-        if name == "num_threads" and kind is int:
-            threads = value
-        elif name == "unchecked" and kind is bool:
-            unchecked = value
+        if value is not None and type(value) is _RECOGNIZED.get(name):
+            found[name] = value
         elif not (value is None and name in _NONE) and not (value is False and name == "sanitize"):
             return None
-    if threads is None and unchecked is None:
-        return backend, exact, fast
-    return backend, exact, fast, threads, unchecked
+    return backend, exact, fast, *found.values()
 
 
+_RECOGNIZED: Final = {"num_threads": int, "unchecked": bool}
 _NONE: Final = frozenset(("schedule", "observer", "output", "progress", "num_threads", "unchecked"))
 """Options that None is the same for as leaving them out."""
 
@@ -129,25 +124,24 @@ def recognized(
     found = known.find(args, variant)
     if found is None:
         return False
-    direct, numbers, memory, tables = found
+    direct, (_, numbers, tables) = found
+    memory = [word for _, words in tables for word in words] if tables else ()
     direct.launch(check_grid(grid), numbers, partial(_again, kernel, args, tables), memory)
     return True
 
 
 def export(kernel: Any, args: Sequence[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
-    tile = cutile()
     known_for(kernel)
     parameters = described(kernel, args).parameters
-    signature = _signature(tile, kernel, parameters)
-    return _exported(tile, kernel, parameters, signature, _architecture(kernel, signature))
+    signature = _signature(kernel, parameters)
+    return _exported(kernel, parameters, signature, _architecture(kernel, signature))
 
 
 def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
     """What cuTile assumes about arguments of this kind, in its own words."""
-    tile = cutile()
     known_for(kernel)
-    return [_constraint(tile, parameter) for parameter in described(kernel, args).parameters]
+    return [_constraint(parameter) for parameter in described(kernel, args).parameters]
 
 
 def known_for(kernel: Any) -> KnownLaunches:
@@ -174,11 +168,10 @@ def compiled_for(
         return found, False
     from tileir.bytecode.layouts import from_bytes
 
-    tile = cutile()
-    signature = _signature(tile, kernel, parameters)
+    signature = _signature(kernel, parameters)
     architecture = _architecture(kernel, signature)
     try:
-        module = from_bytes(_exported(tile, kernel, parameters, signature, architecture))
+        module = from_bytes(_exported(kernel, parameters, signature, architecture))
     except BytecodeError as error:
         raise _placed(error) from None
     found = known.compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
@@ -195,9 +188,8 @@ def _variables(
     kernel = known.kernel()
     if kernel is None:
         return None
-    tile = cutile()
-    signature = _signature(tile, kernel, parameters)
-    return captured(lambda: _exported(tile, kernel, parameters, signature, architecture), entry)
+    signature = _signature(kernel, parameters)
+    return captured(lambda: _exported(kernel, parameters, signature, architecture), entry)
 
 
 def _again(kernel: Any, args: Sequence[object], tables: object) -> tuple[tuple[object, ...], Any]:
@@ -231,31 +223,25 @@ def described(kernel: Any, args: Sequence[object]) -> Description:
     )
 
 
-def _signature(tile: Any, kernel: Any, parameters: list[Parameter]) -> Any:
+def _signature(kernel: Any, parameters: list[Parameter]) -> Any:
     """The kinds of the arguments, in cuTile's words."""
-    compilation = tile.compilation
+    compilation = cutile().compilation
     name = kernel._annotated_function.pyfunc.__name__
     try:
-        constraints = [_constraint(tile, parameter) for parameter in parameters]
+        constraints = [_constraint(parameter) for parameter in parameters]
         convention = compilation.CallingConvention.cutile_python_v2()
         return compilation.KernelSignature(constraints, convention, name)
     except (TypeError, ValueError) as error:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
 
 
-def _exported(tile: Any, kernel: Any, parameters: list[Parameter], signature: Any, architecture: str | None) -> bytes:
+def _exported(kernel: Any, parameters: list[Parameter], signature: Any, architecture: str | None) -> bytes:
     name = kernel._annotated_function.pyfunc.__name__
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
-        tile.compilation.export_kernel(
-            kernel,
-            [signature],
-            file,
-            gpu_code=architecture,
-            output_format="tileir_bytecode",
-            bytecode_version=BYTECODE_VERSION,
-        )
+        options = {"output_format": "tileir_bytecode", "bytecode_version": BYTECODE_VERSION}
+        cutile().compilation.export_kernel(kernel, [signature], file, gpu_code=architecture, **options)
     except Exception as error:
         # From Python 3.11 on a traceback shows notes.
         if hasattr(error, "add_note"):
@@ -267,17 +253,14 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter], signature: An
 
 
 class _ArchitectureFound(Exception):
-    """Says for which architecture cuTile compiles."""
+    """Says for which architecture cuTile compiles, where this class is its context."""
 
 
 def _compile_tile(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    """cuTile's compiler, which is asked by `_architecture` and does nothing else then."""
-    if _FINDING_ARCHITECTURE.get():
+    """cuTile's compiler, which `_architecture` asks only what it is to compile for."""
+    if _ArchitectureFound in arguments:
         raise _ArchitectureFound(arguments[2])
     return original(*arguments, **keywords)
-
-
-_FINDING_ARCHITECTURE: Final = ContextVar("tileir_finding_architecture", default=False)
 
 
 def _architecture(kernel: Any, signature: Any) -> str | None:
@@ -300,43 +283,32 @@ def _architecture(kernel: Any, signature: Any) -> str | None:
     if not hasattr(kernel, "_compile") or not hasattr(compiler, "compile_tile"):
         return found
     hook(compiler, "compile_tile", _compile_tile)
-    before = _FINDING_ARCHITECTURE.set(True)
     try:
-        kernel._compile(signature, None, (int(digits[:-1]), int(digits[-1])))
+        kernel._compile(signature, _ArchitectureFound, (int(digits[:-1]), int(digits[-1])))
     except _ArchitectureFound as error:
         found = str(error.args[0])
     except (TypeError, AttributeError, IndexError):
         # Another version of cuTile: the method is private.
         pass
-    finally:
-        _FINDING_ARCHITECTURE.reset(before)
     return found
 
 
-def _constraint(tile: Any, parameter: Parameter) -> Any:
+def _constraint(parameter: Parameter) -> Any:
     """A parameter in the words of cuTile."""
+    tile = cutile()
     compilation = tile.compilation
     if isinstance(parameter, ArrayParameter):
+        facts = parameter._asdict()
+        dtype, rank, width = [facts.pop(name) for name in ("dtype", "rank", "index_width")]
+        facts |= {"stride_lower_bound_incl": 0, "alias_groups": ()}
         return compilation.ArrayConstraint(
-            getattr(tile, parameter.dtype),
-            parameter.rank,
-            index_dtype=tile.int64 if parameter.index_width == 64 else tile.int32,
-            stride_lower_bound_incl=0,
-            alias_groups=(),
-            may_alias_internally=parameter.overlapping,
-            stride_constant=parameter.strides,
-            shape_constant=parameter.shape,
-            stride_divisible_by=parameter.stride_divisor,
-            shape_divisible_by=parameter.shape_divisor,
-            base_addr_divisible_by=parameter.address_divisor,
+            getattr(tile, dtype), rank, index_dtype=getattr(tile, f"int{width}"), **facts
         )
     if isinstance(parameter, ScalarParameter):
         return compilation.ScalarConstraint(getattr(tile, parameter.dtype))
     if isinstance(parameter, ListParameter):
         # Nothing keeps the caller from passing an array twice.
-        return compilation.ListConstraint(
-            _constraint(tile, parameter.element), alias_groups=(), elements_may_alias=True
-        )
+        return compilation.ListConstraint(_constraint(parameter.element), alias_groups=(), elements_may_alias=True)
     if isinstance(parameter, ConstantParameter):
         return compilation.ConstantConstraint(parameter.value)
-    return compilation.TupleConstraint([_constraint(tile, item) for item in parameter.items])
+    return compilation.TupleConstraint([_constraint(item) for item in parameter.items])

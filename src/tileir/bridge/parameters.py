@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import struct
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
 
-from tileir.execute.arguments.binding import Buffer, Pointer, buffer_of, is_array, is_on_gpu
+from tileir.execute.arguments.binding import TORCH_DTYPES, Buffer, Pointer, buffer_of, is_array, is_on_gpu
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.locations.wording import argument_name, item_name, items_of
 from tileir.ir.quoting import type_text
@@ -29,16 +31,6 @@ ALIGNMENT = 16
 # Arrays of higher rank are not specialized.
 SPECIALIZED_RANK = 5
 
-_DTYPES = {
-    "bool": "bool_",
-    "float8_e4m3fn": "float8_e4m3fn",
-    "float8_e5m2": "float8_e5m2",
-    "float8_e8m0fnu": "float8_e8m0fnu",
-    "bfloat16": "bfloat16",
-    **{f"float{width}": f"float{width}" for width in (16, 32, 64)},
-    **{f"{sign}int{width}": f"{sign}int{width}" for width in (8, 16, 32, 64) for sign in ("", "u")},
-}
-
 
 class ArrayParameter(NamedTuple):
     """All that a kernel knows about an array when it is compiled."""
@@ -47,12 +39,13 @@ class ArrayParameter(NamedTuple):
     """The name of the dtype in `cuda.tile`."""
     rank: int
     index_width: int
-    shape: tuple[int | None, ...]
-    strides: tuple[int | None, ...]
-    shape_divisor: tuple[int, ...]
-    stride_divisor: tuple[int, ...]
-    address_divisor: int
-    overlapping: bool
+    # From here on as in cuTile's `ArrayConstraint`.
+    shape_constant: tuple[int | None, ...]
+    stride_constant: tuple[int | None, ...]
+    shape_divisible_by: tuple[int, ...]
+    stride_divisible_by: tuple[int, ...]
+    base_addr_divisible_by: int
+    may_alias_internally: bool
     """Whether two indices may mean the same element, as in an array with a stride of zero."""
 
 
@@ -69,19 +62,26 @@ class TupleParameter(NamedTuple):
 
 
 class ConstantParameter:
-    """A value compiled in.  1, True and 1.0 are three constants; -0.0 is not 0.0, and a NaN is itself."""
+    """A value compiled in."""
 
     __slots__ = ("key", "value")
 
     def __init__(self, value: object) -> None:
         self.value: object = value
-        self.key: tuple[type, object] = (type(value), struct.pack("=d", value) if isinstance(value, float) else value)
+        self.key: tuple[type, object] = constant_key(value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ConstantParameter) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def constant_key(value: object) -> tuple[type, object]:
+    """What tells constants apart: 1, True and 1.0 are three; -0.0 is not 0.0, and a NaN is itself."""
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    return type(value), struct.pack("=d", value) if isinstance(value, float) else value
 
 
 Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter
@@ -101,15 +101,16 @@ def words_of(parameter: Parameter, all_facts: bool = False) -> str:
         return f"a tuple of {', '.join([words_of(item, True) for item in parameter.items]) or 'nothing'}"
     words = [f"{parameter.dtype} of rank {parameter.rank}"]
     if all_facts:
-        for axis, (extent, divisor) in enumerate(zip(parameter.shape, parameter.shape_divisor, strict=True)):
-            if extent is not None or divisor > 1:
-                words.append(f"extent {extent if extent is not None else f'a multiple of {divisor}'} along axis {axis}")
-        for axis, (stride, divisor) in enumerate(zip(parameter.strides, parameter.stride_divisor, strict=True)):
-            if stride is not None or divisor > 1:
-                words.append(f"stride {stride if stride is not None else f'a multiple of {divisor}'} along axis {axis}")
-        if parameter.address_divisor > 1:
-            words.append(f"at a multiple of {parameter.address_divisor} bytes")
-        if parameter.overlapping:
+        for what, numbers, divisors in (
+            ("extent", parameter.shape_constant, parameter.shape_divisible_by),
+            ("stride", parameter.stride_constant, parameter.stride_divisible_by),
+        ):
+            for axis, (number, divisor) in enumerate(zip(numbers, divisors, strict=True)):
+                if number is not None or divisor > 1:
+                    words.append(f"{what} {f'a multiple of {divisor}' if number is None else number} along axis {axis}")
+        if parameter.base_addr_divisible_by > 1:
+            words.append(f"at a multiple of {parameter.base_addr_divisible_by} bytes")
+        if parameter.may_alias_internally:
             words.append("with elements that overlap")
     return ", ".join(words)
 
@@ -142,23 +143,15 @@ too_large = partial(_error, OverflowError)
 # --- a launch ---
 
 
+@dataclass(slots=True)
 class Description:
     """A launch as its kernel sees it."""
 
-    __slots__ = ("memory", "names", "parameters", "values")
-
-    def __init__(self) -> None:
-        self.parameters: list[Parameter] = []
-        self.values: list[object] = []
-        """The arguments of the compiled kernel."""
-        self.names: list[str] = []
-        """For each of `values`, the argument of the launch it comes from, in words."""
-        self.memory: list[Pointer] = []
-        """The arrays reached through tables."""
-
-    def add(self, value: object, name: str) -> None:
-        self.values.append(value)
-        self.names.append(name)
+    parameters: list[Parameter] = field(default_factory=list)
+    values: list[object] = field(default_factory=list)
+    """The arguments of the compiled kernel."""
+    memory: list[Pointer] = field(default_factory=list)
+    """The arrays reached through tables."""
 
 
 def describe(kernel: str, names: list[str], annotations: list[Any], arguments: tuple[object, ...]) -> Description:
@@ -191,9 +184,7 @@ def _describe(description: Description, annotation: Any, value: object, name: st
     if is_array(value):
         buffer = memory_of(value, name)
         facts = ArrayFacts(buffer, annotation.array, name)
-        description.add(Pointer(value, name), name)
-        for number in (*buffer.shape, *facts.strides):
-            description.add(number, name)
+        description.values += (Pointer(value, name), *buffer.shape, *facts.strides)
         return facts.parameter([facts])
     return _describe_scalar(description, annotation.scalar, value, name)
 
@@ -203,23 +194,22 @@ def _describe_tuple(description: Description, annotation: Any, value: tuple[obje
         kind = type(value).__name__
         words = f"{_path(description, name)}: '{kind}' is a subclass of 'tuple'. Only plain tuples are accepted."
         raise wrong_type(f"{name} is {type_text(value)}: pass a tuple, as tuple(x)", words)
+    annotations = item_annotations(annotation, len(value))
+    if len(annotations) != len(value):
+        message = f"{name} is a tuple of {len(annotations)} items, but one of {len(value)} was given"
+        words = f"Received a tuple of length {len(value)} for a parameter annotated as a tuple of length "
+        raise wrong_type(message, f"{words}{len(annotations)}")
+    pairs = enumerate(zip(annotations, value, strict=True))
+    items = [_describe(description, inner, item, item_name(number, name)) for number, (inner, item) in pairs]
+    return TupleParameter(tuple(items))
+
+
+def item_annotations(annotation: Any, count: int) -> Sequence[Any]:
+    """The annotations of the items of a tuple; what a leaf says holds for each."""
     if annotation.KIND == "heterogeneous_tuple":
-        annotations = annotation.items
-        if len(annotations) != len(value):
-            message = f"{name} is a tuple of {len(annotations)} items, but one of {len(value)} was given"
-            words = f"Received a tuple of length {len(value)} for a parameter annotated as a tuple of length "
-            raise wrong_type(message, f"{words}{len(annotations)}")
-    else:
-        # What a leaf says holds for each item.
-        annotations = [annotation if annotation.KIND == "leaf" else annotation.each] * len(value)
-    return TupleParameter(
-        tuple(
-            [
-                _describe(description, inner, item, item_name(number, name))
-                for number, (inner, item) in enumerate(zip(annotations, value, strict=True))
-            ]
-        )
-    )
+        found: Sequence[Any] = annotation.items
+        return found
+    return [annotation if annotation.KIND == "leaf" else annotation.each] * count
 
 
 def _path(description: Description, name: str) -> str:
@@ -233,9 +223,7 @@ def _describe_constant(description: Description, value: object, name: str) -> Pa
         message = f"{name} is annotated as a constant, but an array was given: pass a number, as x.item()"
         words = f"Could not interpret object of type '{type(value).__name__}' as a constant."
         raise wrong_type(message, f"{_path(description, name)}: {words}")
-    if isinstance(value, numpy.generic):
-        value = value.item()
-    constant = ConstantParameter(value)
+    constant = ConstantParameter(value.item() if isinstance(value, numpy.generic) else value)
     try:
         hash(constant)
     except TypeError:
@@ -250,23 +238,27 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
     if isinstance(value, numpy.generic):
         value = value.item()
     if isinstance(value, bool):
-        description.add(value, name)
+        description.values.append(value)
         return ScalarParameter("bool_")
     if isinstance(value, int):
-        dtype = "int32" if annotation is None else str(annotation.dtype.name)
-        width = int(dtype.removeprefix("int"))
+        width = integer_width(annotation)
         if not -(1 << (width - 1)) <= value < 1 << (width - 1):
             hint = "annotate the parameter with ct.ScalarInt64" if width == 32 else "pass a smaller number"
-            raise too_large(f"{name} is {value}, which does not fit an {dtype}: {hint}")
-        description.add(value, name)
-        return ScalarParameter(dtype)
+            raise too_large(f"{name} is {value}, which does not fit an int{width}: {hint}")
+        description.values.append(value)
+        return ScalarParameter(f"int{width}")
     if isinstance(value, float):
-        description.add(value, name)
+        description.values.append(value)
         return ScalarParameter("float32")
     raise wrong_type(
         f"{name} is {type_text(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
         "arrays or a tuple, or annotate the parameter with ct.Constant"
     )
+
+
+def integer_width(annotation: Any) -> int:
+    """The bits of a number of a parameter with this annotation."""
+    return 32 if annotation is None else int(annotation.dtype.name.removeprefix("int"))
 
 
 def _describe_list(description: Description, annotation: Any, value: list[object], name: str) -> Parameter:
@@ -290,8 +282,7 @@ def _describe_list(description: Description, annotation: Any, value: list[object
                 "the arrays of a list have one dtype and one rank"
             )
     table = _beside(value[0], numpy.array(rows, numpy.uint64).view(numpy.int64), name)
-    description.add(Pointer(table, f"the table of {name}"), name)
-    description.add(len(value), name)
+    description.values += (Pointer(table, f"the table of {name}"), len(value))
     return ListParameter(facts[0].parameter(facts))
 
 
@@ -333,10 +324,11 @@ class ArrayFacts:
         self.strides: list[int] = []
         size = buffer.dtype.itemsize
         for axis, stride in enumerate(buffer.strides):
-            if stride % size:
-                raise LaunchError(f"{name} has a stride of {stride} bytes along axis {axis}, {_ODD_STRIDE}")
-            if stride < 0:
-                raise LaunchError(f"{name} has a negative stride along axis {axis}, {_NEGATIVE_STRIDE}")
+            if stride < 0 or stride % size:
+                problem = "a negative stride" if not stride % size else f"a stride of {stride} bytes"
+                reason = "cuTile has no way to express" if not stride % size else "is no whole number of elements"
+                hint = "pass a contiguous copy, as numpy.ascontiguousarray(x)"
+                raise LaunchError(f"{name} has {problem} along axis {axis}, which {reason}: {hint}")
             self.strides.append(stride // size)
         if self.index_width == 32:
             for number in (*buffer.shape, *self.strides):
@@ -350,26 +342,24 @@ class ArrayFacts:
         """What holds for all these arrays."""
         size = self.buffer.dtype.itemsize
         rank = len(self.strides)
-        specialized = rank <= SPECIALIZED_RANK
+        extents = [[facts.buffer.shape[axis] for facts in all_facts] for axis in range(rank)]
+        steps = [[facts.strides[axis] for facts in all_facts] for axis in range(rank)]
+        static_shape, static_strides = self._axes("static_shape_dims", rank), self._axes("static_stride_dims", rank)
         shape: list[int | None] = [None] * rank
         strides: list[int | None] = [None] * rank
         shape_divisor, stride_divisor = [1] * rank, [1] * rank
-        static_strides = self._axes("static_stride_dims", rank)
         for axis in range(rank):
-            extents = [facts.buffer.shape[axis] for facts in all_facts]
-            steps = [facts.strides[axis] for facts in all_facts]
-            if specialized and not static_strides and all(step == 1 for step in steps):
+            is_specialized = rank <= SPECIALIZED_RANK
+            if axis in static_strides:
+                strides[axis] = _common(steps[axis], "stride", axis, self.name)
+            elif is_specialized and not static_strides and set(steps[axis]) == {1}:
                 strides[axis] = 1
-            elif specialized and all(step * size % ALIGNMENT == 0 for step in steps):
+            elif is_specialized and all(step * size % ALIGNMENT == 0 for step in steps[axis]):
                 stride_divisor[axis] = ALIGNMENT // size
-            if specialized and all(extent % ALIGNMENT == 0 for extent in extents):
+            if axis in static_shape:
+                shape[axis] = _common(extents[axis], "extent", axis, self.name)
+            elif is_specialized and all(extent % ALIGNMENT == 0 for extent in extents[axis]):
                 shape_divisor[axis] = ALIGNMENT
-        for axis in self._axes("static_shape_dims", rank):
-            shape[axis] = _common([facts.buffer.shape[axis] for facts in all_facts], "extent", axis, self.name)
-            shape_divisor[axis] = 1
-        for axis in static_strides:
-            strides[axis] = _common([facts.strides[axis] for facts in all_facts], "stride", axis, self.name)
-            stride_divisor[axis] = 1
         return ArrayParameter(
             self.dtype,
             rank,
@@ -407,10 +397,6 @@ class ArrayFacts:
         return found
 
 
-_ODD_STRIDE = "which is no whole number of elements: pass a contiguous copy, as numpy.ascontiguousarray(x)"
-_NEGATIVE_STRIDE = "which cuTile has no way to express: pass a contiguous copy, as numpy.ascontiguousarray(x)"
-
-
 def _common(numbers: list[int], what: str, axis: int, name: str) -> int:
     for number in numbers:
         if number != numbers[0]:
@@ -425,10 +411,10 @@ def _common(numbers: list[int], what: str, axis: int, name: str) -> int:
 
 
 def _dtype_name(buffer: Buffer, name: str) -> str:
-    found = _DTYPES.get(buffer.dtype.name) if buffer.dtype.isnative else None
-    if found is None:
+    name_here = buffer.dtype.name
+    if name_here not in TORCH_DTYPES or not buffer.dtype.isnative:
         raise wrong_type(
             f"{name} is an {buffer.kind} of {buffer.dtype}, which cuTile has no dtype for: convert it, "
             "as x.astype(numpy.float32)"
         )
-    return found
+    return "bool_" if name_here == "bool" else name_here

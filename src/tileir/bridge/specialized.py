@@ -38,15 +38,14 @@ class SpecializedKernel:
     """
 
     def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:
-        known = known_for(kernel)
         self.cutile_kernel: Any = kernel
         """The function."""
         self._options: tuple[str, bool, bool] = (backend, exact, fast)
         self._parameters: list[Parameter] = described(kernel, args).parameters
-        self.kernel: Kernel = compiled_for(known, kernel, self._parameters, backend, exact, fast)[0]
+        self.kernel: Kernel = compiled_for(known_for(kernel), kernel, self._parameters, backend, exact, fast)[0]
         """What is launched: a pointer, extents and strides for each array (docs/cutile.md)."""
         # Launches of its own: those of others may be of another kind.
-        self._known: KnownLaunches = KnownLaunches(lambda: kernel, known.annotations)
+        self._known: KnownLaunches = KnownLaunches(lambda: kernel, kernel._annotated_function.parameter_annotations)
         self._names: list[str] = list(kernel._annotated_function.pysig.parameters)
 
     @property
@@ -76,7 +75,7 @@ class SpecializedKernel:
         description = self._checked(args)
         self.kernel.launch(grid, *description.values, memory=description.memory, **options)
         if variant is not None:
-            self._known.learn(args, description, self.kernel, variant)
+            self._known.learn(args, description.values, self.kernel, variant)
 
     def bind(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> BoundLaunch:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
@@ -123,12 +122,12 @@ class SpecializedKernel:
         if found is None:
             description = self._checked(args)
             if variant is not None:
-                self._known.learn(args, description, self.kernel, variant)
+                self._known.learn(args, description.values, self.kernel, variant)
                 found = self._known.find(args, variant)
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
-            direct, numbers, _, _ = found
-            run = direct.bind(grid, numbers, lambda: self._again(args), arrays)
+            direct, (_, numbers, _) = found
+            run = direct.bind(grid, tuple(numbers), lambda: self._again(args), arrays)
             if run is not None:
                 return run
         return lambda: self.launch(grid, *args, **options)
@@ -168,27 +167,19 @@ def arrays_in(args: Sequence[object]) -> list[object] | None:
 def fits(expected: Parameter, found: Parameter) -> bool:
     """Whether what was compiled for one parameter is right for another."""
     if isinstance(expected, ArrayParameter) and isinstance(found, ArrayParameter):
+        kinds = [(one.dtype, one.rank, one.index_width) for one in (expected, found)]
+        known, here = [(*one.shape_constant, *one.stride_constant) for one in (expected, found)]
+        divisors, multiples = [
+            (*one.shape_divisible_by, *one.stride_divisible_by, one.base_addr_divisible_by) for one in (expected, found)
+        ]
         return (
-            (expected.dtype, expected.rank, expected.index_width) == (found.dtype, found.rank, found.index_width)
-            and _agree(expected.shape, found.shape)
-            and _agree(expected.strides, found.strides)
-            and _divide(expected.shape_divisor, found.shape_divisor)
-            and _divide(expected.stride_divisor, found.stride_divisor)
-            and found.address_divisor % expected.address_divisor == 0
-            and (expected.overlapping or not found.overlapping)
+            kinds[0] == kinds[1]
+            and all(one is None or one == other for one, other in zip(known, here, strict=True))
+            and all(other % one == 0 for one, other in zip(divisors, multiples, strict=True))
+            and (expected.may_alias_internally or not found.may_alias_internally)
         )
     if isinstance(expected, ListParameter) and isinstance(found, ListParameter):
         return fits(expected.element, found.element)
     if isinstance(expected, TupleParameter) and isinstance(found, TupleParameter):
-        return len(expected.items) == len(found.items) and all(
-            fits(one, other) for one, other in zip(expected.items, found.items, strict=True)
-        )
+        return len(expected.items) == len(found.items) and all(map(fits, expected.items, found.items))
     return expected == found
-
-
-def _agree(expected: tuple[int | None, ...], found: tuple[int | None, ...]) -> bool:
-    return all(one is None or one == other for one, other in zip(expected, found, strict=True))
-
-
-def _divide(expected: tuple[int, ...], found: tuple[int, ...]) -> bool:
-    return all(other % one == 0 for one, other in zip(expected, found, strict=True))

@@ -5,7 +5,6 @@ Where launches are sanitized, or judged, what they return is filled (`execute.sa
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy
 
 from tileir.bridge.contexts import active
+from tileir.bridge.hooks import replace
 from tileir.execute.arguments.binding import host_array
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
 from tileir.ir.quoting import harmless
@@ -34,21 +34,15 @@ def watch_allocations(*, everywhere: bool = False) -> None:
     if not WATCHED:
         WATCHED.append("contexts")
         for name in ("empty", "empty_like"):
-            setattr(numpy, name, _allocating(getattr(numpy, name)))
+            replace(numpy, name, _allocate)
     if everywhere:
         WATCHED.append("everywhere")
 
 
-def _allocating(make: Any) -> Any:
-    """A function that allocates an array."""
-
-    @functools.wraps(make)
-    def allocate(*arguments: Any, **keywords: Any) -> Any:
-        made = make(*arguments, **keywords)
-        note_allocation(_extent(made))
-        return made
-
-    return allocate
+def _allocate(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    made = original(*arguments, **keywords)
+    note_allocation(_extent(made))
+    return made
 
 
 def note_allocation(extent: Extent | None) -> None:
@@ -101,10 +95,6 @@ def frame_words(frame: FrameType | None) -> str:
     """As in `at k.py:3 in main`."""
     if frame is None:
         return "outside of Python"
-    return f"at {harmless(_short(frame.f_code.co_filename))}:{frame.f_lineno} in {harmless(frame.f_code.co_name)}"
-
-
-def _short(path: str) -> str:
-    """A path below the working directory, as the user would write it."""
-    here = os.getcwd() + os.sep
-    return path.removeprefix(here)
+    # A path below the working directory, as the user would write it.
+    path = frame.f_code.co_filename.removeprefix(os.getcwd() + os.sep)
+    return f"at {harmless(path)}:{frame.f_lineno} in {harmless(frame.f_code.co_name)}"

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from tileir.bridge.hooks import replace
+
 
 class CapturedScope:
     """The variables of a function at a step of the compiler, as cuTile's values."""
@@ -70,7 +72,7 @@ class VariableCapture:
         from cuda.tile._passes import hir2ir, loop_split
 
         with _compile._compiler_lock, ExitStack() as stack:
-            for owner, name, make in (
+            for owner, name, listener in (
                 (hir2ir, "retarget_loc", self._retarget),
                 (control_flow_ops, "ControlFlowInfo", self._join),
                 (control_flow_ops, "store_invalid", self._store_invalid),
@@ -80,53 +82,40 @@ class VariableCapture:
                 (_ir2bytecode.BytecodeContext, "loc", self._emit_at),
                 (_ir2bytecode.BytecodeContext, "set_value", self._set_value),
             ):
-                original = getattr(owner, name)
-                stack.callback(setattr, owner, name, original)
-                setattr(owner, name, make(original))
+                stack.callback(setattr, owner, name, getattr(owner, name))
+                replace(owner, name, listener)
             yield
 
     # --- while statements are compiled ---
 
-    def _retarget(self, original: Any) -> Any:
-        def retarget_loc(location: Any, scope: Any) -> Any:
-            found = original(location, scope)
-            self.scopes[id(found)] = CapturedScope(found, scope)
-            return found
+    def _retarget(self, original: Any, location: Any, scope: Any) -> Any:
+        found = original(location, scope)
+        self.scopes[id(found)] = CapturedScope(found, scope)
+        return found
 
-        return retarget_loc
-
-    def _join(self, original: Any) -> Any:
+    def _join(self, original: Any, stored_locals: Any, *rest: Any, **options: Any) -> Any:
         from cuda.tile._ir.ir import Builder
         from cuda.tile._ir.scope import Scope
 
-        def control_flow_info(stored_locals: Any, *rest: Any, **options: Any) -> Any:
-            found = original(stored_locals, *rest, **options)
-            location = Builder.get_current().loc
-            self._kept.append(location)
-            self.joins.append((id(location), found, tuple(Scope.get_current().local._map)))
-            return found
+        found = original(stored_locals, *rest, **options)
+        location = Builder.get_current().loc
+        self._kept.append(location)
+        self.joins.append((id(location), found, tuple(Scope.get_current().local._map)))
+        return found
 
-        return control_flow_info
-
-    def _store_invalid(self, original: Any) -> Any:
+    def _store_invalid(self, original: Any, index: int, *rest: Any) -> None:
         from cuda.tile._ir.ir import Builder
         from cuda.tile._ir.scope import Scope
 
-        def store_invalid(index: int, *rest: Any) -> None:
-            original(index, *rest)
-            self.partial[id(Builder.get_current().loc), index] = Scope.get_current().local._map[index].name
-
-        return store_invalid
+        original(index, *rest)
+        self.partial[id(Builder.get_current().loc), index] = Scope.get_current().local._map[index].name
 
     # --- the program before it is optimized ---
 
-    def _transform(self, original: Any) -> Any:
-        def transform_ir(body: Any, *rest: Any) -> Any:
-            self._read(body, (), None)
-            self._read_partial()
-            return original(body, *rest)
-
-        return transform_ir
+    def _transform(self, original: Any, body: Any, *rest: Any) -> Any:
+        self._read(body, (), None)
+        self._read_partial()
+        return original(body, *rest)
 
     def _read(self, block: Any, chain: tuple[int, ...], loop: Any) -> None:
         from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop, MakeDummy
@@ -192,45 +181,33 @@ class VariableCapture:
 
     # --- while it is optimized and written ---
 
-    def _set_var(self, original: Any) -> Any:
-        def set_var(mapper: Any, old: Any, new: Any) -> None:
-            original(mapper, old, new)
-            self.replaced.setdefault(old.name, []).append(new)
+    def _set_var(self, original: Any, mapper: Any, old: Any, new: Any) -> None:
+        original(mapper, old, new)
+        self.replaced.setdefault(old.name, []).append(new)
 
-        return set_var
-
-    def _clone_loop(self, original: Any) -> Any:
+    def _clone_loop(self, original: Any, loop: Any, *rest: Any) -> Any:
         from cuda.tile._ir.control_flow_ops import EndBranch, IfElse
 
-        def clone_loop(loop: Any, *rest: Any) -> Any:
-            found = original(loop, *rest)
-            *_, flattened, branch, _ = rest
-            for operation in loop.body:
-                if isinstance(operation, IfElse) and operation in flattened:
-                    end = getattr(operation, branch)[-1]
-                    if isinstance(end, EndBranch):
-                        self.kept.setdefault(id(end.loc), []).append(found.induction_var)
-            return found
+        found = original(loop, *rest)
+        *_, flattened, branch, _ = rest
+        for operation in loop.body:
+            if isinstance(operation, IfElse) and operation in flattened:
+                end = getattr(operation, branch)[-1]
+                if isinstance(end, EndBranch):
+                    self.kept.setdefault(id(end.loc), []).append(found.induction_var)
+        return found
 
-        return clone_loop
+    @contextmanager
+    def _emit_at(self, original: Any, context: Any, location: Any) -> Iterator[None]:
+        around = self.emitted[-1][1] if self.emitted else None
+        self.emitted.append((_count(context), location))
+        with original(context, location):
+            yield
+        self.emitted.append((_count(context), around))
 
-    def _emit_at(self, original: Any) -> Any:
-        @contextmanager
-        def loc(context: Any, location: Any) -> Iterator[None]:
-            around = self.emitted[-1][1] if self.emitted else None
-            self.emitted.append((_count(context), location))
-            with original(context, location):
-                yield
-            self.emitted.append((_count(context), around))
-
-        return loc
-
-    def _set_value(self, original: Any) -> Any:
-        def set_value(context: Any, variable: Any, value: Any) -> None:
-            original(context, variable, value)
-            self.numbers[variable.name] = (value.value_id, _count(context))
-
-        return set_value
+    def _set_value(self, original: Any, context: Any, variable: Any, value: Any) -> None:
+        original(context, variable, value)
+        self.numbers[variable.name] = (value.value_id, _count(context))
 
 
 def _count(context: Any) -> int:

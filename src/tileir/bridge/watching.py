@@ -99,6 +99,7 @@ class Watching:
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at; what is found is an error, or written where findings are collected."""
         caller = launching_frame()
+        name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
         reports: list[SanitizerReport] = []
         observers: list[Observer] = []
         if self._settings.watch_nan:
@@ -109,10 +110,14 @@ class Watching:
             try:
                 # Traces of several threads are written one after the other.
                 with _TRACING if self._settings.trace_block is not None else nullcontext():
-                    self._trace_and_launch(kernel, grid, args, options, observers, caller)
+                    self._add_trace(observers, name, grid, caller)
+                    if options.get("observer") is not None:
+                        observers.append(options["observer"])
+                    if observers:
+                        options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
+                    launch(kernel, grid, args, sanitize=self._settings.sanitize, **options)
             except SanitizerError as error:
                 reports.insert(0, error.report)
-            name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
             for report in reports:
                 report.kernel = report.kernel or name
                 report.names = self._settings.names
@@ -131,31 +136,14 @@ class Watching:
                 _stop(error, caller)
             raise
 
-    def _trace_and_launch(
-        self,
-        kernel: Any,
-        grid: Any,
-        args: Any,
-        options: dict[str, Any],
-        observers: list[Observer],
-        caller: FrameType | None,
-    ) -> None:
-        self._add_trace(observers, kernel, grid, caller)
-        given = options.get("observer")
-        if given is not None:
-            observers.append(given)
-        if observers:
-            options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
-        launch(kernel, grid, args, sanitize=self._settings.sanitize, **options)
-
-    def _add_trace(self, observers: list[Observer], kernel: Any, grid: Any, caller: FrameType | None) -> None:
+    def _add_trace(self, observers: list[Observer], name: str, grid: Any, caller: FrameType | None) -> None:
         if self._settings.trace_block is None:
             return
         kernel_name, block = self._settings.trace_block
-        name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
+        is_traced = kernel_name in ("", name)
         if self._findings is not None:
-            self._findings.note_kernel(name, is_traced=kernel_name in ("", name))
-        if kernel_name not in ("", name):
+            self._findings.note_kernel(name, is_traced)
+        if not is_traced:
             return
         blocks = check_grid(grid)
         is_there = all(number < count for number, count in zip(block, blocks, strict=True))

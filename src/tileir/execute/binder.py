@@ -1,9 +1,9 @@
 """The one binder of arguments: Python functions written for the signature of a kernel.
 
 A loop over parameters takes twice the time of code that is written for them.  `ArgumentCode` is that code; `Slots`
-packs parameters into a record for the CPU engine (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`), and
-`bridge/recognition.py` tells whether a cuTile launch is like one before.  Parameters come as objects that the caller
-passes, or as numbers that somebody has looked at already (`engine.DirectLaunches`).
+packs parameters into a record for the CPU engine (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`).
+Parameters come as objects that the caller passes, or as numbers that somebody has looked at already: for a cuTile
+launch that is like one before, `bridge/recognition.py` (`engine.DirectLaunches`).
 
 All of them accept a part of what `arguments.bind` accepts and write the same bits; that has the rest, and the messages.
 """

@@ -133,7 +133,7 @@ class Tensor:
         self.shape = array.shape
         self._device = device
         self.device = SimpleNamespace(type="cuda" if device >= 0 else "cpu", index=device)
-        self.is_cuda = device >= 0
+        self.is_cuda, self.is_cpu = device >= 0, device < 0
         self.is_neg_view = False
         self._is_gone = False
 

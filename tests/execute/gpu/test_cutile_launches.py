@@ -115,6 +115,27 @@ def test_unmodified_launches_of_a_script_go_to_the_engine_in_their_stream(
     assert f" stream {stream:#x} " in given and " stream 0 " in current
 
 
+def test_a_dispatcher_with_code_of_its_own_is_launched_by_cutile(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, monkeypatch: pytest.MonkeyPatch, scaled: Any
+) -> None:
+    """A test of cuTile's own has one for a cubin that it has compiled."""
+    extension: Any = pytest.importorskip("cuda.tile._cext")
+
+    class Compiled(extension.TileDispatcher):  # type: ignore[misc]
+        pass
+
+    seen: list[Any] = []
+    with tileir.emulate(backend=engine.name):
+        monkeypatch.setattr(ct.launch, "original", lambda *given: seen.append(given))
+        dispatcher = Compiled(())
+        ct.launch(0, (1,), dispatcher, ())
+        ct.launch(0, (4,), scaled, (*tensors(fake), 2.0, 16))
+        with pytest.raises(tileir.LaunchError, match="cannot be launched as a cuTile kernel"):
+            ct.launch(0, (1,), len, ())
+    assert seen == [(0, (1,), dispatcher, ())]
+    assert len(fake.calls("cuLaunchKernelEx")) == 1
+
+
 def test_nothing_is_emulated_where_kernels_run_on_a_gpu(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
     from tileir.bridge.contexts import active, innermost
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device
+from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device, tensors_in
 from tileir.bridge.hooks import hook, replace
 
 _HALF: Final = (torch.float16, torch.bfloat16)
@@ -101,19 +101,8 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
 
 def _common_dtype(values: Any) -> Any:
     """The type of all floating-point tensors among the values; None where there are several."""
-    found = None
-    for value in values:
-        if isinstance(value, Tensor):
-            dtype = value.dtype
-            dtype = dtype if dtype.is_floating_point else None
-        elif type(value) in (list, tuple):
-            dtype = _common_dtype(value)
-        else:
-            continue
-        if found is not None and dtype is not None and dtype is not found:
-            return None
-        found = found or dtype
-    return found
+    found = {tensor.dtype for tensor in tensors_in(values) if tensor.dtype.is_floating_point}
+    return found.pop() if len(found) == 1 else None
 
 
 # --- TF32 ---
@@ -266,19 +255,13 @@ def _cast(name: str, before: Any, function: Any, arguments: Arguments, keywords:
 def _dtype(name: str, values: tuple[Any, ...]) -> Any:
     if name in _LOWER:
         return torch.get_autocast_dtype("cuda")
-    return torch.float32 if name in _FLOAT32 or _has_float32(values) else None
+    is_float32 = any(is_on_device(tensor) and tensor.dtype is torch.float32 for tensor in tensors_in(values))
+    return torch.float32 if name in _FLOAT32 or is_float32 else None
 
 
 def _converted(dtype: Any, tensor: Any) -> Any:
     is_cast = dtype and is_on_device(tensor) and tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
     return tensor.to(dtype) if is_cast else tensor
-
-
-def _has_float32(values: Any) -> bool:
-    return any(
-        _has_float32(each) if type(each) in (list, tuple) else is_on_device(each) and each.dtype is torch.float32
-        for each in values
-    )
 
 
 @functools.cache

@@ -18,8 +18,7 @@ from tileir.bridge.emulated.gpu_interface import (
 )
 from tileir.execute.errors import EmulationError
 
-_VERSION: Final = 13000
-"""Of CUDA, as its functions give it."""
+_VERSION: Final = 13000  # Of CUDA, as its functions give it.
 
 
 class RuntimeFailure(RuntimeError):
@@ -38,17 +37,9 @@ class Device:
         if self.id:
             raise RuntimeFailure(f"cudaErrorInvalidDevice: invalid device ordinal ({self.id} of 1)")
 
-    @property
-    def compute_capability(self) -> str:
-        return f"{current_gpu().major}{current_gpu().minor}"
-
-    @property
-    def mem_info(self) -> tuple[int, int]:
-        return _memory_info()
-
-    @property
-    def attributes(self) -> dict[str, int]:
-        return {name: value for _, _, name, value in properties() if name}
+    compute_capability = property(lambda self: f"{current_gpu().major}{current_gpu().minor}")
+    mem_info = property(lambda self: _memory_info())
+    attributes = property(lambda self: {name: value for _, _, name, value in properties() if name})
 
     def __enter__(self) -> Device:
         return self
@@ -79,9 +70,7 @@ class Stream(BaseStream):
     def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, **more: Any) -> None:
         super().__init__(0 if null else 2 if ptds else None)
 
-    @property
-    def ptr(self) -> int:
-        return self.handle
+    ptr = property(lambda self: self.handle)
 
     def record(self, event: Any = None) -> Any:
         event = Event() if event is None else event
@@ -127,9 +116,7 @@ class Event(BaseEvent):
     def __init__(self, *options: Any, **more: Any) -> None:
         super().__init__()
 
-    @property
-    def ptr(self) -> int:
-        return self.handle
+    ptr = property(lambda self: self.handle)
 
 
 def _elapsed_time(start_event: Event, end_event: Event) -> float:

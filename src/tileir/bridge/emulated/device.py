@@ -126,19 +126,23 @@ def pinned(tensor: Any) -> Any:
     return tensor
 
 
-def mark_all(value: Any) -> Any:
-    """Mark the tensors in tuples, lists and dicts of results."""
+def tensors_in(value: Any) -> Iterator[Any]:
+    """A tensor, and those in tuples, lists and dicts."""
     if isinstance(value, Tensor):
-        marked(value)
+        yield value
     elif isinstance(value, (tuple, list, dict)):
         for each in value.values() if isinstance(value, dict) else value:
-            mark_all(each)
+            yield from tensors_in(each)
+
+
+def mark_all(value: Any) -> Any:
+    for tensor in tensors_in(value):
+        marked(tensor)
     return value
 
 
-def any_on_device(values: Iterable[Any]) -> bool:
-    """Whether there is a tensor of the device among values and in lists and tuples of them."""
-    return any(any_on_device(each) if type(each) in (list, tuple) else is_on_device(each) for each in values)
+def any_on_device(values: Any) -> bool:
+    return any(map(is_on_device, tensors_in(values)))
 
 
 def extent_of(tensor: Any) -> Extent | None:

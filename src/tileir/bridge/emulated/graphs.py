@@ -1,8 +1,8 @@
 """CUDA graphs: capture and replay.
 
-While a graph is captured nothing happens on the device: operations in place and launches are recorded only.  Other
-operations are done, for their results have shapes, and recorded: a replay does them again and writes into the tensors
-that the capture gave.  What happens to tensors of the CPU happens at once, and is not recorded.
+While a graph is captured nothing happens on the device: launches are recorded only.  Operations are done, for their
+results have shapes, with copies of what they write to, and recorded: a replay does them again and writes into the
+tensors that the capture gave.  What happens to tensors of the CPU happens at once, and is not recorded.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
 from tileir.bridge.contexts import CAPTURE
-from tileir.bridge.emulated.device import ACCELERATOR_ERROR, Tensor, functions_off, is_on_device
+from tileir.bridge.emulated.device import ACCELERATOR_ERROR, Tensor, functions_off, is_on_device, tensors_in
 from tileir.bridge.emulated.gpu_interface import nothing
-from tileir.bridge.emulated.torch_cuda import Replacing, Stream, replace_class, replace_functions
+from tileir.bridge.emulated.torch_cuda import Replacing, Stream, replace_functions, replace_name
 
 _pools: Final = itertools.count(1)
 _WAITING: Final = frozenset({torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default})
@@ -49,21 +49,17 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
             return self._dispatch(func, args, kwargs or {})
 
     def _dispatch(self, func: Any, args: Any, kwargs: Any) -> Any:
-        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        given = list(tensors_in((args, kwargs)))
         if given and not any(is_on_device(tensor) or _storage(tensor) in self._storages for tensor in given):
             return func(*args, **kwargs)
         if func in _WAITING:
             raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
         written = _written(func, args, kwargs)
-        if written and _gives_what_is_written(func):
-            self._keep(given)
-            self.record(lambda: func(*args, **kwargs))
-            returned = len(func._schema.returns)
-            return None if not returned else written[0] if returned == 1 else tuple(written[:returned])
         copies = {id(tensor): tensor.clone() for tensor in written}
-        ran = tree_map_only(Tensor, lambda tensor: copies.get(id(tensor), tensor), (args, kwargs)) if copies else None
-        result = func(*args, **kwargs) if ran is None else func(*ran[0], **ran[1])
-        outputs = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        arguments, keywords = _exchanged(copies, (args, kwargs))
+        originals = {id(copies[id(tensor)]): tensor for tensor in written}
+        result = _exchanged(originals, func(*arguments, **keywords))
+        outputs = list(tensors_in(result))
         inside = {_storage(tensor) for tensor in given}
         self._keep(given)
         self._keep(outputs)
@@ -79,8 +75,7 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
 
 def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:
     """Do an operation again, into the tensors that it once gave."""
-    results = [leaf for leaf in tree_leaves(function(*arguments, **keywords)) if isinstance(leaf, Tensor)]
-    for output, result in zip(outputs, results, strict=True):
+    for output, result in zip(outputs, tensors_in(function(*arguments, **keywords)), strict=True):
         if output is not result:
             output.copy_(result)
 
@@ -92,14 +87,12 @@ def _written(function: Any, arguments: Any, keywords: Any) -> list[Any]:
         alias = argument.alias_info
         if alias is not None and alias.is_write:
             value = arguments[number] if number < len(arguments) else keywords.get(argument.name)
-            found.extend([leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)])
+            found.extend(tensors_in(value))
     return found
 
 
-def _gives_what_is_written(function: Any) -> bool:
-    return all(
-        returned.alias_info is not None and returned.alias_info.is_write for returned in function._schema.returns
-    )
+def _exchanged(by_id: dict[int, Any], value: Any) -> Any:
+    return tree_map_only(Tensor, lambda tensor: by_id.get(id(tensor), tensor), value)
 
 
 class CUDAGraph(metaclass=Replacing):
@@ -175,4 +168,4 @@ def hook_graphs() -> None:
             "is_current_stream_capturing": lambda: CAPTURE.recorder is not None,
         }
     )
-    replace_class("CUDAGraph", CUDAGraph)
+    replace_name("CUDAGraph", CUDAGraph)

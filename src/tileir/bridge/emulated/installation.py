@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -22,8 +22,7 @@ from tileir.execute.errors import warn_caller
 from tileir.execute.gpu.gpus import DEFAULT, Gpu, gpu_named
 from tileir.forking import NO_FORK
 
-_OLDEST: Final = (2, 6)
-"""The oldest version of torch that is supported."""
+_OLDEST: Final = (2, 6)  # The oldest version of torch that is supported.
 _FEATURES: Final = (
     ("a CUDA device", "device.hook_device"),
     ("a CUDA device", "tensor_methods.hook_methods"),
@@ -52,7 +51,6 @@ _FEATURES: Final = (
     ("torch.nn.DataParallel", "distributed.hook_data_parallel"),
 )
 _installed: Final[list[str]] = []
-"""The libraries."""
 
 
 def install(gpu: str = DEFAULT) -> Gpu:
@@ -97,21 +95,19 @@ def _install_jax_calls(module: Any) -> None:
     _install_features("cuda.tile", version, (("a call from JAX", "jax_calls.hook_jax_calls"),), module)
 
 
-def _install_features(library: str, version: object, features: Iterable[tuple[str, str]], *arguments: object) -> None:
+def _install_features(library: str, version: object, features: Sequence[tuple[str, str]], *arguments: object) -> None:
     """Call the function of each feature; without the first there is no other.
 
     Importing its module may fail as well as the call.  Warnings come last, since they may be errors.
     """
     left_out: dict[str, str] = {}
-    needed = None
     for feature, name in features:
-        needed = needed or feature
         module, _, function = name.partition(".")
         try:
             getattr(importlib.import_module(f"tileir.bridge.emulated.{module}"), function)(*arguments)
         except Exception as error:
             left_out[feature] = f"{type(error).__name__}: {error}"
-            if feature == needed:
+            if feature == features[0][0]:
                 break
     for feature, reason in left_out.items():
         warn_caller(f"tileir: {library} {version}: {feature} is not emulated ({reason})", RuntimeWarning)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
+import struct
 from collections.abc import Callable, Iterator
-from ctypes import POINTER, Structure, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import c_char, c_int, c_uint64, c_void_p
 from typing import Any, Final
 
 import ml_dtypes
@@ -112,19 +114,21 @@ def _argument(module: Any, constraint: Any, rest: Iterator[Any]) -> Any:
 
 def _unpacked(packed: Any, is_float: bool, is_wide: bool) -> int | float:
     """A number from the low bits of a word."""
-    words = numpy.array([packed], numpy.uint64)
-    if is_float:
-        return float(words.astype(numpy.uint32).view(numpy.float32)[0])
-    return int(words.view(numpy.int64)[0] if is_wide else words.astype(numpy.uint32).view(numpy.int32)[0])
+    format = "<f" if is_float else "<q" if is_wide else "<i"
+    found: int | float = struct.unpack_from(format, int(packed).to_bytes(8, "little"))[0]
+    return found
 
 
 # --- XLA's foreign function interface ---
 # The structures are those of XLA's C header (`xla/ffi/api/c_api.h`, version 0.3), which is part of jaxlib and stable.
+# Each field takes 64 bits, except for pairs of version numbers; most begin with the size and a pointer to an extension.
 
 _METADATA: Final = 1
 _EXECUTE: Final = 3
 _ARRAY, _SCALAR, _STRING = 1, 3, 4
 _INTERNAL_ERROR: Final = 13
+_INT: Final = 0xFFFFFFFF
+"""The bits of a field that is a C `int`."""
 
 _DTYPES: Final[dict[int, Any]] = {
     **dict(enumerate(("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), 1)),
@@ -136,44 +140,12 @@ _DTYPES: Final[dict[int, Any]] = {
     33: ml_dtypes.float8_e8m0fnu,
 }
 """By the numbers of XLA's `PrimitiveType`."""
+_FUNCTION: Final = ctypes.CFUNCTYPE(c_void_p, c_void_p)
+"""The type of handlers, which are given a call frame, and of `XLA_FFI_Error_Create`."""
 
 
-def _structure(*fields: Any) -> Any:
-    return type("_Structure", (Structure,), {"_fields_": fields})
-
-
-_HEAD: Final = (("struct_size", c_size_t), ("extension", c_void_p))
-_Version: Final = _structure(*_HEAD, ("major", c_int), ("minor", c_int))
-_Extension: Final = _structure(("struct_size", c_size_t), ("type", c_int), ("next", c_void_p))
-_Metadata: Final = _structure(("struct_size", c_size_t), ("version", _Version), ("traits", c_uint32))
-_MetadataExtension: Final = _structure(("base", _Extension), ("metadata", POINTER(_Metadata)))
-_Api: Final = _structure(*_HEAD, ("version", _Version), ("internal", c_void_p), ("create_error", c_void_p))
-_ErrorArguments: Final = _structure(*_HEAD, ("message", c_char_p), ("code", c_int))
-_Buffer: Final = _structure(
-    *_HEAD, ("dtype", c_int), ("data", c_void_p), ("rank", c_int64), ("extents", POINTER(c_int64))
-)
-_Span: Final = _structure(("data", c_void_p), ("size", c_size_t))
-_Scalar: Final = _structure(("dtype", c_int), ("value", c_void_p))
-_Array: Final = _structure(("dtype", c_int), ("size", c_size_t), ("data", c_void_p))
-_Buffers: Final = _structure(*_HEAD, ("size", c_int64), ("types", c_void_p), ("items", POINTER(POINTER(_Buffer))))
-_Attributes: Final = _structure(
-    *_HEAD,
-    ("size", c_int64),
-    ("types", POINTER(c_int)),
-    ("names", POINTER(POINTER(_Span))),
-    ("items", POINTER(c_void_p)),
-)
-_CallFrame: Final = _structure(
-    *_HEAD,
-    ("api", POINTER(_Api)),
-    ("context", c_void_p),
-    ("stage", c_int),
-    ("arguments", _Buffers),
-    ("results", _Buffers),
-    ("attributes", _Attributes),
-)
-_CREATE_ERROR: Final = ctypes.CFUNCTYPE(c_void_p, POINTER(_ErrorArguments))
-_HANDLER: Final = ctypes.CFUNCTYPE(c_void_p, POINTER(_CallFrame))
+def _words(address: int, count: int) -> list[int]:
+    return list((c_uint64 * count).from_address(address))
 
 
 def _handler(function: Callable[[list[Any], list[Any], dict[str, Any]], None]) -> Any:
@@ -182,61 +154,61 @@ def _handler(function: Callable[[list[Any], list[Any], dict[str, Any]], None]) -
     Whoever registers it keeps it: XLA calls it as long as the process lives.
     """
 
-    def handle(pointer: Any) -> Any:
-        frame = pointer.contents
-        if frame.extension and _Extension.from_address(frame.extension).type == _METADATA:
-            version = _MetadataExtension.from_address(frame.extension).metadata.contents.version
-            version.major, version.minor = (frame.api.contents.version.major, 1) if frame.api else (0, 1)
+    def handle(address: int) -> Any:
+        _, extension, api, _, stage, *rest = _words(address, 21)
+        if extension and _words(extension, 2)[1] & _INT == _METADATA:
+            # Behind the heads of the metadata, or of the API, and of the version in it.
+            major = c_int.from_address(api + 32).value if api else 0
+            (c_int * 2).from_address(_words(extension, 4)[3] + 24)[:] = [major, 1]
             return None
-        if frame.stage != _EXECUTE:
+        if stage & _INT != _EXECUTE:
             return None
         try:
-            function(_arrays(frame.arguments), _arrays(frame.results), _attributes(frame.attributes))
+            function(_arrays(rest[:5]), _arrays(rest[5:10]), _attributes(rest[10:]))
         except BaseException as error:
-            message = f"{type(error).__name__}: {error}".encode()
-            given = _ErrorArguments(ctypes.sizeof(_ErrorArguments), None, message, _INTERNAL_ERROR)
-            return _CREATE_ERROR(frame.api.contents.create_error)(ctypes.byref(given))
+            message = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode())
+            given = (c_uint64 * 4)(32, 0, ctypes.addressof(message), _INTERNAL_ERROR)
+            return _FUNCTION(_words(api, 7)[6])(ctypes.addressof(given))
         return None
 
-    return _HANDLER(handle)
+    return _FUNCTION(handle)
 
 
-def _arrays(buffers: Any) -> list[Any]:
+def _arrays(buffers: list[int]) -> list[Any]:
     """The memory of XLA's arrays, which are contiguous."""
+    _, _, count, _, items = buffers
     found = []
-    for number in range(buffers.size):
-        buffer = buffers.items[number].contents
-        extents = tuple(buffer.extents[: buffer.rank])
-        found.append(_view(buffer.data, buffer.dtype, extents))
+    for address in _words(items, count):
+        _, _, dtype, data, rank, extents = _words(address, 6)
+        found.append(_view(data, dtype, tuple(_words(extents, rank))))
     return found
 
 
-def _view(address: int | None, dtype: int, extents: tuple[int, ...]) -> Any:
-    if dtype not in _DTYPES:
-        raise TypeError(f"arrays of XLA's type {dtype} are not among those of cuTile")
-    kind = numpy.dtype(_DTYPES[dtype])
-    count = int(numpy.prod(extents, dtype=numpy.int64))
-    if not count or address is None:
+def _view(address: int, dtype: int, extents: tuple[int, ...]) -> Any:
+    if dtype & _INT not in _DTYPES:
+        raise TypeError(f"arrays of XLA's type {dtype & _INT} are not among those of cuTile")
+    kind = numpy.dtype(_DTYPES[dtype & _INT])
+    count = math.prod(extents)
+    if not count or not address:
         return numpy.empty(extents, kind)
     memory = (c_char * (count * kind.itemsize)).from_address(address)
     return numpy.frombuffer(memory, kind).reshape(extents)
 
 
-def _attributes(given: Any) -> dict[str, Any]:
+def _attributes(given: list[int]) -> dict[str, Any]:
+    _, _, count, kinds, names, items = given
     found: dict[str, Any] = {}
-    for number in range(given.size):
-        name = given.names[number].contents
-        address = given.items[number]
-        kind = given.types[number]
+    for kind, name, address in zip(
+        (c_int * count).from_address(kinds), _words(names, count), _words(items, count), strict=True
+    ):
         value: Any = None
         if kind == _ARRAY:
-            array = _Array.from_address(address)
-            value = _view(array.data, array.dtype, (array.size,)).copy()
+            dtype, size, data = _words(address, 3)
+            value = _view(data, dtype, (size,)).copy()
         elif kind == _SCALAR:
-            scalar = _Scalar.from_address(address)
-            value = _view(scalar.value, scalar.dtype, ())[()]
+            dtype, data = _words(address, 2)
+            value = _view(data, dtype, ())[()]
         elif kind == _STRING:
-            text = _Span.from_address(address)
-            value = ctypes.string_at(text.data, text.size)
-        found[ctypes.string_at(name.data, name.size).decode()] = value
+            value = ctypes.string_at(*_words(address, 2))
+        found[ctypes.string_at(*_words(name, 2)).decode()] = value
     return found

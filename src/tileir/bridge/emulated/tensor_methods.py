@@ -314,12 +314,6 @@ def _packed(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     return marked(sequences) if is_on_device(arguments[0]) else sequences, lengths
 
 
-def _record_stream(original: Any, self: Any, stream: Any) -> None:
-    # On the device, memory lives as long as it is used.
-    if not is_on_device(self):
-        original(self, stream)
-
-
 def hook_methods() -> None:
     anywhere: dict[Any, Any] = {
         Tensor.to: _to,

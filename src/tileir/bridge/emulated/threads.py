@@ -11,9 +11,10 @@ import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from tileir.bridge.contexts import active
+from tileir.bridge.hooks import replace
 
 
 class _Thread(threading.local):
@@ -25,7 +26,6 @@ THREAD: Final = _Thread()
 """How many contexts this thread is in, and its mode once torch is imported."""
 MODE: Final[list[Callable[[], Any]]] = []
 """The class of modes, once torch is imported."""
-_hooked: Final[list[bool]] = []
 
 
 def enter_device() -> None:
@@ -60,22 +60,18 @@ def _in_device(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@functools.cache
 def hook_threads() -> None:
     """Have threads and functions of thread pools that are started within a context see the device."""
-    start, submit = threading.Thread.start, cast(Any, ThreadPoolExecutor.submit)
-    if _hooked:
-        return
-    _hooked.append(True)
+    replace(threading.Thread, "start", _start)
+    replace(ThreadPoolExecutor, "submit", _submit)
 
-    @functools.wraps(start)
-    def start_thread(self: Any) -> None:
-        if active() is not None:
-            self.run = _in_device(self.run)
-        start(self)
 
-    @functools.wraps(submit)
-    def submit_function(self: Any, fn: Any, /, *arguments: Any, **keywords: Any) -> Any:
-        return submit(self, fn if active() is None else _in_device(fn), *arguments, **keywords)
+def _start(original: Any, self: Any) -> None:
+    if active() is not None:
+        self.run = _in_device(self.run)
+    original(self)
 
-    threading.Thread.start = start_thread  # type: ignore[method-assign]
-    ThreadPoolExecutor.submit = submit_function  # type: ignore[method-assign]
+
+def _submit(original: Any, self: Any, fn: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    return original(self, fn if active() is None else _in_device(fn), *arguments, **keywords)

@@ -43,17 +43,18 @@ def replaced(original: Callable[..., Any], replacement: Callable[..., Any]) -> C
     return chosen
 
 
-def replace_functions(functions: dict[str, Callable[..., Any]]) -> None:
-    """Functions of `torch.cuda`, by name."""
+def replace_functions(functions: dict[str, Callable[..., Any]], owner: Any = torch.cuda) -> None:
+    """Functions of `torch.cuda`, or of another module, by name."""
     for name, replacement in functions.items():
-        original = getattr(torch.cuda, name, None)
+        original = getattr(owner, name, None)
         if original is not None:
-            replace_class(name, replaced(original, replacement))
+            replace_name(name, replaced(original, replacement), owner)
 
 
-def replace_class(name: str, replacement: Any) -> None:
+def replace_name(name: str, replacement: Any, owner: Any = torch.cuda) -> None:
     # Names of `torch.cuda` are known in modules of their own too.
-    for module in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.graphs, torch.cuda.streams):
+    parts = (torch.cuda.memory, torch.cuda.random, torch.cuda.graphs, torch.cuda.streams)
+    for module in (owner, *(parts if owner is torch.cuda else ())):
         if hasattr(module, name):
             setattr(module, name, replacement)
 
@@ -189,9 +190,7 @@ class Event(BaseEvent, metaclass=Replacing):
         self.enable_timing: bool = enable_timing
         self.cuda_event: int = self.handle
 
-    @property
-    def device(self) -> Any:
-        return None if self.time is None else DEVICE
+    device = property(lambda self: None if self.time is None else DEVICE)
 
     def elapsed_time(self, end_event: Any) -> float:
         if not self.enable_timing or not end_event.enable_timing:
@@ -275,14 +274,11 @@ _ACCELERATOR: Final[dict[str, Callable[..., Any]]] = {
 def hook_cuda() -> None:
     replace_functions(_CUDA)
     for kind in (Stream, ExternalStream, Event):
-        replace_class(kind.__name__, kind)
+        replace_name(kind.__name__, kind)
 
 
 def hook_accelerator() -> None:
-    for name, replacement in _ACCELERATOR.items():
-        original = getattr(torch.accelerator, name, None)
-        if original is not None:
-            setattr(torch.accelerator, name, replaced(original, replacement))
+    replace_functions(_ACCELERATOR, torch.accelerator)
 
 
 # --- random numbers: those of the CPU, so that a script gets the numbers it would get there ---
@@ -304,9 +300,7 @@ class Generator(_Generator, metaclass=_AnyGenerator):  # type: ignore[misc]
     def __init__(self, device: Any = "cpu") -> None:
         pass
 
-    @property
-    def device(self) -> Any:
-        return DEVICE
+    device = property(lambda self: DEVICE)
 
 
 def hook_random_numbers() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy
 
-from tileir.bridge.launch import launch
 from tileir.bridge.operators.plan import LIST, Named, Plan, TupleOf
 from tileir.execute.errors import LaunchError, MissingDependencyError
 
@@ -91,8 +90,7 @@ class JaxOperator:
         """The launch itself, on the host."""
         named = self._named(self._jax.tree_util.tree_map(numpy.asarray, arrays), scalars)
         outputs = [numpy.empty(shape.shape, shape.dtype) for shape in shapes]
-        named |= dict(zip(self.plan.outputs, outputs, strict=True))
-        launch(self.plan.kernel, self.plan.grid(named), self.plan.kernel_arguments(named), **self._options)
+        self.plan.launch(named, outputs, self._options)
         return tuple(outputs)
 
     # --- gradients ---

@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tileir.bridge.launch import known_for
+from tileir.bridge.launch import known_for, launch
 from tileir.execute.errors import LaunchError
 
 Named = dict[str, Any]
@@ -51,14 +51,13 @@ class Plan:
         self.outputs: dict[str, Any] = self._outputs(outputs)
         self.constants: dict[str, Any] = dict(constants)
         self.mutates: list[str] = [mutates] if isinstance(mutates, str) else list(mutates)
-        for what, names in (
-            ("outputs", self.outputs),
-            ("constants", self.constants),
-            ("mutates", self.mutates),
-            ("types", types),
-        ):
-            for name in names:
-                self._check(name, what)
+        named = {"outputs": self.outputs, "constants": self.constants, "mutates": self.mutates, "types": types}
+        for what, name in [(what, name) for what, names in named.items() for name in names]:
+            if name not in self.parameters:
+                raise LaunchError(
+                    f"{what} names '{name}', which is no parameter of {self.kernel_name}: "
+                    f"there are {', '.join(self.parameters)}"
+                )
         taken = {*self.outputs, *self.constants}
         self.arguments: list[str] = [name for name in self.parameters if name not in taken]
         """The names of what the operator is given, in order."""
@@ -86,13 +85,6 @@ class Plan:
             )
         # Like the first array among the arguments.
         return dict.fromkeys(names)
-
-    def _check(self, name: str, what: str) -> None:
-        if name not in self.parameters:
-            raise LaunchError(
-                f"{what} names '{name}', which is no parameter of {self.kernel_name}: "
-                f"there are {', '.join(self.parameters)}"
-            )
 
     def _types(self, given: dict[str, Any]) -> dict[str, Any]:
         hints = typing.get_type_hints(self.kernel._annotated_function.pyfunc, include_extras=True)
@@ -184,11 +176,7 @@ class Plan:
         if not isinstance(given, tuple) or len(given) != 2:
             raise LaunchError(f"'{name}' is to be {given!r}: give (shape, dtype), or the name of an argument")
         shape, dtype = given
-        return (
-            (tuple(shape) if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)),
-            dtype,
-            None,
-        )
+        return tuple(shape) if hasattr(shape, "__iter__") else (shape,), dtype, None
 
     # --- gradients ---
 
@@ -230,12 +218,11 @@ class Plan:
     def _choices(self) -> str:
         return ", ".join([name for name in self.arguments if self.types[name] is ARRAY])
 
-    def grid(self, named: Named) -> Any:
-        return call(self._grid, named) if callable(self._grid) else self._grid
-
-    def kernel_arguments(self, named: Named) -> tuple[Any, ...]:
-        """What the kernel is launched with; `named` has the outputs, too."""
-        return tuple([named[name] for name in self.parameters])
+    def launch(self, named: Named, outputs: Sequence[Any], options: dict[str, Any]) -> None:
+        """Launch the kernel with arguments and outputs."""
+        named = {**named, **dict(zip(self.outputs, outputs, strict=True))}
+        grid = call(self._grid, named) if callable(self._grid) else self._grid
+        launch(self.kernel, grid, tuple([named[name] for name in self.parameters]), **options)
 
 
 # --- functions of parameters ---

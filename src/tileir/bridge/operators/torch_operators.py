@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.launch import launch
 from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, TupleOf
 from tileir.execute.errors import LaunchError, MissingDependencyError
 
@@ -41,20 +40,19 @@ def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | 
     def run(*arguments: Any) -> Any:
         named = plan.named(arguments)
         outputs = made(named)
-        named |= dict(zip(plan.outputs, outputs, strict=True))
-        launch(plan.kernel, plan.grid(named), plan.kernel_arguments(named), **options)
+        plan.launch(named, outputs, options)
         return result(outputs)
 
     def shapes(*arguments: Any) -> Any:
         return result(made(plan.named(arguments)))
 
     if backward is not None:
-        gradients = _gradients(plan, backward)
+        gradients, save = _autograd(torch, plan, backward)
     qualified = _qualified(name, plan.kernel_name)
     operator = torch.library.custom_op(qualified, run, mutates_args=plan.mutates, schema=_schema(plan))
     operator.register_fake(shapes)
     if backward is not None:
-        operator.register_autograd(gradients, setup_context=_saving(torch, plan, backward))
+        operator.register_autograd(gradients, setup_context=save)
     if not plan.mutates and not any(kind is LIST or isinstance(kind, TupleOf) for kind in plan.types.values()):
         operator.register_vmap(_batched(torch, operator))
     operator.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as an operator of torch"
@@ -98,9 +96,14 @@ def _dtype(torch: Any, dtype: Any) -> Any:
 # --- gradients ---
 
 
-def _saving(torch: Any, plan: Plan, backward: Callable[..., Any]) -> Callable[..., None]:
-    """What keeps for the backward function what it will be given."""
-    needed = plan.backward_parameters(backward, _plans.get(backward))
+def _autograd(
+    torch: Any, plan: Plan, backward: Callable[..., Any]
+) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., None]]:
+    """The function that torch calls for the gradients of all arguments, and what keeps for it what it will be given."""
+    inner = _plans.get(backward)
+    needed = plan.backward_parameters(backward, inner)
+    if plan.mutates:
+        raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
 
     def save(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         outputs = output if isinstance(output, tuple) else (output,)
@@ -109,30 +112,17 @@ def _saving(torch: Any, plan: Plan, backward: Callable[..., Any]) -> Callable[..
         ctx.save_for_backward(*[named[name] for name in ctx.tensors])
         ctx.others = {name: named[name] for name in needed if name in named and name not in ctx.tensors}
 
-    return save
-
-
-def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that torch calls for the gradients of all arguments."""
-    inner = _plans.get(backward)
-    needed = plan.backward_parameters(backward, inner)
-    if plan.mutates:
-        raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
-
     def gradients(ctx: Any, *given: Any) -> tuple[Any, ...]:
         named = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
         named |= dict(zip([f"grad_{name}" for name in plan.outputs], given, strict=True))
         values = {name: named[name] for name in needed}
         found = backward(*values.values()) if inner is not None else backward(**values)
         found = plan.gradients(found, inner)
-        return tuple([_listed(found.get(name)) for name in plan.arguments])
+        # Of a tuple torch takes a list.
+        found = {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
+        return tuple([found.get(name) for name in plan.arguments])
 
-    return gradients
-
-
-def _listed(gradient: Any) -> Any:
-    """The gradient of an argument; of a tuple torch wants a list."""
-    return list(gradient) if isinstance(gradient, tuple) else gradient
+    return gradients, save
 
 
 # --- many at once ---

@@ -309,7 +309,8 @@ def _address(capsule: object) -> tuple[int, int]:
 # `array.ctypes.data` takes longer than all else that a launch has to check.  NumPy's public C interface has the address
 # in the first field of an array, behind the header of all objects: it is read there where a few arrays confirm that.
 _OFFSET: Final = object.__basicsize__
-NAMES: Final[dict[str, Any]] = {"word_at": ctypes.c_size_t.from_address}
+_word_at: Final = ctypes.c_size_t.from_address
+NAMES: Final[dict[str, Any]] = {"word_at": _word_at}
 """What the code of `address_expression` uses."""
 
 
@@ -331,4 +332,4 @@ def address_expression(name: str) -> str:
 
 
 def address_of(array: Any) -> int:
-    return ctypes.c_size_t.from_address(id(array) + _OFFSET).value if READS_HEADERS else int(array.ctypes.data)
+    return _word_at(id(array) + _OFFSET).value if READS_HEADERS else int(array.ctypes.data)
