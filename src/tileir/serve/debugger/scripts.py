@@ -76,9 +76,9 @@ _EDITORS: Final[dict[str, Front]] = {}
 def _front(address: str | None, commands: Sequence[str] = ()) -> Front:
     """The terminal, or the editor at an address."""
     if address is None:
-        from tileir.serve.debugger.terminal.terminal import ScriptTerminal
+        from tileir.serve.debugger.terminal.terminal import Terminal
 
-        return ScriptTerminal(commands, colors=_has_colors())
+        return Terminal(commands, colors=_has_colors())
     if address not in _EDITORS:
         from tileir.serve.debugger.adapter.editor import ListeningEditor
 

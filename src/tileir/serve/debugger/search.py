@@ -16,7 +16,7 @@ from tileir.execute.sanitizer.report import Names
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
-from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
+from tileir.serve.debugger.breakpoints import Breakpoint, LaunchBreakpoints
 from tileir.serve.debugger.history import LaunchHistory, Reached
 from tileir.serve.debugger.hooks import AccessObserver, Checker, FindingObserver, Given, Hook, HookMaker, StopObserver
 from tileir.serve.debugger.stops import Event, Position, Stop
@@ -29,7 +29,7 @@ class StopSearch:
 
     _history: LaunchHistory
     _names: ValueNames
-    _breakpoints: Breakpoints
+    _breakpoints: LaunchBreakpoints
     _output: Callable[[str], object]
     _report_names: Names
     _made: dict[Operation, Position] = field(default_factory=dict)

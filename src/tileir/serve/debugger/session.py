@@ -21,7 +21,7 @@ from tileir.execute.errors import BlockId, ExecutionError, LaunchError
 from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.ir.core import Operation
-from tileir.serve.debugger.breakpoints import Breakpoints, BreakpointSpec
+from tileir.serve.debugger.breakpoints import BreakpointSpec, LaunchBreakpoints
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup
 from tileir.serve.debugger.history import LaunchHistory, first_step
 from tileir.serve.debugger.search import StopSearch
@@ -65,8 +65,7 @@ class Debugger:
         self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
         self._stacks: StackReader = StackReader(self._history, self.lines, self._names)
         self._variables: Variables = Variables(self._history, self._names)
-        known = (self._variables.is_known, self._variables.element)
-        self.breakpoints: Breakpoints = Breakpoints(program, self.lines, self._names, prepared.launch.grid, *known)
+        self.breakpoints: LaunchBreakpoints = LaunchBreakpoints(program, self.lines, self._names, prepared.launch.grid)
         self._search: StopSearch = StopSearch(self._history, self._names, self.breakpoints, write, names)
         self._first: Position = Position(next(self._history.stepwise.order()), 0)
         self.position: Position = self._first
@@ -486,7 +485,7 @@ class Debugger:
 
         An error in it is a `BadExpression`.
         """
-        read = Expression(expression, self._variables.is_known)
+        read = Expression(expression, self._names.is_known)
         now = self._standing()
         position = frame.position if frame is not None else now
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,6 @@ import numpy
 
 from tileir.dialect.types import TileType, tile_type
 from tileir.execute.dtypes import Array, element_of_dtype
-from tileir.execute.errors import LaunchError
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import PreparedLaunch, Recording
 from tileir.execute.recording.script_variables import (
@@ -231,30 +229,6 @@ class Variables:
             )
             for array in self._recording.arrays
         ]
-
-    def element(self, text: str) -> tuple[int, tuple[int, ...]] | None:
-        """The array and the index that a text like `c[3, 4]` means; None if it is no element of an array."""
-        found = re.fullmatch(r"\s*(.+?)\s*\[\s*(-?\d{1,18}(?:\s*,\s*-?\d{1,18})*)\s*\]\s*", text)
-        if found is None:
-            return None
-        for array in self._recording.arrays:
-            if array.name == found[1]:
-                index = tuple([int(one) for one in found[2].split(",")])
-                if len(index) == len(array.shape):
-                    # As Python counts from the end.
-                    index = tuple(
-                        [one + extent if one < 0 else one for one, extent in zip(index, array.shape, strict=True)]
-                    )
-                try:
-                    array.place(index)
-                except LaunchError as error:
-                    raise BadExpression(error.message) from None
-                return array.number, index
-        return None
-
-    def is_known(self, name: str) -> bool:
-        """Whether something has a name, now or later."""
-        return name in self._names.numbers or any(array.name == name for array in self._recording.arrays)
 
     def lookup(self, position: Position, name: str, now: Position) -> Any:
         """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`.

@@ -18,7 +18,7 @@ from typing import Final
 
 from tileir.serve.addresses import Client, Listener, is_token
 from tileir.serve.debugger.adapter.execution import CAPABILITIES
-from tileir.serve.debugger.adapter.requests import LONGEST, Channel, Malformed, Message, parsed
+from tileir.serve.debugger.adapter.requests import LONGEST, Channel, Message, parsed
 from tileir.serve.framing import MessageReader
 
 GREETED: Final = "TILEIR_DAP_GREETED"
@@ -38,7 +38,7 @@ def greet(client: Client, token: str) -> bool:
         is_greeted = False
         while (body := reader.message()) is not None:
             message = parsed(body)
-            if isinstance(message, Malformed):
+            if isinstance(message, str):
                 return False
             if is_greeted or message.get("command") != "initialize":
                 refusal = _refusal(message, token, is_greeted)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tileir.serve.debugger.adapter.inspection import Node, operation_number
 from tileir.serve.debugger.adapter.launch_thread import Job
 from tileir.serve.debugger.adapter.requests import DEFERRED, Arguments, BadRequest, Message, Reply, request
-from tileir.serve.debugger.adapter.session import BreakpointKind, ClientFormat, Session, Stage
+from tileir.serve.debugger.adapter.session import ClientFormat, Session, Stage
 from tileir.serve.debugger.breakpoints import AccessKind, BreakpointSpec, Kind
 from tileir.serve.debugger.session import How
 from tileir.serve.debugger.stack import Frame
@@ -50,37 +50,29 @@ def _initialize(session: Session, given: Arguments) -> Message:
 @request("attach")
 def _begin(session: Session, given: Arguments) -> Reply:
     """The thread that has the program responds."""
-    launch = session.launch
     is_launch = given.request.get("command") == "launch"
-    if is_launch and not launch.can_launch:
+    if is_launch and not session.can_launch:
         raise BadRequest("this is a script that waits for a debugger: attach to it")
-    if not is_launch and launch.can_launch:
+    if not is_launch and session.can_launch:
         raise BadRequest(
             "there is no script to attach to: attach to the address that tileir.debug or TILEIR_DEBUG listens at"
         )
-    with launch.changed:
-        if launch.is_sent:
-            raise BadRequest("there is a launch already: a session has one")
-        launch.is_sent = True
-        launch.pending = given
-        launch.changed.notify_all()
+    if session.is_launched:
+        raise BadRequest("there is a launch already: a session has one")
+    session.is_launched = True
+    session.launches.put(given)
     return DEFERRED
 
 
 @request("configurationDone")
 def _configuration_done(session: Session, given: Arguments) -> Reply:
-    def configured() -> None:
-        with session.launch.changed:
-            session.launch.is_configured = True
-            session.launch.changed.notify_all()
-
-    return Reply(then=configured)
+    return Reply(then=session.configured.set)
 
 
 @request("restart")
 def _restart(session: Session, given: Arguments) -> Reply:
     """Launch once more, with the file read again."""
-    if not session.launch.can_restart:
+    if not session.can_restart:
         raise BadRequest("a script cannot begin again in its process: end the session and start another")
     arguments = given.inner("arguments") if given.has("arguments") else None
     return Reply(then=lambda: session.restart(arguments))
@@ -93,8 +85,7 @@ def _terminate(session: Session, given: Arguments) -> Reply:
 
 @request("disconnect")
 def _disconnect(session: Session, given: Arguments) -> Reply:
-    ends_program = given.flag("terminateDebuggee", session.launch.can_launch)
-
+    ends_program = given.flag("terminateDebuggee", session.can_launch)
     return Reply(then=lambda: session.disconnect(ends_program))
 
 
@@ -106,7 +97,7 @@ def _pause(session: Session, given: Arguments) -> Reply:
 @request("cancel")
 def _cancel(session: Session, given: Arguments) -> None:
     if given.has("requestId"):
-        session.requests.cancel(given.number("requestId"))
+        session.requests.cancelled.add(given.number("requestId"))
     if given.has("progressId"):
         session.thread.pause()
 
@@ -187,11 +178,10 @@ def _goto(session: Session, given: Arguments) -> Reply:
 _ACCESSES: Final[dict[str, AccessKind]] = {"write": "write", "read": "read", "readWrite": "readWrite"}
 
 
-def _set(session: Session, kind: BreakpointKind, specs: list[BreakpointSpec], file: str = "") -> Message:
+def _set(session: Session, kind: str, specs: list[BreakpointSpec], file: str = "") -> Message:
     with session.thread.hold(), session.lock:
-        debugger = session.stage.debugger if session.stage is not None else None
-        found = session.breakpoints.replace(kind, file, specs, debugger)
-        return {"breakpoints": [session.breakpoint_message(one) for one in found]}
+        placed = session.breakpoints.replace((kind, file), specs)
+        return {"breakpoints": [session.breakpoint_message(one) for one in placed]}
 
 
 def _spec(given: Arguments, kind: Kind, what: str, **more: Any) -> BreakpointSpec:
@@ -264,7 +254,7 @@ def _set_exception_breakpoints(session: Session, given: Arguments) -> Message:
     names = [*given.texts("filters"), *[one.text("filterId") for one in given.objects("filterOptions")]]
     events = {event_named(name) for name in names}
     with session.thread.hold(), session.lock:
-        session.breakpoints.stop_on = events
+        session.stop_on = events
         if session.stage is not None:
             session.stage.debugger.stop_on = set(events)
     return {"breakpoints": [{"verified": True} for _ in names]}

@@ -22,7 +22,6 @@ from tileir.serve.debugger.expressions import BadExpression, Lookup
 from tileir.serve.debugger.source_lines import PRINTED
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.commands import COMMANDS, BadCommand, split
-from tileir.serve.debugger.terminal.terminal import completions
 from tileir.serve.debugger.values import FIRST_ELEMENTS, array_type, formatted, numbers_text
 from tileir.serve.debugger.variables import Variable
 
@@ -337,7 +336,7 @@ def _evaluate(session: Session, given: Arguments) -> Message | Reply:
     # What is typed in the console is an expression, or else a command of the terminal.
     if not text.startswith(_COMMAND_MARK):
         try:
-            return _value(stage, given, text, hex, more=session.console.shell.printed_value)
+            return _value(stage, given, text, hex, more=session.console.printed_value)
         except BadExpression as error:
             refused = error
         try:
@@ -346,7 +345,7 @@ def _evaluate(session: Session, given: Arguments) -> Message | Reply:
             if " " in text.strip() or not text.strip().isidentifier():
                 raise refused from None
             raise BadRequest(f"{refused.message}; and as a command: {unknown}") from None
-    return session.console.execute(text.removeprefix(_COMMAND_MARK))
+    return session.console.reply(text.removeprefix(_COMMAND_MARK))
 
 
 def _value(
@@ -381,7 +380,7 @@ def _completions(session: Session, given: Arguments) -> Message:
     word = found[0] if found is not None else ""
     kinds = dict.fromkeys(session.stage.debugger.value_names(), "variable")
     if line == word or " " in line.strip():
-        commands = completions(session.console.shell, line.removeprefix(_COMMAND_MARK))
+        commands = session.console.completions(line.removeprefix(_COMMAND_MARK))
         kinds = dict.fromkeys(commands, "keyword") | kinds
     start = session.format.column(len(line) - len(word) + 1)
     names = sorted([name for name in kinds if name.startswith(word)], key=lambda name: kinds[name] == "keyword")

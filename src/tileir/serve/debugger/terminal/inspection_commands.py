@@ -101,7 +101,7 @@ def _list(shell: Shell, rest: str) -> None:
         lines = lines[:-1]
     if first > len(lines):
         raise BadCommand(f"Line number {first} out of range; {short(file)} has {len(lines)} lines.")
-    here = shell.debugger.location if shell.host.is_running else None
+    here = shell.debugger.location if shell.is_running else None
     end_line = min(last or first + size - 1, len(lines))
     for number in range(first, end_line + 1):
         is_here = here is not None and (here.file, here.line) == (file, number)
@@ -367,7 +367,7 @@ def _display(shell: Shell, rest: str) -> None:
     _, format, expression = _format_in(rest)
     number = max(shell.displays, default=0) + 1
     shell.displays[number] = (format, expression)
-    if shell.host.is_running:
+    if shell.is_running:
         _show_display(shell, number)
 
 

@@ -17,13 +17,13 @@ _command = partial(COMMANDS.command, group="running")
 @_command("run", "r")
 def _run(shell: Shell, rest: str) -> None:
     """Launch the kernel, and run it up to the first stop."""
-    shell.host.begin(False)
+    shell.begin(False)
 
 
 @_command("start")
 def _start(shell: Shell, rest: str) -> None:
     """Launch the kernel, and stop at its beginning."""
-    shell.host.begin(True)
+    shell.begin(True)
 
 
 @_command("continue", "c", "fg", usage="[N]", repeats=True)
@@ -118,7 +118,7 @@ def _goto(shell: Shell, rest: str) -> None:
 def _leave(how: str, shell: Shell, rest: str) -> None:
     if how in ("kill", "skip", "next-launch"):
         _ = shell.running
-    shell.host.leave(how)
+    shell.leave(how)
 
 
 for _name, _short, _summary in (
@@ -225,4 +225,4 @@ def _echo(shell: Shell, rest: str) -> None:
 def _python(shell: Shell, rest: str) -> None:
     """Open Python's debugger where the script launches the kernel."""
     _ = shell.running
-    shell.host.python()
+    shell.python()
