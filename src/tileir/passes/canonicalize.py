@@ -26,7 +26,7 @@ from tileir.annotations import Final
 from tileir.dialect.ops import ADDF, FMA, MULF, NEGF, SUBF
 from tileir.ir.core import Operation
 from tileir.passes.registry import FULL, PassSession
-from tileir.rewrite.driver import Pattern, apply_greedily
+from tileir.rewrite.driver import Driver, Pattern, RuleSet
 from tileir.rewrite.folds import PRODUCT_FIRST, canonicalization_folds, select_patterns
 from tileir.rewrite.if_patterns import if_patterns
 from tileir.rewrite.matching import defined_by
@@ -45,34 +45,26 @@ def canonicalization_patterns() -> list[Pattern]:
 def run(root: Operation, session: PassSession) -> int:
     """Canonicalize the contents of `root`; return the number of rules that fired."""
     before = sum(session.statistics.fired.values())
-    patterns = canonicalization_patterns()
-    _apply(root, patterns, session)
+    rules = _FULL_RULES if session.rules == FULL else _PARITY_RULES
+    _apply(root, rules, session)
     if session.rules == FULL:
         # The simplifier removes more than it creates, and the rules create nothing that it removes, so this ends.
         for _ in range(_MAX_ROUNDS):
             if not simplify_expressions(root, session.statistics, session.trace, session.keep_locations, True):
                 break
-            _apply(root, patterns, session)
+            _apply(root, rules, session)
     return sum(session.statistics.fired.values()) - before
 
 
 def fuse_fma(root: Operation, session: PassSession) -> int:
     """Fuse products in `root`; return the number of rules that fired."""
     before = sum(session.statistics.fired.values())
-    _apply(root, [PRODUCT_FIRST, MULTIPLY_ADD, MULTIPLY_SUBTRACT], session)
+    _apply(root, _FULL_FMA_RULES if session.rules == FULL else _FMA_RULES, session)
     return sum(session.statistics.fired.values()) - before
 
 
-def _apply(root: Operation, patterns: list[Pattern], session: PassSession) -> None:
-    apply_greedily(
-        root,
-        patterns,
-        canonicalization_folds(session.rules == FULL),
-        statistics=session.statistics,
-        trace=session.trace,
-        keep_locations=session.keep_locations,
-        trace_patterns=session.trace_patterns,
-    )
+def _apply(root: Operation, rules: RuleSet, session: PassSession) -> None:
+    Driver(root, rules, session.statistics, session.trace, session.keep_locations, session.trace_patterns).run()
 
 
 # --- the patterns of fuse-fma ---
@@ -115,3 +107,11 @@ def _fuse(operation: Operation, rewriter: Rewriter) -> bool:
 
 MULTIPLY_ADD: Final = Pattern("MulAdd", ADDF, _fuse)
 MULTIPLY_SUBTRACT: Final = Pattern("MulSub", SUBF, _fuse)
+
+# --- the rules of both passes ---
+
+_PARITY_RULES: Final = RuleSet(canonicalization_patterns(), canonicalization_folds(False))
+_FULL_RULES: Final = RuleSet(canonicalization_patterns(), canonicalization_folds(True))
+_FMA_PATTERNS: Final = [PRODUCT_FIRST, MULTIPLY_ADD, MULTIPLY_SUBTRACT]
+_FMA_RULES: Final = RuleSet(_FMA_PATTERNS, canonicalization_folds(False))
+_FULL_FMA_RULES: Final = RuleSet(_FMA_PATTERNS, canonicalization_folds(True))

@@ -144,6 +144,29 @@ class _Rules:
         self.is_removable: bool = is_removable(declaration)
 
 
+class RuleSet:
+    """Patterns and folds, and which of them apply to which declaration; many runs of a driver may share it."""
+
+    __slots__ = ("_folds", "_known", "_patterns")
+
+    def __init__(self, patterns: Iterable[Pattern], folds: Iterable[Fold]) -> None:
+        self._patterns: list[Pattern] = list(patterns)
+        self._folds: list[Fold] = list(folds)
+        self._known: dict[OperationDeclaration, _Rules] = {}
+        rules: list[object] = [*self._patterns, *self._folds]
+        for rule in rules:
+            if not isinstance(rule, (Pattern, Fold)):
+                raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_text(rule)}")
+
+    def rules_for(self, declaration: OperationDeclaration) -> _Rules:
+        found = self._known.get(declaration)
+        if found is None:
+            folds = [fold for fold in self._folds if fold.root is declaration]
+            patterns = [pattern for pattern in self._patterns if not pattern.roots or declaration in pattern.roots]
+            found = self._known[declaration] = _Rules(declaration, folds, patterns)
+        return found
+
+
 def apply_greedily(
     root: Operation,
     patterns: Iterable[Pattern],
@@ -164,34 +187,32 @@ def apply_greedily(
     """
     if not isinstance(root, Operation):
         raise TypeError(f"patterns are applied to an operation, not to {type_text(root)}")
-    pattern_list = list(patterns)
-    fold_list = [] if folds is None else list(folds)
-    rules: list[object] = [*pattern_list, *fold_list]
-    for rule in rules:
-        if not isinstance(rule, (Pattern, Fold)):
-            raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_text(rule)}")
-    driver = _Driver(root, pattern_list, fold_list, keep_locations)
+    driver = Driver(root, RuleSet(patterns, folds or ()), statistics, trace, keep_locations, trace_patterns)
     if limit is not None:
         driver.limit = limit
-    if statistics is not None:
-        driver.statistics = statistics
-    driver.trace = trace
-    driver.trace_patterns = trace_patterns
     return driver.run()
 
 
-class _Driver:
-    def __init__(self, root: Operation, patterns: list[Pattern], folds: list[Fold], keep_locations: bool) -> None:
+class Driver:
+    """One run of `apply_greedily`."""
+
+    def __init__(
+        self,
+        root: Operation,
+        rules: RuleSet,
+        statistics: Statistics | None,
+        trace: Callable[[str], None] | None,
+        keep_locations: bool,
+        trace_patterns: Callable[[str], None] | None,
+    ) -> None:
         self.root: Operation = root
-        self.patterns: list[Pattern] = patterns
-        self.folds: list[Fold] = folds
+        self.rules: RuleSet = rules
         self.worklist: Worklist = Worklist()
         self.rewriter: Rewriter = Rewriter(self.worklist, keep_locations)
         self.limit: int = -1
-        self.statistics: Statistics = Statistics()
-        self.trace: Callable[[str], None] | None = None
-        self.trace_patterns: Callable[[str], None] | None = None
-        self.rules: dict[OperationDeclaration, _Rules] = {}
+        self.statistics: Statistics = statistics if statistics is not None else Statistics()
+        self.trace: Callable[[str], None] | None = trace
+        self.trace_patterns: Callable[[str], None] | None = trace_patterns
         self.dead: DeadCode = DeadCode()
         self.rewrites: int = 0
         self.last: list[str] = []
@@ -209,21 +230,13 @@ class _Driver:
 
     # --- filling the worklist ---
 
-    def _rules_for(self, declaration: OperationDeclaration) -> _Rules:
-        found = self.rules.get(declaration)
-        if found is None:
-            folds = [fold for fold in self.folds if fold.root is declaration]
-            patterns = [pattern for pattern in self.patterns if not pattern.roots or declaration in pattern.roots]
-            found = self.rules[declaration] = _Rules(declaration, folds, patterns)
-        return found
-
     def _sweep(self) -> bool:
         """Fill the worklist in program order, and place constants; return whether one was erased or moved."""
         pool = ConstantPool(self.rewriter.keep_locations)
         operations = pre_order(self.root)[1:]
         found: list[Operation] = []
         for operation in operations:
-            known = self._rules_for(operation.declaration)
+            known = self.rules.rules_for(operation.declaration)
             if (not known.is_constant or pool.place(operation)) and (known.folds or known.patterns):
                 found.append(operation)
         if pool.merged:
@@ -244,7 +257,7 @@ class _Driver:
         worklist = self.worklist
         operation = worklist.pop()
         while operation is not None:
-            known = self._rules_for(operation.declaration)
+            known = self.rules.rules_for(operation.declaration)
             if operation.parent is None or operation is self.root:
                 pass
             elif known.is_removable and self.dead.is_dead(operation):

@@ -20,17 +20,17 @@ from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import PreparedLaunch
-from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, unsigned
+from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, precedes, unsigned
 from tileir.execute.sanitizer.report import SanitizerReport
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.breakpoints import Breakpoint
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, computable
 from tileir.serve.debugger.history import Reached
+from tileir.serve.debugger.inspection import constant_value, launch_value
 from tileir.serve.debugger.stops import Position, Reason, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
-from tileir.serve.debugger.variables import constant_value, launch_value
 
 Given = dict[Value, Any]
 """The values that a hook uses; behind an operation its results."""
@@ -254,15 +254,18 @@ class HookMaker:
         found: Known = {}
         variables = self._names.variables
         number = self._program.operation_numbers[operation]
+        parameters = len(self._prepared.launch.values)
         for name in sorted({name for one in expressions for name in one.names}):
             if variables is not None and self._names.is_variable(name):
                 binding = variables.binding(number, name)
                 missing = Missing("is no variable of this function")
                 found[name] = variables.static(binding, number, self._program) if binding is not None else missing
                 continue
-            value = _visible_value(self._program, self._names, name, operation)
-            if value is not None:
-                found[name] = StaticValue(value, False)
+            # The last of those that are computed by then in every case.
+            values = [self._program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters]
+            values = [value for value in values if precedes(self._program, value, operation)]
+            if values:
+                found[name] = StaticValue(values[-1], False)
         return found
 
     def _reach(
@@ -400,23 +403,3 @@ def _logged(part: str | Expression, lookup: Lookup) -> str:
         return result_text(part.evaluate(lookup))
     except BadExpression as error:
         return f"{{{error.message}}}"
-
-
-def _visible_value(program: NumberedProgram, names: ValueNames, name: str, operation: Operation) -> Value | None:
-    """The value that a name means before an operation: the last of those that are computed by then in every case."""
-    around: dict[Block | None, Operation] = {}
-    inner: Operation | None = operation
-    while inner is not None and inner is not program.entry:
-        around[inner.parent] = inner
-        inner = inner.parent_operation
-    best: Value | None = None
-    for number in names.numbers.get(name, []):
-        value = program.values[number]
-        owner = value.defining_operation
-        if isinstance(value, BlockArgument):
-            if value.block in around and number >= len(program.entry.regions[0].block.arguments):
-                best = value
-        elif owner is not None and owner.parent in around:
-            if program.operation_numbers[owner] < program.operation_numbers[around[owner.parent]]:
-                best = value
-    return best

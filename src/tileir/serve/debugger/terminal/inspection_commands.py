@@ -14,10 +14,10 @@ from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import Type
+from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
 from tileir.serve.debugger.terminal.shell import Shell, named, short
 from tileir.serve.debugger.values import FORMATS, formatted
-from tileir.serve.debugger.variables import Variable
 
 _command = partial(COMMANDS.command, group="stack")
 

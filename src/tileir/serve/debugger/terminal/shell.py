@@ -16,12 +16,12 @@ from tileir.execute.schedule import block_at
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.serve.debugger.expressions import BadExpression
+from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import SourceLocation, same_file
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Stop
 from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
-from tileir.serve.debugger.variables import Variable
 
 _MOST_NESTED: Final = 20
 """Files of commands that read files of commands."""
