@@ -22,6 +22,7 @@ from tileir.serve.debugger.value_names import ValueNames
 
 Kind = Literal["line", "operation", "block", "data"]
 AccessKind = Literal["write", "read", "readWrite"]
+ACCESS_KINDS: Final[tuple[AccessKind, ...]] = ("write", "read", "readWrite")
 Element = tuple[int, tuple[int, ...]]
 """The number of an array, and an index."""
 

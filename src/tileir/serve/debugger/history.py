@@ -135,34 +135,20 @@ class Timeline:
             if block != position.block and step < len(self.steps(block))
         ]
 
-    def forwards(self, position: Position, operations: Array) -> Iterator[Position]:
-        """The later positions whose next operation is true in `operations`, in order."""
-        first = self.slice_number(position)
-        known: dict[int, Array] = {}
-        for number in range(first, len(self.slices)):
-            block, low, end = self.slices[number]
-            low = position.step + 1 if number == first else low
-            yield from self._between(block, low, end, operations, known)
-
     def backwards(self, position: Position, operations: Array) -> Iterator[Position]:
         """The earlier positions whose next operation is true in `operations`, the last first."""
         first = self.slice_number(position)
+        # The steps of each path that was searched.
         known: dict[int, Array] = {}
         for number in range(first, -1, -1):
             block, low, end = self.slices[number]
             end = position.step if number == first else end
-            yield from list(self._between(block, low, end, operations, known))[::-1]
-
-    def _between(
-        self, block: int, low: int, end: int, operations: Array, known: dict[int, Array]
-    ) -> Iterator[Position]:
-        """`known` has the steps of each path that was searched."""
-        path = self._path(block)
-        if path not in known:
-            known[path] = numpy.flatnonzero(operations[self.steps(block)])
-        low, end = numpy.searchsorted(known[path], (low, end)).tolist()
-        for step in known[path][low:end].tolist():
-            yield Position(block, step)
+            path = self._path(block)
+            if path not in known:
+                known[path] = numpy.flatnonzero(operations[self.steps(block)])
+            low, end = numpy.searchsorted(known[path], (low, end)).tolist()
+            for step in known[path][low:end][::-1].tolist():
+                yield Position(block, step)
 
 
 def first_step(steps: Array, operations: Array, start: int) -> int:

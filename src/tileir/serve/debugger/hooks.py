@@ -308,50 +308,34 @@ class HookMaker:
     # --- data ---
 
     def _element_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
+        """Behind what reads an element, whatever accesses it, or what changes it."""
         assert breakpoint.element is not None
         number, index = breakpoint.element
         array = self._prepared.arrays[number]
         start = array.low - array.region.start + array.place(index) * array.size
-        if breakpoint.spec.access != "write":
-            return self._access_hooks(breakpoint, array.region.start + start, array.size)
+        address, end = array.region.start + start, numpy.uint64(array.region.start + start + array.size)
+        watched = breakpoint.spec.access
+        kinds = {"read": ("read", "atomic"), "write": ("write", "atomic")}.get(watched, ("read", "write", "atomic"))
+        # What the element was before the access of a tile block.
         last: dict[int, bytes] = {}
 
-        def read() -> bytes:
+        def content() -> bytes:
             return bytes(array.region.data[start : start + array.size].tobytes())
 
-        def before(block: TileBlock, position: Position, given: Given) -> None:
-            last[block.number] = read()
+        def check(access: Access) -> None:
+            # From the last address at which an element would still reach into this one.
+            low = numpy.uint64(max(address - access.size + 1, 0))
+            if access.kind in kinds and bool(((access.touched >= low) & (access.touched < end)).any()):
+                last[access.block.number] = content()
 
         def behind(block: TileBlock, position: Position, given: Given) -> Stop | None:
-            if last.pop(block.number, read()) == read():
+            before = last.pop(block.number, None)
+            if before is None or (watched == "write" and before == content()):
                 return None
             return self._reach(breakpoint, {}, block, position, {})
 
         operations = [self._program.operations[one] for one in breakpoint.operations]
-        return [hook for one in operations for hook in (Hook(one, before), Hook(one, behind, is_behind=True))]
-
-    def _access_hooks(self, breakpoint: Breakpoint, address: int, size: int) -> list[Hook]:
-        """Behind what reads an element, or whatever accesses it."""
-        kinds = ("read", "atomic") if breakpoint.spec.access == "read" else ("read", "write", "atomic")
-        accessing: set[int] = set()
-
-        def check(access: Access) -> None:
-            if access.kind not in kinds:
-                return
-            # From the last address at which an element would still reach into this one.
-            low = numpy.uint64(max(address - access.size + 1, 0))
-            if bool(((access.touched >= low) & (access.touched < numpy.uint64(address + size))).any()):
-                accessing.add(access.block.number)
-
-        def behind(block: TileBlock, position: Position, given: Given) -> Stop | None:
-            if block.number not in accessing:
-                return None
-            accessing.remove(block.number)
-            return self._reach(breakpoint, {}, block, position, {})
-
-        return [
-            Hook(self._program.operations[one], behind, is_behind=True, access=check) for one in breakpoint.operations
-        ]
+        return [Hook(one, behind, is_behind=True, access=check) for one in operations]
 
     def _value_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
         """Before what uses a value, and where it changes."""

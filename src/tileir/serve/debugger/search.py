@@ -70,11 +70,6 @@ class StopSearch:
         events = stop_on & {"nan", "sanitizer"} if not ignore else set()
         active = self._breakpoints.active if not ignore else []
         index = history.index(start.block)
-        if not events and until is None and all(one.is_plain for one in active):
-            stop = self._recorded_ahead(start, active)
-            if stop is not None:
-                return stop
-            index = max(index, history.stepwise.whole)
         counts_hits = any(one.hit_condition is not None for one in active)
         if not history.stepwise.is_sequential or "sanitizer" in events or counts_hits:
             index = 0
@@ -112,13 +107,6 @@ class StopSearch:
             if "failure" in stop_on and not ignore:
                 return self._failure(observer, error, start)
         return None
-
-    def _recorded_ahead(self, start: Position, active: list[Breakpoint]) -> Stop | None:
-        """The next of the breakpoints without conditions in what is recorded."""
-        if not active or not self._history.timeline.slices:
-            return None
-        positions = self._history.timeline.forwards(start, self.operations(active))
-        return next(filter(None, map(self._plain_stop, positions)), None)
 
     def _failure(self, observer: StopObserver, error: ExecutionError, start: Position) -> Stop | None:
         if error.block is None:

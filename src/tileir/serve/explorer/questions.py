@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
+from tileir.execute.recording.recording import Recording
+from tileir.forking import cached_property
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
@@ -148,11 +150,11 @@ class Part:
 class Explorer:
     """Answers questions about a launch, from any thread."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], recording: Recording | None = None) -> None:
         self._all = parts
         self._parts = {question: part for part in parts for question in part.questions}
-        self._summary: Answer | None = None
-        self._summary_lock = threading.Lock()
+        self.recording = recording
+        """The launch, or None if nothing ran."""
 
     def answer(self, question: str, parameters: Mapping[str, str | int] | None = None) -> Answer:
         """The answer to a question, as JSON has it; one that cannot be answered is a `QuestionError`."""
@@ -170,15 +172,9 @@ class Explorer:
             except TileIRError as error:
                 raise QuestionError(error.message or str(error)) from error
 
-    @property
+    @cached_property
     def summary(self) -> Answer:
         """What there is to be asked about."""
-        with self._summary_lock:
-            if self._summary is None:
-                self._summary = self._summarize()
-            return self._summary
-
-    def _summarize(self) -> Answer:
         from tileir import __version__
 
         summary = {**empty_summary(), "version": __version__}

@@ -9,7 +9,7 @@ from tileir.serve.debugger.adapter.inspection import Node, operation_number
 from tileir.serve.debugger.adapter.launch_thread import Job
 from tileir.serve.debugger.adapter.requests import DEFERRED, Arguments, BadRequest, Message, Reply, request
 from tileir.serve.debugger.adapter.session import ClientFormat, Session, Stage
-from tileir.serve.debugger.breakpoints import AccessKind, BreakpointSpec, Kind
+from tileir.serve.debugger.breakpoints import ACCESS_KINDS, BreakpointSpec, Kind
 from tileir.serve.debugger.session import How
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Event, Position, Stop
@@ -175,9 +175,6 @@ def _goto(session: Session, given: Arguments) -> Reply:
     return _running(session, stage, Job(lambda: stage.debugger.go_to(*there)))
 
 
-_ACCESSES: Final[dict[str, AccessKind]] = {"write": "write", "read": "read", "readWrite": "readWrite"}
-
-
 def _set(session: Session, kind: str, specs: list[BreakpointSpec], file: str = "") -> Message:
     with session.thread.hold(), session.lock:
         placed = session.breakpoints.replace((kind, file), specs)
@@ -225,8 +222,8 @@ def _set_instruction_breakpoints(session: Session, given: Arguments) -> Message:
 def _set_data_breakpoints(session: Session, given: Arguments) -> Message:
     specs: list[BreakpointSpec] = []
     for one in given.objects("breakpoints"):
-        access = one.choice("accessType", "write", tuple(_ACCESSES))
-        specs.append(_spec(one, "data", one.text("dataId"), access=_ACCESSES[access]))
+        access = one.choice("accessType", "write", ACCESS_KINDS)
+        specs.append(_spec(one, "data", one.text("dataId"), access=access))
     return _set(session, "data", specs)
 
 
@@ -246,7 +243,7 @@ def _data_breakpoint_info(session: Session, given: Arguments) -> Message:
         breakpoints.remove(tried.number)
     if not tried.is_verified:
         return {"dataId": None, "description": tried.message or f"{name} cannot be watched"}
-    return {"dataId": watched, "description": watched, "accessTypes": [*_ACCESSES], "canPersist": True}
+    return {"dataId": watched, "description": watched, "accessTypes": [*ACCESS_KINDS], "canPersist": True}
 
 
 @request("setExceptionBreakpoints")

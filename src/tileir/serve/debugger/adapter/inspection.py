@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -29,68 +29,50 @@ _MOST: Final = 10_000
 """Children that are sent at once."""
 
 
+@dataclass(eq=False)
 class Node:
-    """Something with named children, and with indexed ones."""
+    """Something with named children: variables, or rows of text, that are looked up when it is opened."""
 
-    indexed: int = 0
-    name: str = ""
+    find: Callable[[], Sequence[Variable | tuple[str, str]]]
+    indexed: int = field(default=0, kw_only=True)
+    """How many indexed children it has."""
+    name: str = field(default="", kw_only=True)
     """What expressions call it; empty if they cannot."""
-
-    def named(self, stage: Stage, hex: bool) -> list[Message]:
-        return []
 
     def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
         return []
 
     def children(self, stage: Stage, which: str, start: int, count: int, hex: bool) -> list[Message]:
         """`which` is "indexed", "named" or empty for both."""
-        found = self.named(stage, hex) if which != "indexed" else []
+        found = [
+            variable_message(stage, one, hex) if isinstance(one, Variable) else message_of(*one)
+            for one in (self.find() if which != "indexed" else ())
+        ]
         if which == "named":
             return found[start : start + count] if count else found[start:]
         end = min(start + (count or _MOST), self.indexed)
         return found + (self.elements(stage, start, end, hex) if start < end else [])
-
-    def reference(self, stage: Stage) -> Message:
-        """What leads a client to the children."""
-        found: Message = {"variablesReference": stage.add(self)}
-        return found | {"indexedVariables": self.indexed} if self.indexed else found
-
-
-@dataclass(eq=False)
-class Scope(Node):
-    """Variables, or rows of text, that are looked up when the scope is opened."""
-
-    find: Callable[[], list[Variable] | list[tuple[str, str]]]
-
-    def named(self, stage: Stage, hex: bool) -> list[Message]:
-        return [
-            variable_message(stage, one, hex) if isinstance(one, Variable) else message_of(*one) for one in self.find()
-        ]
 
 
 class Elements(Node):
     """A tile or an array: its statistics and its elements, by rows where it has several dimensions."""
 
     def __init__(self, name: str, element: Type, array: Array, *, is_row: bool = False) -> None:
-        self.name: str = name
+        find = (list) if is_row else partial(_statistics, element, array)
+        super().__init__(find, indexed=array.shape[0] if array.ndim else 0, name=name)
         self._element: Type = element
         self._array: Array = array
-        self.indexed: int = array.shape[0] if array.ndim else 0
-        self._is_row: bool = is_row
+
+    def reference(self, stage: Stage) -> Message:
+        """What leads a client to the children."""
+        found: Message = {"variablesReference": stage.add(self)}
+        return found | {"indexedVariables": self.indexed} if self.indexed else found
 
     def text(self, hex: bool) -> str:
         if not hex:
             return numbers_text(self._element, self._array)
         first = formatted(self._element, self._array.reshape(-1)[:FIRST_ELEMENTS], "x")
         return f"[{', '.join(first)}{', ..' if self._array.size > FIRST_ELEMENTS else ''}]"
-
-    def named(self, stage: Stage, hex: bool) -> list[Message]:
-        if self._is_row:
-            return []
-        rows = [("shape", str(list(self._array.shape)))]
-        if self._array.size:
-            rows += _statistics(self._element, self._array)
-        return [message_of(name, text) for name, text in rows]
 
     def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
         if self._array.ndim == 1:
@@ -113,12 +95,15 @@ class Elements(Node):
 
 
 def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
+    shape = ("shape", str(list(array.shape)))
+    if not array.size:
+        return [shape]
     if isinstance(element, IntegerType) and element.width == 1:
-        return [("true", f"{int(numpy.count_nonzero(array))} of {array.size}")]
+        return [shape, ("true", f"{int(numpy.count_nonzero(array))} of {array.size}")]
     found = statistics_of(element, array, 0)
     names = (("minimum", "least"), ("maximum", "most"), ("mean", "mean"), ("deviation", "deviation"))
     rows = [(name, f"{found[key]:.9g}") for name, key in names if found[key] is not None]
-    return [*rows, ("NaN", str(found["nan"])), ("infinite", str(found["infinite"]))]
+    return [shape, *rows, ("NaN", str(found["nan"])), ("infinite", str(found["infinite"]))]
 
 
 # --- as the protocol has them ---
@@ -213,9 +198,9 @@ def _scopes(session: Session, given: Arguments) -> Message:
     found: list[Message] = []
 
     def add(
-        name: str, find: Callable[[], list[Variable] | list[tuple[str, str]]], hint: str = "", expensive: bool = False
+        name: str, find: Callable[[], Sequence[Variable | tuple[str, str]]], hint: str = "", expensive: bool = False
     ) -> None:
-        scope: Message = {"name": name, "variablesReference": stage.add(Scope(find)), "expensive": expensive}
+        scope: Message = {"name": name, "variablesReference": stage.add(Node(find)), "expensive": expensive}
         found.append(scope | {"presentationHint": hint} if hint else scope)
 
     def variables_of(number: int) -> list[Variable]:

@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeVar
 
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import type_text
@@ -19,6 +19,7 @@ from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.framing import BadFrame, MessageReader, frame
 
 Message = dict[str, object]
+Choice = TypeVar("Choice", bound=str)
 
 LONGEST: Final = 1 << 26
 """The most bytes that a message may have."""
@@ -152,11 +153,12 @@ class Arguments:
         found: bool = self._read(name, default, bool, "true or false")
         return found
 
-    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+    def choice(self, name: str, default: Choice, choices: tuple[Choice, ...]) -> Choice:
         value = self.text(name, default)
-        if value not in choices:
-            raise self._error(name, " or ".join([one for one in choices if one]), value)
-        return value
+        for one in choices:
+            if one == value:
+                return one
+        raise self._error(name, " or ".join([one for one in choices if one]), value)
 
     def texts(self, name: str) -> list[str]:
         value: list[str] = self._read(name, [], list, "a list of texts")

@@ -19,14 +19,11 @@ from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import PRINTED, SourceLocation
 from tileir.serve.debugger.stops import Event, Position, Stop
-from tileir.serve.debugger.terminal import inspection_commands, session_commands
 from tileir.serve.debugger.terminal.commands import BadCommand
-from tileir.serve.debugger.terminal.shell import Shell
+from tileir.serve.debugger.terminal.session_commands import SessionCommands
 
 Thing = TypeVar("Thing")
 
-COMMAND_MODULES: Final = (inspection_commands, session_commands)
-"""Imported for the commands that they define."""
 _SLOW: Final = 1.0
 """Seconds after which the client shows progress."""
 _REASONS: Final = {
@@ -353,7 +350,7 @@ class Session:
         return self.printed
 
 
-class Console(Shell):
+class Console(SessionCommands):
     """The console of an editor: a shell whose output is collected."""
 
     def __init__(self, session: Session) -> None:
@@ -399,7 +396,7 @@ class Console(Shell):
     def displayed(self) -> str:
         """What is shown at each stop."""
         self.frame_number = 0
-        inspection_commands.show_displays(self)
+        self.show_displays()
         return self._taken()
 
     def _taken(self) -> str:

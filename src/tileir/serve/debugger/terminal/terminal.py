@@ -15,14 +15,10 @@ from tileir.execute.locations.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stops import Position, Stop
-from tileir.serve.debugger.terminal import inspection_commands, session_commands
 from tileir.serve.debugger.terminal.breakpoint_commands import WATCHPOINTS
 from tileir.serve.debugger.terminal.commands import BadCommand
-from tileir.serve.debugger.terminal.inspection_commands import show_displays
-from tileir.serve.debugger.terminal.shell import Shell
+from tileir.serve.debugger.terminal.session_commands import SessionCommands
 
-COMMAND_MODULES: Final = (inspection_commands, session_commands)
-"""Imported for the commands that they define."""
 PROMPT: Final = "(tileir) "
 _PATIENCE: Final = 3
 """Times that Ctrl-C is pressed until what does not stop is ended."""
@@ -57,7 +53,7 @@ class Leave(Exception):
     """The session ends: "quit", "detach", "done", .."""
 
 
-class Terminal(Shell):
+class Terminal(SessionCommands):
     """A session about the launch of a program, which may run again and again, or about those of a script."""
 
     def __init__(
@@ -67,7 +63,7 @@ class Terminal(Shell):
         # A script may change its standard streams.
         super().__init__(lambda text: sys.stdout.write(text), colors)
         # Those that were carried out are removed: the others are for the next launch.
-        self._commands = deque([("ex", one) if isinstance(one, str) else one for one in commands])
+        self._given = deque([("ex", one) if isinstance(one, str) else one for one in commands])
         self._batch: bool = batch
         self._is_of_script: bool = False
         self._caller: FrameType | None = None
@@ -93,7 +89,7 @@ class Terminal(Shell):
         for number in stop.breakpoints:
             self.pending.extend(self.attached.get(number, ()))
         if stop.reason != "end":
-            self._show(stop)
+            self._show_stop(stop)
             return
         self._before, self._shown = stop.position, None
         if stop.text:
@@ -121,7 +117,7 @@ class Terminal(Shell):
 
     # --- stops, as gdb shows them ---
 
-    def _show(self, stop: Stop) -> None:
+    def _show_stop(self, stop: Stop) -> None:
         block = stop.position.block
         before, self._before = self._before, stop.position
         frame = self.debugger.stack()[0]
@@ -137,7 +133,7 @@ class Terminal(Shell):
             self.say(self.frame_text(frame))
         self._shown = frame_shown
         self.show_location(frame.location, self.debugger.recording.program.text(frame.operation))
-        show_displays(self)
+        self.show_displays()
 
     def _headline(self, stop: Stop) -> str:
         paint = self.paint
@@ -199,8 +195,8 @@ class Terminal(Shell):
     def converse(self) -> str:
         """Carry out commands and files of commands, then what is typed; return how it ended."""
         try:
-            while self._commands:
-                kind, text = self._commands.popleft()
+            while self._given:
+                kind, text = self._given.popleft()
                 self.execute(f"source {text}" if kind == "x" else text, typed=False)
             while not self._batch:
                 self._execute_line()
