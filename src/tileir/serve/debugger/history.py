@@ -212,7 +212,7 @@ class LaunchHistory:
 
     def record(self, position: Position) -> None:
         """Have a position in the recording, and something behind it."""
-        index = self.index(position.block)
+        index = self.stepwise.place(position.block)
         if index >= len(self.recording.blocks) or (
             not self.is_whole(position.block) and position.step >= len(self.steps(position.block))
         ):
@@ -256,10 +256,6 @@ class LaunchHistory:
             return True
         steps = self.steps(block)
         return bool(len(steps)) and self.prepared.program.operations[int(steps[-1])].declaration is RETURN
-
-    def index(self, block: int) -> int:
-        """The index of a tile block in the order in which they begin."""
-        return self.stepwise.place(block)
 
     def is_later(self, one: Position, other: Position) -> bool:
         """Whether a position comes behind another one, which is recorded, in the order of time."""

@@ -14,7 +14,7 @@ from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.sanitizer.number_watch import NumberWatch
 from tileir.execute.sanitizer.report import Names
 from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.schedule import block_at
+from tileir.execute.schedule import block_at, block_number
 from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import Breakpoint, LaunchBreakpoints
 from tileir.serve.debugger.history import LaunchHistory, Reached
@@ -69,15 +69,13 @@ class StopSearch:
         history = self._history
         events = stop_on & {"nan", "sanitizer"} if not ignore else set()
         active = self._breakpoints.active if not ignore else []
-        index = history.index(start.block)
+        index = history.stepwise.place(start.block)
         counts_hits = any(one.hit_condition is not None for one in active)
         if not history.stepwise.is_sequential or "sanitizer" in events or counts_hits:
             index = 0
         if history.stepwise.is_full:
             # The last tile block of a full recording is not whole, and memory is not as it leaves it.
             index = min(index, len(history.recording.blocks) - 1)
-        elif index >= history.stepwise.count:
-            return None
         hooks = self._hooks(active, start)
         if until is not None:
             hooks.append(self._hook_at(until, lambda position: Stop("step", position)))
@@ -111,9 +109,8 @@ class StopSearch:
     def _failure(self, observer: StopObserver, error: ExecutionError, start: Position) -> Stop | None:
         if error.block is None:
             return None
-        x, y, z = error.block
-        width, height, _ = self._history.prepared.launch.grid
-        position = observer.failed_at or Position(x + width * (y + height * z), 0)
+        grid = self._history.prepared.launch.grid
+        position = observer.failed_at or Position(block_number(error.block, grid), 0)
         return Stop("failure", position, str(error)) if self._history.is_later(position, start) else None
 
     def _hook_at(self, there: Position, stop: Callable[[Position], Stop]) -> Hook:

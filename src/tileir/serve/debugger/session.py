@@ -20,6 +20,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.recording.recording import LIMIT
+from tileir.execute.schedule import block_number
 from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import BreakpointSpec, LaunchBreakpoints
 from tileir.serve.debugger.expressions import BadExpression
@@ -168,7 +169,7 @@ class Debugger(Inspection):
                 return Position(block, found)
             if history.is_whole(block):
                 break
-            history.record_block(history.index(block), len(steps))
+            history.record_block(history.stepwise.place(block), len(steps))
         # The tile block ends, and another one continues.
         following = self._following(Position(block, len(history.steps(block)) - 1))
         while following is not None and not units[int(history.steps(following.block)[following.step])]:
@@ -181,7 +182,7 @@ class Debugger(Inspection):
         if history.stepwise.is_sequential and not history.stepwise.is_over:
             if position.step + 1 >= len(history.steps(position.block)):
                 done = 1 if history.is_whole(position.block) else 0
-                history.record_block(history.index(position.block) + done, position.step)
+                history.record_block(history.stepwise.place(position.block) + done, position.step)
         timeline = history.timeline
         following = timeline.following(position)
         return following if following != timeline.last else None
@@ -247,8 +248,7 @@ class Debugger(Inspection):
 
     def block_number(self, text: str) -> int:
         """The number of a tile block that is given by number, or as x,y,z."""
-        x, y, z = self.breakpoints.block_id(text)
-        return x + self.grid[0] * (y + self.grid[1] * z)
+        return block_number(self.breakpoints.block_id(text), self.grid)
 
     def select_block(self, block: int) -> Stop:
         """Go to where a tile block stands that has begun and is not done, or else to where it begins."""

@@ -245,7 +245,7 @@ class SourceLines:
             if location is not None and begun < line <= location.end_line:
                 return begun, numbers
         later = min([begun for begun, _ in own if begun > line], default=0)
-        if self.kind == "script" and function_at(file, line) != function_at(file, later):
+        if self.kind == "script" and function_node(file, line) is not function_node(file, later):
             return 0, []
         return later, [number for begun, numbers in own if begun == later for number in numbers]
 
@@ -319,13 +319,6 @@ def same_file(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
-
-
-def function_at(file: str, line: int) -> int:
-    """The line in which the innermost function around a line of a script begins, decorators included; 0 if there is
-    none."""
-    found = function_node(file, line)
-    return min([found.lineno, *[one.lineno for one in found.decorator_list]]) if found is not None else 0
 
 
 def function_node(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

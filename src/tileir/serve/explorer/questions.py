@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tileir.execute.recording.recording import Recording
@@ -120,6 +121,7 @@ def _shown(text: str) -> str:
 # --- answers ---
 
 
+@dataclass
 class Part:
     """Answers some questions.  Answers of one part are computed one after another, those of others meanwhile.
 
@@ -127,22 +129,19 @@ class Part:
     adds to the summary: keys of `Summary` in `assets/types.d.ts`.
     """
 
-    def __init__(
-        self,
-        questions: Mapping[str, Callable[..., Answer]],
-        summary: Callable[[], Mapping[str, Any]] | None = None,
-        locks: Sequence[AbstractContextManager[object]] = (),
-    ) -> None:
-        self.questions = questions
-        self.summary = summary
+    questions: Mapping[str, Callable[..., Answer]]
+    summary: Callable[[], Mapping[str, Any]] = dict
+    locks: Sequence[AbstractContextManager[object]] = ()
+
+    def __post_init__(self) -> None:
         # All parts take locks in one order, so that no two wait for each other.
-        self._locks = sorted(locks, key=id) or [threading.Lock()]
+        self.locks = sorted(self.locks, key=id) or [threading.Lock()]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """While nobody else uses what it computes with."""
         with ExitStack() as held:
-            for lock in self._locks:
+            for lock in self.locks:
                 held.enter_context(lock)
             yield
 
@@ -179,13 +178,8 @@ class Explorer:
 
         summary = {**empty_summary(), "version": __version__}
         for part in self._all:
-            if part.summary is not None:
-                with part.alone():
-                    found = part.summary()
-                unknown = [key for key in found if key not in summary]
-                if unknown:
-                    raise KeyError(f"the summary of a launch has no '{unknown[0]}'")
-                summary.update(found)
+            with part.alone():
+                summary.update(part.summary())
         return summary
 
 

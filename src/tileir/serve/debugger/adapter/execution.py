@@ -108,17 +108,14 @@ def _running(session: Session, stage: Stage, job: Job, body: Message | None = No
     return Reply(body, then=lambda: session.run(stage, job))
 
 
-@request("continue")
-def _continue(session: Session, given: Arguments) -> Reply:
+def _resume(reverse: bool, session: Session, given: Arguments) -> Reply:
     stage = session.stopped()
-    return _running(session, stage, Job(stage.debugger.resume, stage.debugger.resume), {"allThreadsContinued": True})
+    resume = partial(stage.debugger.resume, reverse=reverse)
+    return _running(session, stage, Job(resume, resume), None if reverse else {"allThreadsContinued": True})
 
 
-@request("reverseContinue")
-def _reverse_continue(session: Session, given: Arguments) -> Reply:
-    stage = session.stopped()
-    resume = partial(stage.debugger.resume, reverse=True)
-    return _running(session, stage, Job(resume, resume))
+request("continue")(partial(_resume, False))
+request("reverseContinue")(partial(_resume, True))
 
 
 def _step(how: How, reverse: bool, session: Session, given: Arguments) -> Reply:
