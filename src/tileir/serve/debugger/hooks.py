@@ -174,8 +174,6 @@ class FindingObserver(AccessObserver):
         self._made: dict[Operation, Position] = made
         # How many findings of each report were seen.
         self._seen: list[int] = [0] * len(checkers)
-        self.found: Operation | None = None
-        """What the finding is about that it stopped at."""
 
     def watches(self, operation: Operation) -> bool:
         return any(one.observer.watches(operation) for one in self._checkers) or super().watches(operation)
@@ -190,7 +188,8 @@ class FindingObserver(AccessObserver):
             if checker.reason == "nan":
                 new = [one for one in new if self._made.get(one.operation, position) == position]
             if new:
-                self.found = new[0].operation
+                if checker.reason == "nan" and self._is_ahead(position):
+                    self._made[new[0].operation] = position
                 text = "\n\n".join([finding.render(checker.report.names) for finding in new])
                 self.stop(Stop(checker.reason, position, text))
 

@@ -89,9 +89,6 @@ class StopSearch:
         try:
             history.rehearse(observers, index)
         except Reached as reached:
-            if reached.stop.reason == "nan":
-                assert isinstance(observer, FindingObserver) and observer.found is not None
-                self._made[observer.found] = reached.stop.position
             return reached.stop
         except Interrupted:
             history.interruption.is_wanted = False
