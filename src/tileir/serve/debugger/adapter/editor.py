@@ -18,7 +18,7 @@ from tileir.execute.recording.recording import LIMIT
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.addresses import BadAddress, Client, Listener
 from tileir.serve.debugger.adapter.connections import CapturedOutput, greet
-from tileir.serve.debugger.adapter.execution import event_named
+from tileir.serve.debugger.adapter.execution import EditorSession, event_named
 from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Channel
 from tileir.serve.debugger.adapter.session import Session
 from tileir.serve.debugger.launches import ScriptDebugging, file_debugger
@@ -56,7 +56,7 @@ class ListeningEditor:
             print(f"tileir: waiting for a debugger at {where}", file=sys.stderr, flush=True)
             client = self._clients.get()
             channel = Channel(client.read, client.connection.makefile("wb"), is_greeted=True)
-            session = Session(channel, can_launch=False)
+            session = EditorSession(channel, can_launch=False)
             found = session.wait_for_request()
             if found is not None:
                 session.prepare(debugger)
@@ -76,7 +76,7 @@ def _end(session: Session) -> None:
 
 def host(channel: Channel, run_script: RunScript | None = None) -> None:
     """Launch what a client requests, until it disconnects.  The program runs on this thread."""
-    session = Session(channel, can_launch=True)
+    session = EditorSession(channel, can_launch=True)
     while (given := session.wait_for_request()) is not None:
         try:
             if run_script is not None and given.text("program").endswith(".py"):
