@@ -16,8 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
-
 from tileir.browser import one_file
 from tileir.browser.one_file import packed
 from tileir.serve.explorer.questions import Answer, Answering, QuestionError
@@ -287,6 +285,9 @@ def key_of(question: str, parameters: Mapping[str, str | int]) -> str:
 
 
 def _numbers(column: Answer) -> list[int]:
+    # Imported here: the names of the package are there without it.
+    import numpy
+
     # "u32" is "<u4" for NumPy.
     kind, bits = column["type"][0], int(column["type"][1:])
     read: Callable[..., Any] = numpy.frombuffer

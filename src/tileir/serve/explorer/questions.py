@@ -10,13 +10,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tileir.execute.recording.recording import Recording
 from tileir.forking import cached_property
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
+
+if TYPE_CHECKING:
+    from tileir.execute.recording.recording import Recording
 
 Answer = dict[str, Any]
 """An answer as JSON has it; `assets/types.d.ts` declares what each holds."""
