@@ -37,6 +37,10 @@ def block_at(number: int, grid: BlockId) -> BlockId:
     return number % width, number // width % height, number // (width * height)
 
 
+def block_number(block: BlockId, grid: BlockId) -> int:
+    return block[0] + grid[0] * (block[1] + grid[1] * block[2])
+
+
 def block_order(schedule: str, grid: BlockId) -> Order:
     name, seed = check_schedule(schedule)
     count = grid[0] * grid[1] * grid[2]

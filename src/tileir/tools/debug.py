@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections import deque
 from typing import TYPE_CHECKING
 
 from tileir.execute.arguments.argument_text import grid_of
@@ -90,18 +89,18 @@ def _program(given: Arguments) -> int:
 
     words = given_launch(given, program)
     stop_on, names = _stop_on(given), _names(given)
-    debugger = program_debugger(module, words, schedule, limit=limit, stop_on=stop_on, names=names)
-    terminal = Terminal(debugger, sys.stdout.write, given.wants_color(sys.stdout))
-    how = terminal.converse(deque(_commands(given)), batch=given.has("batch"))
-    return EXIT_WRONG_INPUT if how == "batch" and terminal.shell.failed else EXIT_FINE
+    terminal = Terminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
+    terminal.launch = program_debugger(module, words, schedule, limit=limit, stop_on=stop_on, names=names)
+    how = terminal.converse()
+    return EXIT_WRONG_INPUT if how == "batch" and terminal.failed else EXIT_FINE
 
 
 def _script(given: Arguments) -> int:
     from tileir.serve.debugger.launches import ScriptDebugging
-    from tileir.serve.debugger.terminal.terminal import ScriptTerminal
+    from tileir.serve.debugger.terminal.terminal import Terminal
     from tileir.tools.emulate import run_script
 
-    front = ScriptTerminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
+    front = Terminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
     kernel, limit = given.value("kernel"), recording_limit(given, _MOST)
     debugging = ScriptDebugging(front, kernel=kernel, stop_on=_stop_on(given), names=_names(given), limit=limit)
     status = run_script(given.operands, debugging)

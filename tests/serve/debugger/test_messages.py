@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tileir.serve.debugger.adapter.requests import Channel, Malformed
+from tileir.serve.debugger.adapter.requests import Channel
+from tileir.serve.framing import MessageReader
 
 
 def framed(body: bytes, header: bytes = b"Content-Length: %d\r\n\r\n") -> bytes:
@@ -22,7 +23,12 @@ def read_all(data: bytes) -> list[Any]:
         message = channel.read()
         if message is None:
             return found
-        found.append(message.why if isinstance(message, Malformed) else message)
+        found.append(message)
+
+
+def written(target: io.BytesIO) -> list[Any]:
+    reader = MessageReader(io.BytesIO(target.getvalue()).read, 1 << 20)
+    return [json.loads(body) for body in iter(reader.message, None)]
 
 
 MESSAGE = {"seq": 1, "type": "request", "command": "threads"}
@@ -57,7 +63,7 @@ def test_a_malformed_header_is_the_end_and_said() -> None:
     target = io.BytesIO()
     channel = Channel(io.BytesIO(GOOD + b"hello\r\n\r\n" + GOOD).read, target)
     assert [channel.read(), channel.read()] == [MESSAGE, None]
-    (told,) = read_all(target.getvalue())
+    (told,) = written(target)
     assert told["body"]["output"] == "tileir: a line of the header is malformed: the connection ends\n"
 
 
@@ -72,7 +78,7 @@ def test_messages_are_numbered_from_one() -> None:
     channel.event("initialized")
     channel.respond({"seq": 7, "command": "threads"}, {"threads": []})
     channel.refuse({"seq": 8, "command": "next"}, "no {braces} here\nsecond line")
-    found = read_all(target.getvalue())
+    found = written(target)
     assert [message["seq"] for message in found] == [1, 2, 3]
     assert found[2]["message"] == "no {braces} here"
     assert found[2]["body"]["error"]["variables"] == {"words": "no {braces} here\nsecond line"}

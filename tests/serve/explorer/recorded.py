@@ -10,7 +10,7 @@ import numpy
 import tileir
 from tileir.execute.observing.observer import Access, Observer
 from tileir.execute.recording.recording import Recording, record
-from tileir.serve.explorer.opening import findings_part, recording_part
+from tileir.serve.explorer.opening import recording_part
 from tileir.serve.explorer.questions import Explorer
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -138,4 +138,4 @@ def boxes() -> Launch:
 
 def explorer_of(recording: Recording) -> Explorer:
     """An explorer that knows the recording alone."""
-    return Explorer([recording_part(recording, "test"), findings_part(recording)])
+    return Explorer([recording_part(recording, "test")])

@@ -12,7 +12,7 @@ from tests.serve.explorer.made_answers import made_explorer
 
 import tileir
 from tileir.execute.recording.recording import Recording, record
-from tileir.serve.explorer.opening import findings_part, recording_part
+from tileir.serve.explorer.opening import recording_part
 from tileir.serve.explorer.questions import Explorer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -43,7 +43,7 @@ def racy() -> Recording:
 
 def explorer(recording: Recording | None = None) -> Explorer:
     known = recording or racy()
-    return Explorer([recording_part(known, "racy.mlir"), findings_part(known)])
+    return Explorer([recording_part(known, "racy.mlir")])
 
 
 def test_findings_of_a_cutile_kernel_are_in_its_words(tmp_path: Path) -> None:

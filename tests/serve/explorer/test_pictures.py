@@ -14,7 +14,7 @@ import tileir
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import record
 from tileir.serve.explorer.memory_cells import MemoryCells
-from tileir.serve.explorer.pictures import AMOUNTS, COLORS, THINGS, amount_color, block_color, memory_picture, png
+from tileir.serve.explorer.pictures import AMOUNTS, COLORS, THINGS, amount_color, block_color, memory_picture
 
 _SPACE = "{http://www.w3.org/2000/svg}"
 
@@ -98,8 +98,6 @@ def test_mistakes_are_told_in_words() -> None:
         memory_picture(recording, "z")
     with pytest.raises(LaunchError, match="colored by one of block"):
         memory_picture(recording, "x", "color")
-    with pytest.raises(LaunchError, match="an index of 1 numbers below"):
-        memory_picture(recording, "x", index=[4])
 
 
 def test_names_are_text() -> None:
@@ -155,25 +153,3 @@ def test_no_two_entries_of_a_legend_have_one_color(page_for: Any, blocks: int) -
         assert len(colors) == blocks if blocks <= len(THINGS) else len(colors) > len(THINGS)
     # The first and the last tile block are named.
     assert "(0)" in shown.inner_text() and f"({blocks - 1})" in shown.inner_text()
-
-
-def test_images_open_in_a_browser(page_for: Any) -> None:
-    import base64
-
-    pixels = numpy.random.default_rng(3).integers(0, 256, (5, 7, 3)).astype(numpy.uint8)
-    address = "data:image/png;base64," + base64.b64encode(png(pixels, numpy.ones((5, 7), numpy.bool_))).decode()
-    read = page_for(made_explorer()).evaluate(
-        """async (address) => {
-            const image = new Image();
-            image.src = address;
-            await image.decode();
-            const canvas = document.createElement("canvas");
-            canvas.width = image.width;
-            canvas.height = image.height;
-            const pen = canvas.getContext("2d");
-            pen.drawImage(image, 0, 0);
-            return Array.from(pen.getImageData(0, 0, image.width, image.height).data);
-        }""",
-        address,
-    )
-    assert numpy.array(read).reshape(5, 7, 4)[..., :3].tolist() == pixels.tolist()

@@ -10,7 +10,7 @@ Begin with `session`: `Debugger` has everything that users can do, and returns d
     expressions  expressions over tiles, in NumPy's terms
     history      what is recorded of the launch, in the order of time
     stack        the branch and the loops that a tile block is in
-    variables    the values and arrays at a position
+    inspection   `Inspection`: stack, values, variables and arrays at a position
     breakpoints  where a launch stops
     hooks        hooks of breakpoints at operations, and the observers that run them while a launch runs ahead
     search       running ahead, or looking back, to the next reason to stop

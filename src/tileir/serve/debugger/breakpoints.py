@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from tileir.execute.errors import BlockId
@@ -22,6 +22,7 @@ from tileir.serve.debugger.value_names import ValueNames
 
 Kind = Literal["line", "operation", "block", "data"]
 AccessKind = Literal["write", "read", "readWrite"]
+ACCESS_KINDS: Final[tuple[AccessKind, ...]] = ("write", "read", "readWrite")
 Element = tuple[int, tuple[int, ...]]
 """The number of an array, and an index."""
 
@@ -60,6 +61,8 @@ class BreakpointSpec:
     temporary: bool = False
     access: AccessKind = "write"
     """What is watched for; a write counts where it changes something."""
+    owner: tuple[str, str] = ("", "")
+    """In an editor, the kind of breakpoints that it is of, and of lines the file: each is set as a whole."""
 
 
 @dataclass(eq=False)
@@ -110,18 +113,12 @@ class Breakpoint:
         return _COMPARISONS[sign](hits, number)
 
 
-@dataclass(eq=False)
 class Breakpoints:
-    """The breakpoints of a launch, by number."""
+    """The breakpoints of a session, by number; there may be no launch yet to place them in."""
 
-    _program: NumberedProgram
-    _lines: SourceLines
-    _names: ValueNames
-    _grid: BlockId
-    _is_known: Callable[[str], bool]
-    _array_element: Callable[[str], Element | None]
-    _known: dict[int, Breakpoint] = field(default_factory=dict)
-    _next: int = 1
+    def __init__(self) -> None:
+        self._known: dict[int, Breakpoint] = {}
+        self._next: int = 1
 
     def __iter__(self) -> Iterator[Breakpoint]:
         return iter(list(self._known.values()))
@@ -143,46 +140,71 @@ class Breakpoints:
     def clear(self) -> None:
         self._known.clear()
 
-    # --- placing ---
-
     def add(self, kind: Kind, what: str | int | BlockId, line: int = 0, **options: Any) -> Breakpoint:
         return self.place(BreakpointSpec(kind, what, line, **options))
 
-    def place(self, spec: BreakpointSpec) -> Breakpoint:
-        """Place a breakpoint; one that has no location is there too, and says why."""
-        found = self._known[self._next] = Breakpoint(self._next, spec)
-        self._next += 1
+    def place(self, spec: BreakpointSpec, number: int = 0) -> Breakpoint:
+        """Place a breakpoint, with a number or the next one; one that has no location is there too, and says why."""
+        number = number or self._next
+        self._next = max(self._next, number + 1)
+        found = self._known[number] = Breakpoint(number, spec)
         try:
-            if spec.kind == "line":
-                self._place_line(found, str(spec.what))
-            elif spec.kind == "operation":
-                self._place_operation(found, str(spec.what).strip())
-            elif spec.kind == "block":
-                found.operations = [0] if self._program.operations else []
-                found.location = self._lines.head
-            else:
-                self._place_data(found, str(spec.what).strip())
-            block = spec.what if spec.kind == "block" else spec.block
-            if block is not None:
-                found.block = self.block_id(block)
-            if spec.condition.strip():
-                found.condition = self.expression(spec.condition)
-            if spec.hit_condition.strip():
-                read = _HITS.match(spec.hit_condition)
-                if read is None:
-                    raise BadExpression(f"'{spec.hit_condition}' is no number of hits: write 5, >= 5, % 5")
-                found.hit_condition = (read[1] or "==", int(read[2]))
-            if spec.log:
-                # Texts and expressions in turns.
-                parts = _LOGGED.split(spec.log)
-                found.log = [
-                    Expression(part, self._is_known) if number % 2 else part for number, part in enumerate(parts)
-                ]
+            self._place(found, spec)
+            found.is_verified = True
         except BadExpression as error:
             found.message = error.message
-            return found
-        found.is_verified = True
         return found
+
+    def replace(self, owner: tuple[str, str], specs: list[BreakpointSpec]) -> list[Breakpoint]:
+        """Replace the breakpoints of an owner."""
+        for old in self:
+            if old.spec.owner == owner:
+                self.remove(old.number)
+        return [self.place(replace(spec, owner=owner)) for spec in specs]
+
+    def take_over(self, earlier: Breakpoints) -> None:
+        """Place the breakpoints of an earlier launch, with their numbers."""
+        for old in earlier:
+            self.place(old.spec, old.number).is_enabled = old.is_enabled
+
+    def _place(self, found: Breakpoint, spec: BreakpointSpec) -> None:
+        raise BadExpression("placed when a kernel is launched")
+
+
+class LaunchBreakpoints(Breakpoints):
+    """The breakpoints of a launch."""
+
+    def __init__(self, program: NumberedProgram, lines: SourceLines, names: ValueNames, grid: BlockId) -> None:
+        super().__init__()
+        self._program: NumberedProgram = program
+        self._lines: SourceLines = lines
+        self._names: ValueNames = names
+        self._grid: BlockId = grid
+
+    def _place(self, found: Breakpoint, spec: BreakpointSpec) -> None:
+        if spec.kind == "line":
+            self._place_line(found, str(spec.what))
+        elif spec.kind == "operation":
+            self._place_operation(found, str(spec.what).strip())
+        elif spec.kind == "block":
+            found.operations = [0] if self._program.operations else []
+            found.location = self._lines.head
+        else:
+            self._place_data(found, str(spec.what).strip())
+        block = spec.what if spec.kind == "block" else spec.block
+        if block is not None:
+            found.block = self.block_id(block)
+        if spec.condition.strip():
+            found.condition = self.expression(spec.condition)
+        if spec.hit_condition.strip():
+            read = _HITS.match(spec.hit_condition)
+            if read is None:
+                raise BadExpression(f"'{spec.hit_condition}' is no number of hits: write 5, >= 5, % 5")
+            found.hit_condition = (read[1] or "==", int(read[2]))
+        if spec.log:
+            # Texts and expressions in turns.
+            parts = enumerate(_LOGGED.split(spec.log))
+            found.log = [Expression(part, self._names.is_known) if number % 2 else part for number, part in parts]
 
     def _place_line(self, found: Breakpoint, file: str) -> None:
         """Where a line begins, or what is written at a column; a line without operations stands for the next one."""
@@ -234,7 +256,7 @@ class Breakpoints:
         """Behind what changes or reads an element of an array (`c[3, 4]`) or a value (`acc`); before what uses a
         value."""
         access = found.spec.access
-        found.element = self._array_element(name)
+        found.element = self._names.element(name)
         if found.element is not None:
             changing = memory_changes(self._program.entry) if access == "write" else None
             found.operations = [
@@ -285,9 +307,9 @@ class Breakpoints:
 
     def expression(self, text: str) -> Expression:
         """A condition, whose names all exist: a misspelled one is better refused now than at each hit."""
-        read = Expression(text, self._is_known)
+        read = Expression(text, self._names.is_known)
         for name in sorted(read.names - COMMON_NAMES):
-            if not self._is_known(name):
+            if not self._names.is_known(name):
                 raise BadExpression(f"the kernel has no value {name}")
         return read
 

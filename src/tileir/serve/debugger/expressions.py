@@ -24,18 +24,12 @@ from tileir.ir.quoting import close_names
 from tileir.ir.types import TF32, FloatType, Type
 from tileir.serve.debugger.values import value_text
 
-# What expressions may use of NumPy, by name.
+# What expressions may use of NumPy, by name: its elementwise functions, and these.
 _FUNCTIONS_TEXT: Final = """
-    abs absolute add all allclose amax amin any arange arctan arctan2 argmax argmin argsort argwhere array
-    array_equal asarray average bitwise_and bitwise_or bitwise_xor ceil clip concatenate copysign cos cosh
-    count_nonzero cumprod cumsum deg2rad diagonal diff divide dot equal exp exp2 expand_dims expm1 fabs
-    flatnonzero flip floor floor_divide fmax fmin fmod frexp greater greater_equal hypot invert isclose isfinite
-    isinf isnan ldexp left_shift less less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or
-    logical_xor matmul max maximum mean median min minimum mod moveaxis multiply nan_to_num nanargmax nanargmin
-    nanmax nanmean nanmin nanstd nansum nanvar negative nextafter nonzero not_equal outer percentile power prod
-    ptp quantile rad2deg ravel reciprocal remainder reshape right_shift rint roll round shape sign signbit sin
-    sinh size sort sqrt square squeeze stack std subtract sum swapaxes tan tanh trace transpose true_divide trunc
-    unique var vdot where
+    all allclose amax amin any arange argmax argmin argsort argwhere array array_equal asarray average clip concatenate
+    count_nonzero cumprod cumsum diagonal diff dot expand_dims flatnonzero flip isclose max mean median min moveaxis
+    nan_to_num nanargmax nanargmin nanmax nanmean nanmin nanstd nansum nanvar nonzero outer percentile prod ptp quantile
+    ravel reshape roll round shape size sort squeeze stack std sum swapaxes trace transpose unique var vdot where
 """
 _METHODS_TEXT: Final = """
     all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot flatten item max mean min
@@ -50,7 +44,8 @@ _TYPES_TEXT: Final = """
 _OPTIONS_TEXT: Final = """
     axis axis1 axis2 ddof decimals dtype equal_nan keepdims k offset order q rtol atol
 """
-_FUNCTIONS: Final = frozenset(_FUNCTIONS_TEXT.split())
+_ELEMENTWISE: Final = [name for name, one in vars(numpy).items() if isinstance(one, numpy.ufunc) and name != "isnat"]
+_FUNCTIONS: Final = frozenset([*_ELEMENTWISE, *_FUNCTIONS_TEXT.split()])
 _METHODS: Final = frozenset(_METHODS_TEXT.split())
 _ATTRIBUTES: Final = frozenset(_ATTRIBUTES_TEXT.split())
 _TYPES: Final = frozenset(_TYPES_TEXT.split())

@@ -135,34 +135,20 @@ class Timeline:
             if block != position.block and step < len(self.steps(block))
         ]
 
-    def forwards(self, position: Position, operations: Array) -> Iterator[Position]:
-        """The later positions whose next operation is true in `operations`, in order."""
-        first = self.slice_number(position)
-        known: dict[int, Array] = {}
-        for number in range(first, len(self.slices)):
-            block, low, end = self.slices[number]
-            low = position.step + 1 if number == first else low
-            yield from self._between(block, low, end, operations, known)
-
     def backwards(self, position: Position, operations: Array) -> Iterator[Position]:
         """The earlier positions whose next operation is true in `operations`, the last first."""
         first = self.slice_number(position)
+        # The steps of each path that was searched.
         known: dict[int, Array] = {}
         for number in range(first, -1, -1):
             block, low, end = self.slices[number]
             end = position.step if number == first else end
-            yield from list(self._between(block, low, end, operations, known))[::-1]
-
-    def _between(
-        self, block: int, low: int, end: int, operations: Array, known: dict[int, Array]
-    ) -> Iterator[Position]:
-        """`known` has the steps of each path that was searched."""
-        path = self._path(block)
-        if path not in known:
-            known[path] = numpy.flatnonzero(operations[self.steps(block)])
-        low, end = numpy.searchsorted(known[path], (low, end)).tolist()
-        for step in known[path][low:end].tolist():
-            yield Position(block, step)
+            path = self._path(block)
+            if path not in known:
+                known[path] = numpy.flatnonzero(operations[self.steps(block)])
+            low, end = numpy.searchsorted(known[path], (low, end)).tolist()
+            for step in known[path][low:end][::-1].tolist():
+                yield Position(block, step)
 
 
 def first_step(steps: Array, operations: Array, start: int) -> int:
@@ -226,7 +212,7 @@ class LaunchHistory:
 
     def record(self, position: Position) -> None:
         """Have a position in the recording, and something behind it."""
-        index = self.index(position.block)
+        index = self.stepwise.place(position.block)
         if index >= len(self.recording.blocks) or (
             not self.is_whole(position.block) and position.step >= len(self.steps(position.block))
         ):
@@ -270,10 +256,6 @@ class LaunchHistory:
             return True
         steps = self.steps(block)
         return bool(len(steps)) and self.prepared.program.operations[int(steps[-1])].declaration is RETURN
-
-    def index(self, block: int) -> int:
-        """The index of a tile block in the order in which they begin."""
-        return self.stepwise.place(block)
 
     def is_later(self, one: Position, other: Position) -> bool:
         """Whether a position comes behind another one, which is recorded, in the order of time."""

@@ -20,17 +20,17 @@ from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import PreparedLaunch
-from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, unsigned
+from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, precedes, unsigned
 from tileir.execute.sanitizer.report import SanitizerReport
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.breakpoints import Breakpoint
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, computable
 from tileir.serve.debugger.history import Reached
+from tileir.serve.debugger.inspection import constant_value, launch_value
 from tileir.serve.debugger.stops import Position, Reason, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
-from tileir.serve.debugger.variables import constant_value, launch_value
 
 Given = dict[Value, Any]
 """The values that a hook uses; behind an operation its results."""
@@ -174,8 +174,6 @@ class FindingObserver(AccessObserver):
         self._made: dict[Operation, Position] = made
         # How many findings of each report were seen.
         self._seen: list[int] = [0] * len(checkers)
-        self.found: Operation | None = None
-        """What the finding is about that it stopped at."""
 
     def watches(self, operation: Operation) -> bool:
         return any(one.observer.watches(operation) for one in self._checkers) or super().watches(operation)
@@ -190,7 +188,8 @@ class FindingObserver(AccessObserver):
             if checker.reason == "nan":
                 new = [one for one in new if self._made.get(one.operation, position) == position]
             if new:
-                self.found = new[0].operation
+                if checker.reason == "nan" and self._is_ahead(position):
+                    self._made[new[0].operation] = position
                 text = "\n\n".join([finding.render(checker.report.names) for finding in new])
                 self.stop(Stop(checker.reason, position, text))
 
@@ -254,15 +253,18 @@ class HookMaker:
         found: Known = {}
         variables = self._names.variables
         number = self._program.operation_numbers[operation]
+        parameters = len(self._prepared.launch.values)
         for name in sorted({name for one in expressions for name in one.names}):
             if variables is not None and self._names.is_variable(name):
                 binding = variables.binding(number, name)
                 missing = Missing("is no variable of this function")
                 found[name] = variables.static(binding, number, self._program) if binding is not None else missing
                 continue
-            value = _visible_value(self._program, self._names, name, operation)
-            if value is not None:
-                found[name] = StaticValue(value, False)
+            # The last of those that are computed by then in every case.
+            values = [self._program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters]
+            values = [value for value in values if precedes(self._program, value, operation)]
+            if values:
+                found[name] = StaticValue(values[-1], False)
         return found
 
     def _reach(
@@ -305,50 +307,34 @@ class HookMaker:
     # --- data ---
 
     def _element_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
+        """Behind what reads an element, whatever accesses it, or what changes it."""
         assert breakpoint.element is not None
         number, index = breakpoint.element
         array = self._prepared.arrays[number]
         start = array.low - array.region.start + array.place(index) * array.size
-        if breakpoint.spec.access != "write":
-            return self._access_hooks(breakpoint, array.region.start + start, array.size)
+        address, end = array.region.start + start, numpy.uint64(array.region.start + start + array.size)
+        watched = breakpoint.spec.access
+        kinds = {"read": ("read", "atomic"), "write": ("write", "atomic")}.get(watched, ("read", "write", "atomic"))
+        # What the element was before the access of a tile block.
         last: dict[int, bytes] = {}
 
-        def read() -> bytes:
+        def content() -> bytes:
             return bytes(array.region.data[start : start + array.size].tobytes())
 
-        def before(block: TileBlock, position: Position, given: Given) -> None:
-            last[block.number] = read()
+        def check(access: Access) -> None:
+            # From the last address at which an element would still reach into this one.
+            low = numpy.uint64(max(address - access.size + 1, 0))
+            if access.kind in kinds and bool(((access.touched >= low) & (access.touched < end)).any()):
+                last[access.block.number] = content()
 
         def behind(block: TileBlock, position: Position, given: Given) -> Stop | None:
-            if last.pop(block.number, read()) == read():
+            before = last.pop(block.number, None)
+            if before is None or (watched == "write" and before == content()):
                 return None
             return self._reach(breakpoint, {}, block, position, {})
 
         operations = [self._program.operations[one] for one in breakpoint.operations]
-        return [hook for one in operations for hook in (Hook(one, before), Hook(one, behind, is_behind=True))]
-
-    def _access_hooks(self, breakpoint: Breakpoint, address: int, size: int) -> list[Hook]:
-        """Behind what reads an element, or whatever accesses it."""
-        kinds = ("read", "atomic") if breakpoint.spec.access == "read" else ("read", "write", "atomic")
-        accessing: set[int] = set()
-
-        def check(access: Access) -> None:
-            if access.kind not in kinds:
-                return
-            # From the last address at which an element would still reach into this one.
-            low = numpy.uint64(max(address - access.size + 1, 0))
-            if bool(((access.touched >= low) & (access.touched < numpy.uint64(address + size))).any()):
-                accessing.add(access.block.number)
-
-        def behind(block: TileBlock, position: Position, given: Given) -> Stop | None:
-            if block.number not in accessing:
-                return None
-            accessing.remove(block.number)
-            return self._reach(breakpoint, {}, block, position, {})
-
-        return [
-            Hook(self._program.operations[one], behind, is_behind=True, access=check) for one in breakpoint.operations
-        ]
+        return [Hook(one, behind, is_behind=True, access=check) for one in operations]
 
     def _value_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
         """Before what uses a value, and where it changes."""
@@ -400,23 +386,3 @@ def _logged(part: str | Expression, lookup: Lookup) -> str:
         return result_text(part.evaluate(lookup))
     except BadExpression as error:
         return f"{{{error.message}}}"
-
-
-def _visible_value(program: NumberedProgram, names: ValueNames, name: str, operation: Operation) -> Value | None:
-    """The value that a name means before an operation: the last of those that are computed by then in every case."""
-    around: dict[Block | None, Operation] = {}
-    inner: Operation | None = operation
-    while inner is not None and inner is not program.entry:
-        around[inner.parent] = inner
-        inner = inner.parent_operation
-    best: Value | None = None
-    for number in names.numbers.get(name, []):
-        value = program.values[number]
-        owner = value.defining_operation
-        if isinstance(value, BlockArgument):
-            if value.block in around and number >= len(program.entry.regions[0].block.arguments):
-                best = value
-        elif owner is not None and owner.parent in around:
-            if program.operation_numbers[owner] < program.operation_numbers[around[owner.parent]]:
-                best = value
-    return best

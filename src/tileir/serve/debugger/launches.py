@@ -25,7 +25,7 @@ from tileir.serve.debugger.stops import Event
 if TYPE_CHECKING:
     from types import FrameType
 
-LOCK: Final = threading.RLock()
+_LOCK: Final = threading.RLock()
 """Launches of several threads are debugged one after the other."""
 
 
@@ -60,8 +60,9 @@ class ScriptDebugging:
         if self.is_detached or (self.kernel and self.kernel != name):
             launch(kernel, grid, args, **options)
             return
-        check_tuple(args)
-        with LOCK:
+        if not isinstance(args, (tuple, list)):
+            raise no_arguments(args)
+        with _LOCK:
             self.count += 1
             debugger = Debugger(
                 kernel,
@@ -78,19 +79,10 @@ class ScriptDebugging:
             self.is_detached = how == "detach"
         if how == "quit":
             raise SystemExit(1)
-        finish(debugger)
-
-
-def check_tuple(args: object) -> None:
-    if not isinstance(args, (tuple, list)):
-        raise no_arguments(args)
-
-
-def finish(debugger: Debugger) -> None:
-    """Give the arrays of a launch its results, and its caller what it fails with: the error of a plain launch."""
-    debugger.finish()
-    if debugger.error is not None:
-        raise debugger.error
+        # The caller has the results, or the error of a plain launch.
+        debugger.finish()
+        if debugger.error is not None:
+            raise debugger.error
 
 
 # --- programs in files ---

@@ -7,11 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from tileir.bridge.uninitialized import launching_frame
 from tileir.bridge.watching import VARIABLE
 from tileir.execute.recording.recording import LIMIT
-from tileir.serve.debugger.launches import LOCK, Front, ScriptDebugging, check_tuple, finish
-from tileir.serve.debugger.session import Debugger
+from tileir.serve.debugger.launches import Front, ScriptDebugging
 from tileir.serve.debugger.source_lines import Names
 from tileir.serve.debugger.stops import Event
 
@@ -37,14 +35,9 @@ def debug(
     otherwise there is a prompt, which carries out `commands` first.  `stop_on` are "failure", "sanitizer" and "nan";
     `schedule`, `limit` are those of `tileir.record`, and `names="tile"` shows the tile program instead of the script.
     """
-    check_tuple(args)
-    with LOCK:
-        front = _front(_settings(os.environ.get(VARIABLE, ""))[1] if listen is None else listen, commands)
-        debugger = Debugger(kernel, grid, args, schedule=schedule, limit=limit, stop_on=stop_on, names=names)
-        how = front.debug(debugger, True, launching_frame())
-    if how == "quit":
-        raise SystemExit(1)
-    finish(debugger)
+    front = _front(_settings(os.environ.get(VARIABLE, ""))[1] if listen is None else listen, commands)
+    debugging = ScriptDebugging(front, stop_on=stop_on, names=names, limit=limit)
+    debugging.launch(kernel, grid, args, {"schedule": schedule})
 
 
 # --- TILEIR_DEBUG ---
@@ -76,9 +69,9 @@ _EDITORS: Final[dict[str, Front]] = {}
 def _front(address: str | None, commands: Sequence[str] = ()) -> Front:
     """The terminal, or the editor at an address."""
     if address is None:
-        from tileir.serve.debugger.terminal.terminal import ScriptTerminal
+        from tileir.serve.debugger.terminal.terminal import Terminal
 
-        return ScriptTerminal(commands, colors=_has_colors())
+        return Terminal(commands, colors=_has_colors())
     if address not in _EDITORS:
         from tileir.serve.debugger.adapter.editor import ListeningEditor
 

@@ -14,9 +14,9 @@ from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.sanitizer.number_watch import NumberWatch
 from tileir.execute.sanitizer.report import Names
 from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.schedule import block_at
+from tileir.execute.schedule import block_at, block_number
 from tileir.ir.core import Operation
-from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
+from tileir.serve.debugger.breakpoints import Breakpoint, LaunchBreakpoints
 from tileir.serve.debugger.history import LaunchHistory, Reached
 from tileir.serve.debugger.hooks import AccessObserver, Checker, FindingObserver, Given, Hook, HookMaker, StopObserver
 from tileir.serve.debugger.stops import Event, Position, Stop
@@ -29,7 +29,7 @@ class StopSearch:
 
     _history: LaunchHistory
     _names: ValueNames
-    _breakpoints: Breakpoints
+    _breakpoints: LaunchBreakpoints
     _output: Callable[[str], object]
     _report_names: Names
     _made: dict[Operation, Position] = field(default_factory=dict)
@@ -69,20 +69,13 @@ class StopSearch:
         history = self._history
         events = stop_on & {"nan", "sanitizer"} if not ignore else set()
         active = self._breakpoints.active if not ignore else []
-        index = history.index(start.block)
-        if not events and until is None and all(one.is_plain for one in active):
-            stop = self._recorded_ahead(start, active)
-            if stop is not None:
-                return stop
-            index = max(index, history.stepwise.whole)
+        index = history.stepwise.place(start.block)
         counts_hits = any(one.hit_condition is not None for one in active)
         if not history.stepwise.is_sequential or "sanitizer" in events or counts_hits:
             index = 0
         if history.stepwise.is_full:
             # The last tile block of a full recording is not whole, and memory is not as it leaves it.
             index = min(index, len(history.recording.blocks) - 1)
-        elif index >= history.stepwise.count:
-            return None
         hooks = self._hooks(active, start)
         if until is not None:
             hooks.append(self._hook_at(until, lambda position: Stop("step", position)))
@@ -96,9 +89,6 @@ class StopSearch:
         try:
             history.rehearse(observers, index)
         except Reached as reached:
-            if reached.stop.reason == "nan":
-                assert isinstance(observer, FindingObserver) and observer.found is not None
-                self._made[observer.found] = reached.stop.position
             return reached.stop
         except Interrupted:
             history.interruption.is_wanted = False
@@ -113,19 +103,11 @@ class StopSearch:
                 return self._failure(observer, error, start)
         return None
 
-    def _recorded_ahead(self, start: Position, active: list[Breakpoint]) -> Stop | None:
-        """The next of the breakpoints without conditions in what is recorded."""
-        if not active or not self._history.timeline.slices:
-            return None
-        positions = self._history.timeline.forwards(start, self.operations(active))
-        return next(filter(None, map(self._plain_stop, positions)), None)
-
     def _failure(self, observer: StopObserver, error: ExecutionError, start: Position) -> Stop | None:
         if error.block is None:
             return None
-        x, y, z = error.block
-        width, height, _ = self._history.prepared.launch.grid
-        position = observer.failed_at or Position(x + width * (y + height * z), 0)
+        grid = self._history.prepared.launch.grid
+        position = observer.failed_at or Position(block_number(error.block, grid), 0)
         return Stop("failure", position, str(error)) if self._history.is_later(position, start) else None
 
     def _hook_at(self, there: Position, stop: Callable[[Position], Stop]) -> Hook:

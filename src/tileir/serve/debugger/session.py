@@ -17,26 +17,25 @@ import numpy
 
 from tileir.bridge.recording import prepared_launch
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, ExecutionError, LaunchError
+from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.recording.recorder import Interrupted
-from tileir.execute.recording.recording import LIMIT, Recording
+from tileir.execute.recording.recording import LIMIT
+from tileir.execute.schedule import block_number
 from tileir.ir.core import Operation
-from tileir.serve.debugger.breakpoints import Breakpoints, BreakpointSpec
-from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup
-from tileir.serve.debugger.history import LaunchHistory, first_step
+from tileir.serve.debugger.breakpoints import BreakpointSpec, LaunchBreakpoints
+from tileir.serve.debugger.expressions import BadExpression
+from tileir.serve.debugger.history import first_step
+from tileir.serve.debugger.inspection import Inspection
 from tileir.serve.debugger.search import StopSearch
-from tileir.serve.debugger.source_lines import Names, SourceLines, SourceLocation
-from tileir.serve.debugger.stack import Frame, StackReader, enclosing
+from tileir.serve.debugger.source_lines import Names
+from tileir.serve.debugger.stack import enclosing
 from tileir.serve.debugger.stops import Event, Position, Reason, Stop
-from tileir.serve.debugger.value_names import ValueNames
-from tileir.serve.debugger.values import ElementAccess, accesses_since
-from tileir.serve.debugger.variables import Variable, Variables
 
 How = Literal["into", "over", "out"]
 Unit = Literal["line", "operation"]
 
 
-class Debugger:
+class Debugger(Inspection):
     """A launch under the debugger (docs/debugging.md).
 
     The kernel is what `tileir.record` takes.  Nothing runs before `start`; the caller's arrays have the results when
@@ -59,64 +58,19 @@ class Debugger:
         self.stop_on: set[Event] = set(stop_on)
         prepared = prepared_launch(kernel, grid, *arguments, schedule=schedule, limit=limit, memory=memory)
         write: Callable[[str], object] = output if output is not None else sys.stdout.write
-        self._history: LaunchHistory = LaunchHistory(prepared, "sanitizer" in self.stop_on, write)
-        program = self._program = prepared.program
-        self.lines: SourceLines = SourceLines(program, names)
-        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
-        self._stacks: StackReader = StackReader(self._history, self.lines, self._names)
-        self._variables: Variables = Variables(self._history, self._names)
-        known = (self._variables.is_known, self._variables.element)
-        self.breakpoints: Breakpoints = Breakpoints(program, self.lines, self._names, prepared.launch.grid, *known)
+        super().__init__(prepared, "sanitizer" in self.stop_on, write, names)
+        self.breakpoints: LaunchBreakpoints = LaunchBreakpoints(
+            self._program, self.lines, self._names, prepared.launch.grid
+        )
         self._search: StopSearch = StopSearch(self._history, self._names, self.breakpoints, write, names)
-        self._first: Position = Position(next(self._history.stepwise.order()), 0)
-        self.position: Position = self._first
-        # Where it was before the last command.
-        self._before: Position = self._first
-        self.finished: bool = False
-        """Whether the launch stands at its end."""
         self._is_handed_back: bool = False
         self._failed_at: Position | None = None
-        self._all: Array = numpy.ones(len(program.operations), numpy.bool_)
-
-    # --- what is debugged ---
-
-    @property
-    def recording(self) -> Recording:
-        """What is recorded of the launch."""
-        return self._history.recording
-
-    @property
-    def name(self) -> str:
-        """The name of the kernel."""
-        return self._program.entry.symbol_name or ""
-
-    @property
-    def grid(self) -> BlockId:
-        return self._history.prepared.launch.grid
+        self._all: Array = numpy.ones(len(self._program.operations), numpy.bool_)
 
     @property
     def error(self) -> ExecutionError | None:
         """What the launch ends with, if it is known to fail."""
         return self._history.stepwise.error or self._search.error
-
-    def steps(self, block: int) -> Array:
-        """The operation of each step of a tile block, by number, as far as it is recorded."""
-        return self._history.steps(block)
-
-    @property
-    def operation(self) -> int | None:
-        """The number of the operation that is next; None at the end."""
-        if self.finished:
-            return None
-        self._history.record(self.position)
-        steps = self._history.steps(self.position.block)
-        return int(steps[self.position.step]) if self.position.step < len(steps) else None
-
-    @property
-    def location(self) -> SourceLocation | None:
-        """Where the program stands."""
-        operation = self.operation
-        return self.lines.location(operation) if operation is not None else None
 
     # --- running ---
 
@@ -215,7 +169,7 @@ class Debugger:
                 return Position(block, found)
             if history.is_whole(block):
                 break
-            history.record_block(history.index(block), len(steps))
+            history.record_block(history.stepwise.place(block), len(steps))
         # The tile block ends, and another one continues.
         following = self._following(Position(block, len(history.steps(block)) - 1))
         while following is not None and not units[int(history.steps(following.block)[following.step])]:
@@ -228,7 +182,7 @@ class Debugger:
         if history.stepwise.is_sequential and not history.stepwise.is_over:
             if position.step + 1 >= len(history.steps(position.block)):
                 done = 1 if history.is_whole(position.block) else 0
-                history.record_block(history.index(position.block) + done, position.step)
+                history.record_block(history.stepwise.place(position.block) + done, position.step)
         timeline = history.timeline
         following = timeline.following(position)
         return following if following != timeline.last else None
@@ -294,8 +248,7 @@ class Debugger:
 
     def block_number(self, text: str) -> int:
         """The number of a tile block that is given by number, or as x,y,z."""
-        x, y, z = self.breakpoints.block_id(text)
-        return x + self.grid[0] * (y + self.grid[1] * z)
+        return block_number(self.breakpoints.block_id(text), self.grid)
 
     def select_block(self, block: int) -> Stop:
         """Go to where a tile block stands that has begun and is not done, or else to where it begins."""
@@ -352,15 +305,6 @@ class Debugger:
         error = self.error
         return Stop("end", last, str(error) if error is not None else "")
 
-    def _standing(self) -> Position:
-        """Where the launch stands, with what is before it recorded."""
-        if not self.finished:
-            self._history.record(self.position)
-            return self.position
-        self._history.complete()
-        self.position = self._history.timeline.last
-        return self.position
-
     def _stand(self, reason: Reason, position: Position, text: str = "", breakpoints: tuple[int, ...] = ()) -> Stop:
         self._history.record(position)
         self.finished = False
@@ -410,88 +354,3 @@ class Debugger:
         # Those of the blocks that the innermost loop or branch is in.
         blocks = {around.parent for around in self._around()}
         return numpy.array([one.parent in blocks for one in self._program.operations], numpy.bool_)
-
-    # --- inspecting ---
-
-    def visits(self, file: str, line: int) -> tuple[int, int | None, int | None]:
-        """The line that is meant by one, and the steps at which the tile block comes to it: the last one before this
-        position, and the next one."""
-        line, numbers = self.lines.at(file, line)
-        steps = numpy.flatnonzero(numpy.isin(self.steps(self.position.block), numbers))
-        before, behind = steps[steps < self.position.step], steps[steps > self.position.step]
-        return line, int(before[-1]) if before.size else None, int(behind[0]) if behind.size else None
-
-    def memory(self, number: int, offset: int, count: int) -> bytes:
-        """Bytes of an array as it is now; fewer than `count` where it ends."""
-        return self.arrays()[number].value.tobytes()[offset : offset + count] if offset >= 0 else b""
-
-    def unfinished_blocks(self) -> list[Position]:
-        """Where each tile block stands that has begun and is not done, the current one first.
-
-        They are several where tile blocks are interleaved; otherwise one is done before the next begins.
-        """
-        position = self._standing()
-        if not self._history.prepared.launch.is_interleaved:
-            return [position]
-        return [position, *self._history.timeline.unfinished(position)]
-
-    def stack(self, position: Position | None = None) -> list[Frame]:
-        """The branch and the loops that the program is in, or another tile block, and the kernel, innermost first."""
-        return self._stacks.frames(position or self._standing())
-
-    def variables(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
-        """What has a name, here or where another tile block stands: the variables of the script, then the values of a
-        frame that are computed, or of all."""
-        position = (frame.position if frame is not None else position) or self._standing()
-        return [*self._variables.visible(position), *self.values(frame, position)]
-
-    def value_names(self) -> list[str]:
-        """The names that expressions may use here, with the `%` of a tile program and without."""
-        names = [one.name for one in [*self.variables(), *self.parameters(), *self.arrays()]]
-        return list(dict.fromkeys([*names, *[name.removeprefix("%") for name in names]]))
-
-    def functions(self, position: Position | None = None) -> list[tuple[str, list[Variable]]]:
-        """The variables of the script: of the function that the program is in, then of those that called it.
-
-        The kernel is the last, and its parameters are left out.  Empty where no script is debugged.
-        """
-        return self._variables.functions(position or self._standing())
-
-    def changes(self, earlier: Position, position: Position) -> list[Variable]:
-        """What was assigned, or computed where no script is debugged, between two stops of a tile block."""
-        return self._variables.changes(earlier, position)
-
-    def values(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
-        """The values of a frame that are computed, or of all: of a script those that are no variables."""
-        position = frame.position if frame is not None else position
-        return self._variables.of(position or self._standing(), frame)
-
-    def parameters(self, position: Position | None = None) -> list[Variable]:
-        """The parameters of the kernel; of a script as they are now."""
-        return self._variables.parameters(position or self._standing())
-
-    def arrays(self) -> list[Variable]:
-        """The arrays that the kernel works on, as they are now."""
-        return self._variables.arrays(self._standing())
-
-    def accesses(self) -> list[ElementAccess]:
-        """What the tile block has read and written since the last stop, or with the last step if it was elsewhere."""
-        position = self._standing()
-        earlier = self._before
-        is_near = earlier.block == position.block and earlier.step < position.step
-        return accesses_since(self.recording, position, earlier.step if is_near else position.step - 1)
-
-    def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Variable:
-        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md).
-
-        An error in it is a `BadExpression`.
-        """
-        read = Expression(expression, self._variables.is_known)
-        now = self._standing()
-        position = frame.position if frame is not None else now
-
-        def lookup(name: str) -> Any:
-            found = more(name) if more is not None else None
-            return found if found is not None else self._variables.lookup(position, name, now)
-
-        return Variable(expression, None, read.evaluate(lookup), self.recording.arrays)

@@ -14,9 +14,10 @@ import ast
 import linecache
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import numpy
 
@@ -31,6 +32,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.location import SourceText
 
+Key = TypeVar("Key")
 Names = Literal["script", "tile"]
 Kind = Literal["text", "script", "printed"]
 
@@ -163,23 +165,23 @@ class SourceLines:
     @cached_property
     def _begun(self) -> dict[tuple[str, int], list[int]]:
         """For each line of each file the operations at which it begins."""
-        groups: dict[object, list[int]] = {}
+        return self._grouped(lambda location: (location.file, location.line))
+
+    def _grouped(self, key: Callable[[SourceLocation], Key | None]) -> dict[Key, list[int]]:
+        """The operations at which something begins, by a key of their locations, None for those that are left out."""
+        groups: dict[tuple[Key, object], list[int]] = {}
         for number, operation in enumerate(self._program.operations):
             location = self._locations[number]
-            if location is None or self._is_implied(operation, location):
+            of = key(location) if location is not None else None
+            if location is None or of is None or self._is_implied(operation, location):
                 continue
-            groups.setdefault((location.file, location.line, self._callers(operation)), []).append(number)
-        found: dict[tuple[str, int], list[int]] = {}
-        for numbers in groups.values():
-            location = self._locations[numbers[0]]
-            assert location is not None
-            found.setdefault((location.file, location.line), []).extend(self._first_ones(numbers))
+            # Where the functions of a script were called that it is written in.
+            frames = author_frames(operation.location)[1:] if self.kind == "script" else []
+            groups.setdefault((of, tuple([(one.file, one.line) for one in frames])), []).append(number)
+        found: dict[Key, list[int]] = {}
+        for (of, _), numbers in groups.items():
+            found.setdefault(of, []).extend(self._first_ones(numbers))
         return found
-
-    def _callers(self, operation: Operation) -> object:
-        """Where the functions of a script were called that an operation is written in."""
-        frames = author_frames(operation.location)[1:] if self.kind == "script" else []
-        return tuple([(one.file, one.line) for one in frames])
 
     def _is_implied(self, operation: Operation, location: SourceLocation) -> bool:
         """Whether an operation is written nowhere: a terminator that stands where the operation around it does, or
@@ -243,7 +245,7 @@ class SourceLines:
             if location is not None and begun < line <= location.end_line:
                 return begun, numbers
         later = min([begun for begun, _ in own if begun > line], default=0)
-        if self.kind == "script" and function_at(file, line) != function_at(file, later):
+        if self.kind == "script" and function_node(file, line) is not function_node(file, later):
             return 0, []
         return later, [number for begun, numbers in own if begun == later for number in numbers]
 
@@ -271,16 +273,11 @@ class SourceLines:
 
     def columns_at(self, file: str, line: int) -> dict[int, list[int]]:
         """For each column of a line at which something begins, the operations at which it does."""
-        groups: dict[tuple[int, object], list[int]] = {}
-        for location, (number, operation) in zip(self._locations, enumerate(self._program.operations), strict=True):
-            if location is None or location.line != line or not same_file(location.file, file):
-                continue
-            if not self._is_implied(operation, location):
-                groups.setdefault((location.column, self._callers(operation)), []).append(number)
-        found: dict[int, list[int]] = {}
-        for column, of in sorted(groups, key=lambda key: key[0]):
-            found.setdefault(column, []).extend(self._first_ones(groups[column, of]))
-        return found
+
+        def column(location: SourceLocation) -> int | None:
+            return location.column if location.line == line and same_file(location.file, file) else None
+
+        return dict(sorted(self._grouped(column).items()))
 
     def at_column(self, file: str, line: int, column: int) -> list[int]:
         """The operations at which something begins that is written at a column of a line; of none, the first."""
@@ -322,13 +319,6 @@ def same_file(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
-
-
-def function_at(file: str, line: int) -> int:
-    """The line in which the innermost function around a line of a script begins, decorators included; 0 if there is
-    none."""
-    found = function_node(file, line)
-    return min([found.lineno, *[one.lineno for one in found.decorator_list]]) if found is not None else 0
 
 
 def function_node(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

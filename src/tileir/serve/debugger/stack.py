@@ -13,6 +13,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import parenthesized
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Block, Operation
+from tileir.ir.traversal import ancestors
 from tileir.ir.types import IntegerType
 from tileir.serve.debugger.history import LaunchHistory
 from tileir.serve.debugger.source_lines import SourceLines, SourceLocation
@@ -40,12 +41,8 @@ class Frame:
 
 def enclosing(operation: Operation, entry: Operation) -> list[Operation]:
     """The operations around one within a kernel, the innermost first."""
-    found: list[Operation] = []
-    around = operation.parent_operation
-    while around is not None and around is not entry:
-        found.append(around)
-        around = around.parent_operation
-    return found
+    found = ancestors(operation)
+    return found[: found.index(entry)]
 
 
 class StackReader:

@@ -8,11 +8,13 @@ locations are known: what a statement assigns has the name of the variable, if n
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from tileir.dialect.ops import CONSTANT, FOR
 from tileir.dialect.types import TileType
+from tileir.execute.errors import LaunchError
 from tileir.execute.locations.script import Script, visible_results
 from tileir.execute.locations.source_locations import author_frames
 from tileir.execute.recording.arrays import RecordedArray
@@ -21,6 +23,7 @@ from tileir.execute.recording.script_variables import ScriptVariables
 from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
+from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.debugger.source_lines import SourceLines, function_node
 
 
@@ -34,11 +37,10 @@ class ValueNames:
         arrays: Sequence[RecordedArray],
         find_variables: Callable[[], ScriptVariables | None],
     ) -> None:
-        self._program, self._kind, self._find_variables = program, lines.kind, find_variables
+        self._program, self._kind, self._arrays, self._find_variables = program, lines.kind, arrays, find_variables
         self._script: Script = Script()
         self.hides: bool = lines.kind == "script"
         """Whether what the author has no name for is not his: a script takes more values than it has variables."""
-        self._parameters: dict[int, str] = {array.parameter: array.name for array in arrays if array.parameter >= 0}
 
     # A launch that is never inspected does not need them.
     @cached_property
@@ -59,8 +61,9 @@ class ValueNames:
         """What the author calls each of them, if he has a name for it."""
         found = [self._name(number) for number in range(len(self._program.values))]
         if self._kind == "script":
-            for number, name in self._parameters.items():
-                found[number] = name
+            for array in self._arrays:
+                if array.parameter >= 0:
+                    found[array.parameter] = array.name
         return found
 
     @cached_property
@@ -91,6 +94,26 @@ class ValueNames:
             for one in self.variables.names:
                 found[one] = self.variables.value_numbers(one)
         return found
+
+    def is_known(self, name: str) -> bool:
+        """Whether something has a name, now or later."""
+        return name in self.numbers or any(array.name == name for array in self._arrays)
+
+    def element(self, text: str) -> tuple[int, tuple[int, ...]] | None:
+        """The array and the index that a text like `c[3, 4]` means; None if it is no element of an array."""
+        found = re.fullmatch(r"\s*(.+?)\s*\[\s*(-?\d{1,18}(?:\s*,\s*-?\d{1,18})*)\s*\]\s*", text)
+        array = next((one for one in self._arrays if found is not None and one.name == found[1]), None)
+        if found is None or array is None:
+            return None
+        index = tuple([int(one) for one in found[2].split(",")])
+        if len(index) == len(array.shape):
+            # As Python counts from the end.
+            index = tuple([one + extent if one < 0 else one for one, extent in zip(index, array.shape, strict=True)])
+        try:
+            array.place(index)
+        except LaunchError as error:
+            raise BadExpression(error.message) from None
+        return array.number, index
 
     def _name(self, number: int) -> str | None:
         if self._kind == "printed":

@@ -13,8 +13,9 @@ from typing import Any, Literal
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.serve.explorer.export import SIZE, ExportedPage, exported
-from tileir.serve.explorer.opening import Opened, launch_of, opened
+from tileir.serve.explorer.opening import launch_of, opened
 from tileir.serve.explorer.pictures import memory_picture
+from tileir.serve.explorer.questions import Explorer
 from tileir.serve.explorer.server import ExplorerServer
 
 _INLINE_SIZE = 4 << 20
@@ -74,9 +75,9 @@ def explore(
 class Exploration:
     """A recorded launch and its page; made by `tileir.explore`."""
 
-    def __init__(self, made: Opened, port: int = 0) -> None:
-        self._explorer = made.explorer
-        self.recording: Recording | None = made.recording
+    def __init__(self, explorer: Explorer, port: int = 0) -> None:
+        self._explorer = explorer
+        self.recording: Recording | None = explorer.recording
         """The launch, or None if nothing ran."""
         self._port = port
         self._server: ExplorerServer | None = None

@@ -11,7 +11,7 @@ each tile block, which `assets/data.js` looks answers up in.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +61,7 @@ class _Exporting:
         self._bundles: dict[str, str] = {}
         self._notes: list[str] = []
         self._findings: list[Answer] = []
+        self._first_accesses: Answer | None = None
 
     def exported(self) -> ExportedPage:
         # Compilers make some of the forms and costs, while this process asks the recording.
@@ -121,6 +122,7 @@ class _Exporting:
             kept += answer["count"]
             if not answer["count"]:
                 break
+        self._first_accesses = found[0]
         for answer in found:
             answer["total"] = kept
             self._bundles[f"accesses&first={answer['first']}"] = packed(answer)
@@ -179,31 +181,20 @@ class _Exporting:
 
     def _worthwhile(self, order: list[int]) -> list[int]:
         """Tile blocks in the order in which one would look at them: what is wrong, the corners, some of the rest."""
-        found: dict[int, None] = {}
-
-        def add(blocks: Iterable[int | None]) -> None:
-            for block in blocks:
-                if block is not None:
-                    found[block] = None
-
         places = [place for finding in self._findings for place in (finding["place"], finding["other"]) if place]
-        add([places[0]["block"]] if places else [])
-        add([order[0], order[-1]])
-        add([place["block"] for place in places])
-        add(self._edges())
-        if self._summary["failure"] is not None:
-            add([order[-1]])
-        add([order[round(index * (len(order) - 1) / _SPREAD)] for index in range(_SPREAD + 1)])
+        wrong = [place["block"] for place in places]
+        spread = [order[round(index * (len(order) - 1) / _SPREAD)] for index in range(_SPREAD + 1)]
+        found = [*wrong[:1], order[0], order[-1], *wrong, *self._edges(), *spread]
         if len(order) <= _BLOCKS_AT_MOST:
-            add(order)
-        return [block for block in found if block in set(order)][:_BLOCKS_AT_MOST]
+            found += order
+        known = set(order)
+        return [block for block in dict.fromkeys(found) if block in known][:_BLOCKS_AT_MOST]
 
     def _edges(self) -> list[int]:
         """The first and the last tile block of those with elements outside of a tensor, or masked off."""
-        try:
-            accesses = self._explorer.answer("accesses", {"first": 0, "count": _ROWS})
-        except QuestionError:
+        if self._first_accesses is None:
             return []
+        accesses = self._first_accesses
         masked = _numbers(accesses["masked"])
         blocks = [block for block, count in zip(_numbers(accesses["block"]), masked, strict=True) if count]
         return [blocks[0], blocks[-1]] if blocks else []
@@ -294,6 +285,7 @@ def key_of(question: str, parameters: Mapping[str, str | int]) -> str:
 
 
 def _numbers(column: Answer) -> list[int]:
+    # Imported here: the names of the package are there without it.
     import numpy
 
     # "u32" is "<u4" for NumPy.

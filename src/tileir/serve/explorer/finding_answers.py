@@ -17,6 +17,7 @@ from tileir.execute.recording.recorder import Seen
 from tileir.execute.recording.recording import Recording
 from tileir.execute.sanitizer.number_watch import NumberWatch, is_float
 from tileir.execute.sanitizer.report import Finding, Kind, Place
+from tileir.execute.schedule import block_number
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import FileLocation
@@ -29,9 +30,7 @@ def other_row(recording: Recording, finding: Finding, seen: Seen) -> int:
         return -1
     accesses = recording.accesses
     operation = recording.program.operation_numbers.get(other.operation, -1)
-    width, height, _ = recording.grid
-    block = other.block[0] + width * (other.block[1] + height * other.block[2])
-    rows = recording.rows(block)
+    rows = recording.rows(block_number(other.block, recording.grid))
     rows = rows[(rows < seen.row) & (accesses.operation[rows] == operation)]
     rows = rows[accesses.array[rows] == accesses.array[seen.row]]
     for row in reversed(rows.tolist()):
@@ -101,12 +100,10 @@ def _place(recording: Recording, place: Place, step: int, row: int) -> dict[str,
         step = int(accesses.step[row])
     array = int(accesses.array[row]) if row >= 0 else -1
     missed = missed_array(array)
-    width, height, _ = recording.grid
-    block = place.block
     position = position_of(user_location(place.operation.location))
     return {
         "operation": recording.program.operation_numbers.get(place.operation),
-        "block": None if block is None else block[0] + width * (block[1] + height * block[2]),
+        "block": None if place.block is None else block_number(place.block, recording.grid),
         "step": step if step >= 0 else None,
         "element": list(place.element) if place.element is not None else None,
         "access": row if row >= 0 else None,

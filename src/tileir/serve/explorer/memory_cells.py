@@ -180,14 +180,7 @@ def _touched(recording: Recording, rows: Array) -> Iterator[tuple[int, Array | s
         if len(boxes) == 1 and boxes[0][2] == (1,):
             yield row, slice(boxes[0][0], boxes[0][0] + boxes[0][1][0])
         else:
-            yield row, numpy.concatenate([numpy.zeros(0, numpy.int64), *[_places(*box) for box in boxes]])
-
-
-def _places(first: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    places: Array = numpy.array([first], numpy.int64)
-    for extent, stride in zip(extents, strides, strict=True):
-        places = (places[:, None] + stride * numpy.arange(extent)).reshape(-1)
-    return places
+            yield row, recording.accesses.elements(row)
 
 
 def _conflicts(recording: Recording, rows: Array, reach: int) -> Array:

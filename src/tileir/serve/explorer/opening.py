@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.cost.costs import cost
@@ -93,13 +93,6 @@ def _script_of(function: Any) -> str:
     return os.path.basename(code.co_filename) if code is not None else ""
 
 
-class Opened(NamedTuple):
-    """An explorer, and its recording; None if nothing could be run."""
-
-    explorer: Explorer
-    recording: Recording | None
-
-
 def opened(
     launch: Launch,
     *,
@@ -110,7 +103,7 @@ def opened(
     uninitialized: Iterable[object] = (),
     sanitize: bool | Literal["all"] = True,
     output: Callable[[str], object] | None = None,
-) -> Opened:
+) -> Explorer:
     """Run a launch in the interpreter, recorded, and open an explorer for it.
 
     `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None; `compare`
@@ -124,7 +117,7 @@ def opened(
         cost_part(kernel, launch.grid, known, targets),
     ]
     if values is None:
-        return Opened(Explorer([program_part(NumberedProgram(kernel.entry), launch), *parts]), None)
+        return Explorer([program_part(NumberedProgram(kernel.entry), launch), *parts])
     recording = record(
         kernel,
         launch.grid,
@@ -138,9 +131,7 @@ def opened(
         source=launch.source,
     )
     comparisons = comparisons_part(Comparisons(recording, compare))
-    return Opened(
-        Explorer([recording_part(recording, launch.title), *parts, findings_part(recording), comparisons]), recording
-    )
+    return Explorer([recording_part(recording, launch.title), *parts, comparisons], recording)
 
 
 def recording_part(recording: Recording, title: str) -> Part:
@@ -154,6 +145,7 @@ def recording_part(recording: Recording, title: str) -> Part:
         "history": history_answer,
         "tile": tile_of_value,
         "array": array_answer,
+        "findings": findings_answer,
         "numbers": numbers_answer,
     }
     questions = {question: partial(answer, recording) for question, answer in answers.items()}
@@ -202,11 +194,6 @@ def cost_part(
         {"cost": lambda target: cost(kernel, grid, *arguments, target=target).answer()},
         lambda: {"targets": [{"id": key, "title": names[key]} for key in keys]},
     )
-
-
-def findings_part(recording: Recording) -> Part:
-    """What the sanitizer found while the launch was recorded."""
-    return Part({"findings": lambda: findings_answer(recording)})
 
 
 def comparisons_part(comparisons: Comparisons) -> Part:

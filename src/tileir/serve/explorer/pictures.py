@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
 from collections.abc import Sequence
 from math import ceil
 from typing import Final
@@ -36,28 +33,24 @@ _HEIGHT: Final = 480
 _CELLS: Final = 256
 _LEFT: Final = 64
 _TOP: Final = 44
-# Beyond so many rectangles, the cells are an image.
-_RECTANGLES: Final = 20_000
 _EMPTY: Final = (234, 238, 242)
 _CONFLICT: Final = "#b3151f"
 # Cells of fewer pixels are hatched together instead of crossed.
 _CROSSED: Final = 5
 
 
-def memory_picture(
-    recording: Recording, array: int | str, color: str = "block", *, index: Sequence[int] | None = None
-) -> str:
+def memory_picture(recording: Recording, array: int | str, color: str = "block") -> str:
     """An array of a recorded launch as SVG: who touched each element, when, or how often.
 
-    `array` is a number or a name, `color` one of `COLORS`.  Of an array with more than two dimensions a slice is
-    drawn: `index` says which, the first if None.  Arrays of one dimension are folded into rows, large ones are binned;
+    `array` is a number or a name, `color` one of `COLORS`.  Of an array with more than two dimensions the first slice
+    is drawn.  Arrays of one dimension are folded into rows, large ones are binned;
     the picture says so.  Elements that several tile blocks touch, one of them writing, are crossed.
     """
     if color not in COLORS:
         raise ChoiceError(f"pictures are colored by one of {', '.join(COLORS)}, and not by '{color}'")
     chosen = _array_of(recording, array)
     memory = MemoryCells(recording, chosen)
-    place = _slice_of(memory, index)
+    place = (0,) * len(memory.slices)
     bins = _bin(memory.rows), _bin(memory.columns)
     cells = memory.cells(place, *bins)
     scale, most = _scale(recording, cells, color)
@@ -74,15 +67,6 @@ def _array_of(recording: Recording, array: int | str) -> RecordedArray:
             return one
     known = ", ".join([one.name for one in recording.arrays]) or "none"
     raise LaunchError(f"the launch has no array '{array}': it has {known}")
-
-
-def _slice_of(memory: MemoryCells, index: Sequence[int] | None) -> tuple[int, ...]:
-    extents = memory.slices
-    if index is None:
-        return (0,) * len(extents)
-    if len(index) != len(extents) or any(not 0 <= at < extent for at, extent in zip(index, extents, strict=False)):
-        raise LaunchError(f"a slice of this array has an index of {len(extents)} numbers below {list(extents)}")
-    return tuple(index)
 
 
 def _bin(extent: int) -> int:
@@ -229,18 +213,9 @@ class _Drawing:
         return "\n".join(part for part in parts if part) + "\n"
 
     def _picture(self) -> str:
-        joined = join(self._pixels, self._cells.present)
         rows, columns = self._bins
-        if len(joined) > _RECTANGLES:
-            height, width, _ = self._pixels.shape
-            data = base64.b64encode(png(self._pixels, self._cells.present)).decode()
-            return (
-                f'<image x="{_LEFT}" y="{_TOP}" width="{width * columns * self._across:g}" '
-                f'height="{height * rows * self._down:g}" preserveAspectRatio="none" image-rendering="pixelated" '
-                f'href="data:image/png;base64,{data}"/>'
-            )
         drawn = []
-        for row, column, height, width, color in joined:
+        for row, column, height, width, color in join(self._pixels, self._cells.present):
             x, y = _LEFT + column * columns * self._across, _TOP + row * rows * self._down
             # Bins at the edge reach beyond the array.
             right = min(x + width * columns * self._across, self._right)
@@ -338,17 +313,3 @@ def join(pixels: Array, present: Array) -> list[tuple[int, int, int, int, Sequen
         (row, column, rows, columns, (code >> 16, code >> 8 & 255, code & 255))
         for row, column, rows, columns, code in found
     ]
-
-
-def png(pixels: Array, present: Array) -> bytes:
-    """An image of the cells; those beyond the array are transparent."""
-    height, width, _ = pixels.shape
-    lines = numpy.zeros((height, 1 + 4 * width), numpy.uint8)
-    lines[:, 1:] = numpy.dstack([pixels, numpy.where(present, 255, 0).astype(numpy.uint8)]).reshape(height, -1)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    content = zlib.compress(lines.tobytes(), 9)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", content) + chunk(b"IEND", b"")

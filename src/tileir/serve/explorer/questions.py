@@ -9,11 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
+from tileir.forking import cached_property
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
+
+if TYPE_CHECKING:
+    from tileir.execute.recording.recording import Recording
 
 Answer = dict[str, Any]
 """An answer as JSON has it; `assets/types.d.ts` declares what each holds."""
@@ -118,6 +123,7 @@ def _shown(text: str) -> str:
 # --- answers ---
 
 
+@dataclass
 class Part:
     """Answers some questions.  Answers of one part are computed one after another, those of others meanwhile.
 
@@ -125,22 +131,19 @@ class Part:
     adds to the summary: keys of `Summary` in `assets/types.d.ts`.
     """
 
-    def __init__(
-        self,
-        questions: Mapping[str, Callable[..., Answer]],
-        summary: Callable[[], Mapping[str, Any]] | None = None,
-        locks: Sequence[AbstractContextManager[object]] = (),
-    ) -> None:
-        self.questions = questions
-        self.summary = summary
+    questions: Mapping[str, Callable[..., Answer]]
+    summary: Callable[[], Mapping[str, Any]] = dict
+    locks: Sequence[AbstractContextManager[object]] = ()
+
+    def __post_init__(self) -> None:
         # All parts take locks in one order, so that no two wait for each other.
-        self._locks = sorted(locks, key=id) or [threading.Lock()]
+        self.locks = sorted(self.locks, key=id) or [threading.Lock()]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """While nobody else uses what it computes with."""
         with ExitStack() as held:
-            for lock in self._locks:
+            for lock in self.locks:
                 held.enter_context(lock)
             yield
 
@@ -148,11 +151,11 @@ class Part:
 class Explorer:
     """Answers questions about a launch, from any thread."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], recording: Recording | None = None) -> None:
         self._all = parts
         self._parts = {question: part for part in parts for question in part.questions}
-        self._summary: Answer | None = None
-        self._summary_lock = threading.Lock()
+        self.recording = recording
+        """The launch, or None if nothing ran."""
 
     def answer(self, question: str, parameters: Mapping[str, str | int] | None = None) -> Answer:
         """The answer to a question, as JSON has it; one that cannot be answered is a `QuestionError`."""
@@ -170,26 +173,15 @@ class Explorer:
             except TileIRError as error:
                 raise QuestionError(error.message or str(error)) from error
 
-    @property
+    @cached_property
     def summary(self) -> Answer:
         """What there is to be asked about."""
-        with self._summary_lock:
-            if self._summary is None:
-                self._summary = self._summarize()
-            return self._summary
-
-    def _summarize(self) -> Answer:
         from tileir import __version__
 
         summary = {**empty_summary(), "version": __version__}
         for part in self._all:
-            if part.summary is not None:
-                with part.alone():
-                    found = part.summary()
-                unknown = [key for key in found if key not in summary]
-                if unknown:
-                    raise KeyError(f"the summary of a launch has no '{unknown[0]}'")
-                summary.update(found)
+            with part.alone():
+                summary.update(part.summary())
         return summary
 
 

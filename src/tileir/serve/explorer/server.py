@@ -18,6 +18,7 @@ import secrets
 import socket
 import threading
 import time
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -55,7 +56,8 @@ class ExplorerServer:
 
     def start(self) -> None:
         """Serve from a thread of its own, which ends with the process."""
-        self._thread = threading.Thread(target=self.serve, name="tileir explorer", daemon=True)
+        serve = partial(self._server.serve_forever, poll_interval=0.05)
+        self._thread = threading.Thread(target=serve, name="tileir explorer", daemon=True)
         self._thread.start()
 
     def visiting_url(self) -> str:
@@ -63,10 +65,6 @@ class ExplorerServer:
         visit = new_token()
         self._server.visits[visit] = time.monotonic() + _VISIT_SECONDS
         return f"http://{_HOST}:{self.port}/{visit}/"
-
-    def serve(self) -> None:
-        """Serve until `close` is called from another thread, or the user interrupts."""
-        self._server.serve_forever(poll_interval=0.05)
 
     def close(self) -> None:
         """Stop serving and free the port; more than once is fine."""

@@ -1,7 +1,7 @@
 """The debug adapter protocol: the debugger of an editor, over standard input and output or TCP.
 
 Begin with `requests` (the channel, the table of requests, their arguments, the threads that answer) and `session`
-(`Session`: what requests share, its events, its console).  `launch_thread` has the thread that runs the launch; the
-requests are in `execution` and `inspection`.  `connections` has standard streams and TCP, `editor` what an editor
-launches and attaches to.
+(`Session`: what requests share, its events, its console).  `launch_thread` has the thread that runs the launch.
+Requests are methods of classes that derive from `Session`, in `inspection` and `execution` (`EditorSession`).
+`connections` has standard streams and TCP, `editor` what an editor launches and attaches to.
 """

@@ -14,11 +14,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from tileir.serve.addresses import Client, Listener, is_token
 from tileir.serve.debugger.adapter.execution import CAPABILITIES
-from tileir.serve.debugger.adapter.requests import LONGEST, Channel, Malformed, Message, parsed
+from tileir.serve.debugger.adapter.requests import LONGEST, Channel, Message, parsed
 from tileir.serve.framing import MessageReader
 
 GREETED: Final = "TILEIR_DAP_GREETED"
@@ -38,7 +39,7 @@ def greet(client: Client, token: str) -> bool:
         is_greeted = False
         while (body := reader.message()) is not None:
             message = parsed(body)
-            if isinstance(message, Malformed):
+            if isinstance(message, str):
                 return False
             if is_greeted or message.get("command") != "initialize":
                 refusal = _refusal(message, token, is_greeted)
@@ -107,7 +108,6 @@ class CapturedOutput:
 
     def __init__(self, show: Callable[[str, str], object]) -> None:
         """`show` is called with the name of the stream and what was written."""
-        self._show: Callable[[str, str], object] = show
         self._readers: list[threading.Thread] = []
         self._before: list[tuple[int, int]] = []
         for number, name in ((1, "stdout"), (2, "stderr")):
@@ -120,20 +120,9 @@ class CapturedOutput:
             self._before.append((number, os.dup(number)))
             os.dup2(target, number)
             os.close(target)
-            reader = threading.Thread(target=self._read, args=(source, name), daemon=True)
+            reader = threading.Thread(target=_show_written, args=(source, partial(show, name)), daemon=True)
             reader.start()
             self._readers.append(reader)
-
-    def _read(self, source: int, name: str) -> None:
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        while True:
-            data = os.read(source, 1 << 16)
-            text = decoder.decode(data, final=not data)
-            if text:
-                self._show(name, text)
-            if not data:
-                os.close(source)
-                return
 
     def end(self) -> None:
         """Restore the streams, and hand over everything that was written."""
@@ -147,3 +136,10 @@ class CapturedOutput:
             os.close(before)
         for reader in self._readers:
             reader.join(_PATIENCE)
+
+
+def _show_written(source: int, show: Callable[[str], object]) -> None:
+    # As it comes: a reader of text would wait for more.
+    with open(source, "rb", buffering=0) as stream:
+        for text in codecs.iterdecode(iter(partial(stream.read, 1 << 16), b""), "utf-8", "replace"):
+            show(text)

@@ -18,7 +18,7 @@ from tileir.execute.recording.recording import LIMIT
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.addresses import BadAddress, Client, Listener
 from tileir.serve.debugger.adapter.connections import CapturedOutput, greet
-from tileir.serve.debugger.adapter.execution import event_named
+from tileir.serve.debugger.adapter.execution import EditorSession, event_named
 from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Channel
 from tileir.serve.debugger.adapter.session import Session
 from tileir.serve.debugger.launches import ScriptDebugging, file_debugger
@@ -30,24 +30,6 @@ _PATIENCE: Final = 3.0
 
 RunScript = Callable[[list[str], ScriptDebugging], int]
 """Runs a script with its arguments, and its launches debugged; returns its exit status."""
-
-
-class Editor:
-    """Shows launches in the editor of a session."""
-
-    def __init__(self, session: Session) -> None:
-        self._session: Session = session
-
-    def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
-        launch = self._session.launch
-        if not launch.is_over:
-            self._session.prepare(debugger)
-            self._session.debug(debugger, stop_on_entry)
-        if launch.is_over:
-            return "quit" if launch.ends_program else "detach"
-        with launch.changed:
-            how, launch.leave_how = launch.leave_how, ""
-        return how or "done"
 
 
 class ListeningEditor:
@@ -64,7 +46,7 @@ class ListeningEditor:
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
         if self._session is None:
             self._session = self._attached(debugger)
-        return Editor(self._session).debug(debugger, stop_on_entry, caller)
+        return self._session.debug(debugger, stop_on_entry)
 
     def _attached(self, debugger: Debugger) -> Session:
         """Wait for an editor, up to where it has set its breakpoints."""
@@ -74,7 +56,7 @@ class ListeningEditor:
             print(f"tileir: waiting for a debugger at {where}", file=sys.stderr, flush=True)
             client = self._clients.get()
             channel = Channel(client.read, client.connection.makefile("wb"), is_greeted=True)
-            session = Session(channel, can_launch=False)
+            session = EditorSession(channel, can_launch=False)
             found = session.wait_for_request()
             if found is not None:
                 session.prepare(debugger)
@@ -85,7 +67,7 @@ class ListeningEditor:
 
 
 def _end(session: Session) -> None:
-    if not session.launch.is_disconnected:
+    if not session.gone.is_set():
         session.exited(0)
 
 
@@ -94,7 +76,7 @@ def _end(session: Session) -> None:
 
 def host(channel: Channel, run_script: RunScript | None = None) -> None:
     """Launch what a client requests, until it disconnects.  The program runs on this thread."""
-    session = Session(channel, can_launch=True)
+    session = EditorSession(channel, can_launch=True)
     while (given := session.wait_for_request()) is not None:
         try:
             if run_script is not None and given.text("program").endswith(".py"):
@@ -104,11 +86,11 @@ def host(channel: Channel, run_script: RunScript | None = None) -> None:
         except (TileIRError, BadRequest, OSError) as error:
             session.refuse(given, _text(error))
             continue
-        session.launch.can_restart = True
+        session.can_restart = True
         session.prepare(debugger)
         if session.accept(given):
             _debug(session, given, debugger)
-        session.wait_for_end()
+        session.gone.wait()
         return
 
 
@@ -118,26 +100,20 @@ def _text(error: TileIRError | BadRequest | OSError) -> str:
 
 def _debug(session: Session, given: Arguments, debugger: Debugger) -> None:
     """Run the launch, again where the client restarts it; then show its results."""
-    launch = session.launch
     status = 0
-    while True:
-        if given.flag("noDebug"):
-            debugger.breakpoints.clear()
-            debugger.stop_on = set()
-        session.debug(debugger, given.flag("stopOnEntry") and not given.flag("noDebug"))
-        if launch.restart is None:
-            break
-        with launch.changed:
-            given, launch.restart = launch.restart, None
-            launch.arguments = given
+    session.debug(debugger, given.flag("stopOnEntry"))
+    while session.restarting is not None:
+        given, session.restarting = session.restarting, None
+        session.arguments = given
+        session.gone.clear()
         try:
             debugger = _debugger(session, given)
         except (TileIRError, BadRequest, OSError) as error:
             session.show("stderr", f"{_text(error)}\n")
-            status = 1
-            break
-        session.prepare(debugger)
-    if not launch.is_over and not status:
+            session.exited(1)
+            return
+        session.debug(debugger, given.flag("stopOnEntry"))
+    if not session.is_over:
         stop = debugger.finish()
         status = 1 if stop.text else 0
         results = [f"{variable.name} = {variable.text}\n" for variable in debugger.arrays() if variable.value.size]
@@ -150,7 +126,7 @@ def _script(session: Session, given: Arguments, run_script: RunScript) -> None:
     """Run a script and debug its launches; the editor shows what it prints."""
     program = given.text("program")
     debugging = ScriptDebugging(
-        Editor(session),
+        session,
         kernel=given.text("kernel", ""),
         stop_on_entry=given.flag("stopOnEntry"),
         names=_names(given),
@@ -166,13 +142,13 @@ def _script(session: Session, given: Arguments, run_script: RunScript) -> None:
     session.channel.event("capabilities", capabilities={"supportsRestartRequest": False})
     if session.accept(given):
         captured = CapturedOutput(session.show)
-        session.launch.end_program = _interrupt
+        session.end_program = _interrupt
         status = run_script([program, *arguments], debugging)
         captured.end()
         if not debugging.count and not status:
             session.show("console", "The script has launched no kernel that is debugged.\n")
         session.exited(status)
-    session.wait_for_end()
+    session.gone.wait()
 
 
 def _interrupt() -> None:
@@ -189,7 +165,7 @@ def _interrupt() -> None:
 def _debugger(session: Session, given: Arguments) -> Debugger:
     """The launch of a program; it stops at what `stopOn` says and what the client chooses among the filters."""
     for name in given.texts("stopOn"):
-        session.breakpoints.stop_on.add(event_named(name))
+        session.stop_on.add(event_named(name))
     _go_to_folder(given)
     grid = given.given.get("grid")
     if grid is not None:

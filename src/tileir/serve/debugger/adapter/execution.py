@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from tileir.serve.debugger.adapter.inspection import Node, operation_number
+from tileir.serve.debugger.adapter.inspection import InspectionRequests, Node, operation_number
 from tileir.serve.debugger.adapter.launch_thread import Job
 from tileir.serve.debugger.adapter.requests import DEFERRED, Arguments, BadRequest, Message, Reply, request
-from tileir.serve.debugger.adapter.session import BreakpointKind, ClientFormat, Session, Stage
-from tileir.serve.debugger.breakpoints import AccessKind, BreakpointSpec, Kind
+from tileir.serve.debugger.adapter.session import ClientFormat, Stage
+from tileir.serve.debugger.breakpoints import ACCESS_KINDS, BreakpointSpec, Kind
 from tileir.serve.debugger.session import How
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Event, Position, Stop
@@ -40,234 +40,9 @@ CAPABILITIES: Final[Message] = {
 }
 
 
-@request("initialize")
-def _initialize(session: Session, given: Arguments) -> Message:
-    session.format = ClientFormat(given)
-    return dict(CAPABILITIES)
-
-
-@request("launch")
-@request("attach")
-def _begin(session: Session, given: Arguments) -> Reply:
-    """The thread that has the program responds."""
-    launch = session.launch
-    is_launch = given.request.get("command") == "launch"
-    if is_launch and not launch.can_launch:
-        raise BadRequest("this is a script that waits for a debugger: attach to it")
-    if not is_launch and launch.can_launch:
-        raise BadRequest(
-            "there is no script to attach to: attach to the address that tileir.debug or TILEIR_DEBUG listens at"
-        )
-    with launch.changed:
-        if launch.is_sent:
-            raise BadRequest("there is a launch already: a session has one")
-        launch.is_sent = True
-        launch.pending = given
-        launch.changed.notify_all()
-    return DEFERRED
-
-
-@request("configurationDone")
-def _configuration_done(session: Session, given: Arguments) -> Reply:
-    def configured() -> None:
-        with session.launch.changed:
-            session.launch.is_configured = True
-            session.launch.changed.notify_all()
-
-    return Reply(then=configured)
-
-
-@request("restart")
-def _restart(session: Session, given: Arguments) -> Reply:
-    """Launch once more, with the file read again."""
-    if not session.launch.can_restart:
-        raise BadRequest("a script cannot begin again in its process: end the session and start another")
-    arguments = given.inner("arguments") if given.has("arguments") else None
-    return Reply(then=lambda: session.restart(arguments))
-
-
-@request("terminate")
-def _terminate(session: Session, given: Arguments) -> Reply:
-    return Reply(then=lambda: session.end(ends_program=True))
-
-
-@request("disconnect")
-def _disconnect(session: Session, given: Arguments) -> Reply:
-    ends_program = given.flag("terminateDebuggee", session.launch.can_launch)
-
-    return Reply(then=lambda: session.disconnect(ends_program))
-
-
-@request("pause")
-def _pause(session: Session, given: Arguments) -> Reply:
-    return Reply(then=session.thread.pause)
-
-
-@request("cancel")
-def _cancel(session: Session, given: Arguments) -> None:
-    if given.has("requestId"):
-        session.requests.cancel(given.number("requestId"))
-    if given.has("progressId"):
-        session.thread.pause()
-
-
-def _running(session: Session, stage: Stage, job: Job, body: Message | None = None) -> Reply:
-    """The reply behind which a launch runs."""
-    session.thread.announce()
-    return Reply(body, then=lambda: session.run(stage, job))
-
-
-@request("continue")
-def _continue(session: Session, given: Arguments) -> Reply:
-    stage = session.stopped()
-    return _running(session, stage, Job(stage.debugger.resume, stage.debugger.resume), {"allThreadsContinued": True})
-
-
-@request("reverseContinue")
-def _reverse_continue(session: Session, given: Arguments) -> Reply:
-    stage = session.stopped()
-    resume = partial(stage.debugger.resume, reverse=True)
-    return _running(session, stage, Job(resume, resume))
-
-
-def _step(how: How, reverse: bool, session: Session, given: Arguments) -> Reply:
-    stage = session.stopped()
-    debugger = stage.debugger
-    granularity = given.text("granularity", "statement")
-    if granularity not in ("statement", "line", "instruction"):
-        raise BadRequest(f"there is no granularity '{granularity}': use statement, line or instruction")
-    thread = stage.blocks.get(given.number("threadId", 0) - 1, debugger.position)
-
-    def step() -> Stop:
-        if thread.block != debugger.position.block:
-            # Another thread is stepped from where it stands.
-            debugger.go_to(*thread)
-        return debugger.step(how, reverse, "operation" if granularity == "instruction" else "line")
-
-    # A step to the end stops there; one more ends the launch.
-    return _running(session, stage, Job(step, stops_at_end=not debugger.finished))
-
-
-request("next")(partial(_step, "over", False))
-request("stepIn")(partial(_step, "into", False))
-request("stepOut")(partial(_step, "out", False))
-request("stepBack")(partial(_step, "over", True))
-
-
-@request("restartFrame")
-def _restart_frame(session: Session, given: Arguments) -> Reply:
-    """Go back to where a frame began: the round of a loop, the branch, the tile block."""
-    stage = session.stopped()
-    frame = stage.find(given.number("frameId"), Frame, "this frame is")
-    return _running(session, stage, Job(lambda: stage.debugger.go_to(frame.position.block, frame.since)))
-
-
-@request("gotoTargets")
-def _goto_targets(session: Session, given: Arguments) -> Message:
-    """Where the tile block comes to a line: the next time, and the last time before."""
-    stage = session.stopped()
-    file, line = session.file(given.inner("source")), session.format.own_line(given)
-    line, before, behind = stage.debugger.visits(file, line)
-    targets: list[Message] = []
-    for text, step in (("the next time", behind), ("the last time before", before)):
-        if step is not None:
-            number = stage.add(Position(stage.debugger.position.block, step))
-            label = f"line {line}, {text} (step {step})"
-            targets.append({"id": number, "label": label, "line": session.format.line(line)})
-    return {"targets": targets}
-
-
-@request("goto")
-def _goto(session: Session, given: Arguments) -> Reply:
-    stage = session.stopped()
-    there = stage.find(given.number("targetId"), Position, "this position is")
-    return _running(session, stage, Job(lambda: stage.debugger.go_to(*there)))
-
-
-_ACCESSES: Final[dict[str, AccessKind]] = {"write": "write", "read": "read", "readWrite": "readWrite"}
-
-
-def _set(session: Session, kind: BreakpointKind, specs: list[BreakpointSpec], file: str = "") -> Message:
-    with session.thread.hold(), session.lock:
-        debugger = session.stage.debugger if session.stage is not None else None
-        found = session.breakpoints.replace(kind, file, specs, debugger)
-        return {"breakpoints": [session.breakpoint_message(one) for one in found]}
-
-
 def _spec(given: Arguments, kind: Kind, what: str, **more: Any) -> BreakpointSpec:
     condition, hits = given.text("condition", ""), given.text("hitCondition", "")
     return BreakpointSpec(kind, what, condition=condition, hit_condition=hits, log=given.text("logMessage", ""), **more)
-
-
-@request("setBreakpoints")
-def _set_breakpoints(session: Session, given: Arguments) -> Message:
-    file = session.file(given.inner("source"))
-    breakpoints = given.objects("breakpoints")
-    if not breakpoints and isinstance(given.given.get("lines"), list):
-        breakpoints = [Arguments({"line": line}, "'lines'") for line in given.given["lines"]]
-    specs = [_spec(one, "line", file, line=session.format.own_line(one)) for one in breakpoints]
-    for spec, one in zip(specs, breakpoints, strict=True):
-        spec.column = session.format.own_column(one)
-    return _set(session, "line", specs, file)
-
-
-@request("setFunctionBreakpoints")
-def _set_function_breakpoints(session: Session, given: Arguments) -> Message:
-    """Kernels, operations by mnemonic, values by name, tile blocks as `block 3`."""
-    specs: list[BreakpointSpec] = []
-    for one in given.objects("breakpoints"):
-        name = one.text("name")
-        kind: Kind = "block" if name.startswith("block ") else "operation"
-        specs.append(_spec(one, kind, name.removeprefix("block ")))
-    return _set(session, "function", specs)
-
-
-@request("setInstructionBreakpoints")
-def _set_instruction_breakpoints(session: Session, given: Arguments) -> Message:
-    specs: list[BreakpointSpec] = []
-    for one in given.objects("breakpoints"):
-        number = operation_number(one.text("instructionReference")) + one.number("offset", 0)
-        specs.append(_spec(one, "operation", str(number)))
-    return _set(session, "instruction", specs)
-
-
-@request("setDataBreakpoints")
-def _set_data_breakpoints(session: Session, given: Arguments) -> Message:
-    specs: list[BreakpointSpec] = []
-    for one in given.objects("breakpoints"):
-        access = one.choice("accessType", "write", tuple(_ACCESSES))
-        specs.append(_spec(one, "data", one.text("dataId"), access=_ACCESSES[access]))
-    return _set(session, "data", specs)
-
-
-@request("dataBreakpointInfo")
-def _data_breakpoint_info(session: Session, given: Arguments) -> Message:
-    """Whether something can be watched: elements of arrays, and values."""
-    stage = session.stopped()
-    name = given.text("name")
-    watched = name.removeprefix("%")
-    reference = given.number("variablesReference", 0)
-    whole = stage.find(reference, Node, "these variables are").name if reference else ""
-    if whole and name.startswith("["):
-        watched = f"{whole[:-1]}, {name[1:]}" if whole.endswith("]") else f"{whole}{name}"
-    breakpoints = stage.debugger.breakpoints
-    with session.lock:
-        tried = breakpoints.add("data", watched)
-        breakpoints.remove(tried.number)
-    if not tried.is_verified:
-        return {"dataId": None, "description": tried.message or f"{name} cannot be watched"}
-    return {"dataId": watched, "description": watched, "accessTypes": [*_ACCESSES], "canPersist": True}
-
-
-@request("setExceptionBreakpoints")
-def _set_exception_breakpoints(session: Session, given: Arguments) -> Message:
-    names = [*given.texts("filters"), *[one.text("filterId") for one in given.objects("filterOptions")]]
-    events = {event_named(name) for name in names}
-    with session.thread.hold(), session.lock:
-        session.breakpoints.stop_on = events
-        if session.stage is not None:
-            session.stage.debugger.stop_on = set(events)
-    return {"breakpoints": [{"verified": True} for _ in names]}
 
 
 def event_named(name: str) -> Event:
@@ -277,19 +52,208 @@ def event_named(name: str) -> Event:
     raise BadRequest(f"there is no filter '{name}': use {', '.join([known for known, _, _ in FILTERS])}")
 
 
-@request("breakpointLocations")
-def _breakpoint_locations(session: Session, given: Arguments) -> Message:
-    if session.stage is None:
-        return {"breakpoints": []}
-    file = session.file(given.inner("source"))
-    form, first = session.format, session.format.own_line(given)
-    last = form.own_line(given, "endLine") if given.has("endLine") else first
-    low, high = (first, form.own_column(given)), (last, form.own_column(given, "endColumn", 1 << 53))
-    lines = session.stage.debugger.lines
-    found = [
-        {"line": session.format.line(line), "column": session.format.column(column)}
-        for line in lines.numbers_at(file, first, last)
-        for column in lines.columns_at(file, line)
-        if low <= (line, column) <= high
-    ]
-    return {"breakpoints": found}
+class EditorSession(InspectionRequests):
+    """A session with an editor, and the answers to all of its requests."""
+
+    @request("initialize")
+    def _initialize(self, given: Arguments) -> Message:
+        self.format = ClientFormat(given)
+        return dict(CAPABILITIES)
+
+    @request("launch")
+    @request("attach")
+    def _begin(self, given: Arguments) -> Reply:
+        """The thread that has the program responds."""
+        is_launch = given.request.get("command") == "launch"
+        if is_launch and not self.can_launch:
+            raise BadRequest("this is a script that waits for a debugger: attach to it")
+        if not is_launch and self.can_launch:
+            raise BadRequest(
+                "there is no script to attach to: attach to the address that tileir.debug or TILEIR_DEBUG listens at"
+            )
+        if self.is_launched:
+            raise BadRequest("there is a launch already: a session has one")
+        self.is_launched = True
+        self.launches.put(given)
+        return DEFERRED
+
+    @request("configurationDone")
+    def _configuration_done(self, given: Arguments) -> Reply:
+        return Reply(then=self.configured.set)
+
+    @request("restart")
+    def _restart(self, given: Arguments) -> Reply:
+        """Launch once more, with the file read again."""
+        if not self.can_restart:
+            raise BadRequest("a script cannot begin again in its process: end the session and start another")
+        arguments = given.inner("arguments") if given.has("arguments") else None
+        return Reply(then=lambda: self.restart(arguments))
+
+    @request("terminate")
+    def _terminate(self, given: Arguments) -> Reply:
+        return Reply(then=lambda: self.end(ends_program=True))
+
+    @request("disconnect")
+    def _disconnect(self, given: Arguments) -> Reply:
+        ends_program = given.flag("terminateDebuggee", self.can_launch)
+        return Reply(then=lambda: self.disconnect(ends_program))
+
+    @request("pause")
+    def _pause(self, given: Arguments) -> Reply:
+        return Reply(then=self.thread.pause)
+
+    @request("cancel")
+    def _cancel(self, given: Arguments) -> None:
+        if given.has("requestId"):
+            self.requests.cancelled.add(given.number("requestId"))
+        if given.has("progressId"):
+            self.thread.pause()
+
+    def _running(self, stage: Stage, job: Job, body: Message | None = None) -> Reply:
+        """The reply behind which a launch runs."""
+        self.thread.announce()
+        return Reply(body, then=lambda: self.run(stage, job))
+
+    def _resume(self, given: Arguments, reverse: bool) -> Reply:
+        stage = self.stopped()
+        resume = partial(stage.debugger.resume, reverse=reverse)
+        return self._running(stage, Job(resume, resume), None if reverse else {"allThreadsContinued": True})
+
+    request("continue")(partial(_resume, reverse=False))
+    request("reverseContinue")(partial(_resume, reverse=True))
+
+    def _step(self, given: Arguments, how: How, reverse: bool) -> Reply:
+        stage = self.stopped()
+        debugger = stage.debugger
+        granularity = given.text("granularity", "statement")
+        if granularity not in ("statement", "line", "instruction"):
+            raise BadRequest(f"there is no granularity '{granularity}': use statement, line or instruction")
+        thread = stage.blocks.get(given.number("threadId", 0) - 1, debugger.position)
+
+        def step() -> Stop:
+            if thread.block != debugger.position.block:
+                # Another thread is stepped from where it stands.
+                debugger.go_to(*thread)
+            return debugger.step(how, reverse, "operation" if granularity == "instruction" else "line")
+
+        # A step to the end stops there; one more ends the launch.
+        return self._running(stage, Job(step, stops_at_end=not debugger.finished))
+
+    request("next")(partial(_step, how="over", reverse=False))
+    request("stepIn")(partial(_step, how="into", reverse=False))
+    request("stepOut")(partial(_step, how="out", reverse=False))
+    request("stepBack")(partial(_step, how="over", reverse=True))
+
+    @request("restartFrame")
+    def _restart_frame(self, given: Arguments) -> Reply:
+        """Go back to where a frame began: the round of a loop, the branch, the tile block."""
+        stage = self.stopped()
+        frame = stage.find(given.number("frameId"), Frame, "this frame is")
+        return self._running(stage, Job(lambda: stage.debugger.go_to(frame.position.block, frame.since)))
+
+    @request("gotoTargets")
+    def _goto_targets(self, given: Arguments) -> Message:
+        """Where the tile block comes to a line: the next time, and the last time before."""
+        stage = self.stopped()
+        file, line = self.file(given.inner("source")), self.format.own_line(given)
+        line, before, behind = stage.debugger.visits(file, line)
+        targets: list[Message] = []
+        for text, step in (("the next time", behind), ("the last time before", before)):
+            if step is not None:
+                number = stage.add(Position(stage.debugger.position.block, step))
+                label = f"line {line}, {text} (step {step})"
+                targets.append({"id": number, "label": label, "line": self.format.line(line)})
+        return {"targets": targets}
+
+    @request("goto")
+    def _goto(self, given: Arguments) -> Reply:
+        stage = self.stopped()
+        there = stage.find(given.number("targetId"), Position, "this position is")
+        return self._running(stage, Job(lambda: stage.debugger.go_to(*there)))
+
+    def _set(self, kind: str, specs: list[BreakpointSpec], file: str = "") -> Message:
+        with self.thread.hold(), self.lock:
+            placed = self.breakpoints.replace((kind, file), specs)
+            return {"breakpoints": [self.breakpoint_message(one) for one in placed]}
+
+    @request("setBreakpoints")
+    def _set_breakpoints(self, given: Arguments) -> Message:
+        file = self.file(given.inner("source"))
+        breakpoints = given.objects("breakpoints")
+        if not breakpoints and isinstance(given.given.get("lines"), list):
+            breakpoints = [Arguments({"line": line}, "'lines'") for line in given.given["lines"]]
+        specs = [_spec(one, "line", file, line=self.format.own_line(one)) for one in breakpoints]
+        for spec, one in zip(specs, breakpoints, strict=True):
+            spec.column = self.format.own_column(one)
+        return self._set("line", specs, file)
+
+    @request("setFunctionBreakpoints")
+    def _set_function_breakpoints(self, given: Arguments) -> Message:
+        """Kernels, operations by mnemonic, values by name, tile blocks as `block 3`."""
+        specs: list[BreakpointSpec] = []
+        for one in given.objects("breakpoints"):
+            name = one.text("name")
+            kind: Kind = "block" if name.startswith("block ") else "operation"
+            specs.append(_spec(one, kind, name.removeprefix("block ")))
+        return self._set("function", specs)
+
+    @request("setInstructionBreakpoints")
+    def _set_instruction_breakpoints(self, given: Arguments) -> Message:
+        specs: list[BreakpointSpec] = []
+        for one in given.objects("breakpoints"):
+            number = operation_number(one.text("instructionReference")) + one.number("offset", 0)
+            specs.append(_spec(one, "operation", str(number)))
+        return self._set("instruction", specs)
+
+    @request("setDataBreakpoints")
+    def _set_data_breakpoints(self, given: Arguments) -> Message:
+        specs: list[BreakpointSpec] = []
+        for one in given.objects("breakpoints"):
+            access = one.choice("accessType", "write", ACCESS_KINDS)
+            specs.append(_spec(one, "data", one.text("dataId"), access=access))
+        return self._set("data", specs)
+
+    @request("dataBreakpointInfo")
+    def _data_breakpoint_info(self, given: Arguments) -> Message:
+        """Whether something can be watched: elements of arrays, and values."""
+        stage = self.stopped()
+        name = given.text("name")
+        watched = name.removeprefix("%")
+        reference = given.number("variablesReference", 0)
+        whole = stage.find(reference, Node, "these variables are").name if reference else ""
+        if whole and name.startswith("["):
+            watched = f"{whole[:-1]}, {name[1:]}" if whole.endswith("]") else f"{whole}{name}"
+        breakpoints = stage.debugger.breakpoints
+        with self.lock:
+            tried = breakpoints.add("data", watched)
+            breakpoints.remove(tried.number)
+        if not tried.is_verified:
+            return {"dataId": None, "description": tried.message or f"{name} cannot be watched"}
+        return {"dataId": watched, "description": watched, "accessTypes": [*ACCESS_KINDS], "canPersist": True}
+
+    @request("setExceptionBreakpoints")
+    def _set_exception_breakpoints(self, given: Arguments) -> Message:
+        names = [*given.texts("filters"), *[one.text("filterId") for one in given.objects("filterOptions")]]
+        events = {event_named(name) for name in names}
+        with self.thread.hold(), self.lock:
+            self.stop_on = events
+            if self.stage is not None:
+                self.stage.debugger.stop_on = set(events)
+        return {"breakpoints": [{"verified": True} for _ in names]}
+
+    @request("breakpointLocations")
+    def _breakpoint_locations(self, given: Arguments) -> Message:
+        if self.stage is None:
+            return {"breakpoints": []}
+        file = self.file(given.inner("source"))
+        form, first = self.format, self.format.own_line(given)
+        last = form.own_line(given, "endLine") if given.has("endLine") else first
+        low, high = (first, form.own_column(given)), (last, form.own_column(given, "endColumn", 1 << 53))
+        lines = self.stage.debugger.lines
+        found = [
+            {"line": self.format.line(line), "column": self.format.column(column)}
+            for line in lines.numbers_at(file, first, last)
+            for column in lines.columns_at(file, line)
+            if low <= (line, column) <= high
+        ]
+        return {"breakpoints": found}

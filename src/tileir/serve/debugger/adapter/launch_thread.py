@@ -1,18 +1,13 @@
-"""`LaunchThread`: the thread that has the launch runs it; other threads submit runs, pause it, or hold it.
-
-`LaunchRequest` is what the client requested, and what became of it.
-"""
+"""`LaunchThread`: the thread that has the launch runs it; other threads submit runs, pause it, or hold it."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from tileir.serve.debugger.adapter.requests import Arguments
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stops import Stop
 
@@ -32,32 +27,6 @@ class Job:
     """Whether the end of the launch is a stop like others, from where one may go back."""
 
 
-@dataclass
-class LaunchRequest:
-    """A `launch` or `attach` request, and what became of it; who changes it holds `changed`."""
-
-    can_launch: bool
-    """Whether this process belongs to the client: otherwise it is a script that the client attaches to."""
-    changed: threading.Condition = field(default_factory=threading.Condition)
-    is_sent: bool = False
-    pending: Arguments | None = None
-    """The arguments of a request that no thread has taken yet."""
-    arguments: Arguments = field(default_factory=lambda: Arguments({}, "'launch'"))
-    is_configured: bool = False
-    can_restart: bool = False
-    restart: Arguments | None = None
-    """The launch begins again, with these arguments."""
-    leave_how: str = ""
-    """How a launch of a script is left: "skip", "next-launch", "detach"; "" at its end."""
-    is_over: bool = False
-    """The client has gone, or ended the session."""
-    is_disconnected: bool = False
-    ends_program: bool = False
-    """Whether the program ends with the session."""
-    end_program: Callable[[], None] | None = None
-    """Ends a script that is not launching a kernel."""
-
-
 class LaunchThread:
     """One launch after the other.  Requests about a launch are answered while it is not `running`."""
 
@@ -66,17 +35,13 @@ class LaunchThread:
         self._started: Callable[[], None] = started
         self._stopped: Callable[[Stop, Job], None] = stopped
         self._changed: threading.Condition = threading.Condition()
-        self._jobs: deque[Job] = deque()
+        self._job: Job | None = None
         self._debugger: Debugger | None = None
-        self._running: bool = False
+        self.running: bool = False
         self._held: bool = False
         self._holders: int = 0
         self._pauses: bool = False
         self._is_left: bool = False
-
-    @property
-    def running(self) -> bool:
-        return self._running
 
     # --- on the thread that has the launch ---
 
@@ -85,18 +50,16 @@ class LaunchThread:
         with self._changed:
             self._debugger = debugger
             self._is_left = False
-            self._running = True
-            self._jobs.clear()
-        job: Job | None = first
+            self.running = True
+            self._job = first
         try:
-            while job is not None:
+            while (job := self._next()) is not None:
                 self._started()
                 self._stopped(self._perform(debugger, job), job)
-                job = self._next()
         finally:
             with self._changed:
                 self._debugger = None
-                self._running = False
+                self.running = False
                 self._changed.notify_all()
 
     def _perform(self, debugger: Debugger, job: Job) -> Stop:
@@ -107,29 +70,26 @@ class LaunchThread:
             stop = run()
             with self._changed:
                 if stop.reason != "pause" or self._pauses or self._is_left or not self._holders or job.further is None:
-                    self._running = self._pauses = False
+                    self.running = self._pauses = False
                     self._changed.notify_all()
                     return stop
                 self._held = True
                 self._changed.notify_all()
-                while self._holders:
-                    self._changed.wait()
+                self._changed.wait_for(lambda: not self._holders)
                 self._held = False
                 run = job.further
 
     def _next(self) -> Job | None:
         with self._changed:
-            while not self._jobs and not self._is_left:
-                self._changed.wait()
-            if self._is_left:
-                return None
-            return self._jobs.popleft()
+            self._changed.wait_for(lambda: self._job is not None or self._is_left)
+            job, self._job = self._job, None
+            return None if self._is_left else job
 
     def leave(self) -> None:
         """Interrupt the run, and let `work` return."""
         with self._changed:
             self._is_left = True
-            if self._running and self._debugger is not None:
+            if self.running and self._debugger is not None:
                 self._debugger.interrupt()
             self._changed.notify_all()
 
@@ -138,13 +98,13 @@ class LaunchThread:
     def announce(self) -> None:
         """A launch that is stopped is about to run: a pause from here on is for that run."""
         with self._changed:
-            self._running = True
+            self.running = True
 
     def submit(self, job: Job) -> None:
         """Run a launch that is stopped."""
         with self._changed:
-            self._running = True
-            self._jobs.append(job)
+            self.running = True
+            self._job = job
             self._changed.notify_all()
 
     def pause(self) -> None:
@@ -152,7 +112,7 @@ class LaunchThread:
         with self._changed:
             if self._debugger is None:
                 self._pauses = True
-            elif self._running:
+            elif self.running:
                 self._pauses = True
                 self._debugger.interrupt()
 
@@ -161,7 +121,7 @@ class LaunchThread:
         """Hold a run: it is interrupted, and continues afterwards."""
         with self._changed:
             self._holders += 1
-            while self._running and not self._held:
+            while self.running and not self._held:
                 if self._debugger is not None:
                     self._debugger.interrupt()
                 self._changed.wait(_AGAIN)

@@ -1,17 +1,17 @@
 """Messages on a pair of streams, and requests: the table from names to functions, their arguments, their answers.
 
-A body that is no message does not end the session: `Channel.read` returns a `Malformed`, and the next read begins
-behind it.  A malformed header does.
+A body that is no message does not end the session: `Channel.read` returns what is wrong with it, and the next read
+begins behind it.  A malformed header does.
 """
 
 from __future__ import annotations
 
 import json
+import queue
 import threading
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeVar
 
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import type_text
@@ -19,16 +19,10 @@ from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.framing import BadFrame, MessageReader, frame
 
 Message = dict[str, object]
+Choice = TypeVar("Choice", bound=str)
 
 LONGEST: Final = 1 << 26
 """The most bytes that a message may have."""
-
-
-@dataclass
-class Malformed:
-    """Bytes that are no message, and why."""
-
-    why: str
 
 
 class Channel:
@@ -45,8 +39,8 @@ class Channel:
         self._is_greeted: bool = is_greeted
         self._sequence: int = 1 if is_greeted else 0
 
-    def read(self) -> Message | Malformed | None:
-        """The next message; None where the session ends."""
+    def read(self) -> Message | str | None:
+        """The next message, or why it is none; None where the session ends."""
         try:
             body = self._reader.message()
         except BadFrame as error:
@@ -98,14 +92,17 @@ class Channel:
         return self.write(answer | more)
 
 
-def parsed(body: bytes) -> Message | Malformed:
+def parsed(body: bytes) -> Message | str:
+    """A message, or why a body is none."""
     try:
         found: object = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        return Malformed(f"a message is not JSON: {error}")
+        return f"a message is not JSON: {error}"
     if not isinstance(found, dict):
-        return Malformed(f"a message is a JSON object, not {type_text(found)}")
-    return found
+        return f"a message is a JSON object, not {type_text(found)}"
+    if found.get("type") == "request" and type(found.get("seq")) is not int:
+        return "a request has no number"
+    return found if found.get("type") in ("request", "response") else "a message is no request"
 
 
 class BadRequest(Exception):
@@ -156,11 +153,12 @@ class Arguments:
         found: bool = self._read(name, default, bool, "true or false")
         return found
 
-    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+    def choice(self, name: str, default: Choice, choices: tuple[Choice, ...]) -> Choice:
         value = self.text(name, default)
-        if value not in choices:
-            raise self._error(name, " or ".join([one for one in choices if one]), value)
-        return value
+        for one in choices:
+            if one == value:
+                return one
+        raise self._error(name, " or ".join([one for one in choices if one]), value)
 
     def texts(self, name: str) -> list[str]:
         value: list[str] = self._read(name, [], list, "a list of texts")
@@ -219,9 +217,9 @@ class Dispatcher:
         self._channel: Channel = channel
         self._session: object = session
         self._gone: Callable[[], None] = gone
-        self._waiting: deque[Message] = deque()
-        self._arrived: threading.Condition = threading.Condition()
-        self._is_over: bool = False
+        self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.cancelled: set[int] = set()
+        """The numbers of requests to refuse if their answers have not begun."""
 
     def start(self) -> None:
         threading.Thread(target=self._read, name="tileir debug adapter: reads", daemon=True).start()
@@ -229,42 +227,25 @@ class Dispatcher:
 
     def _read(self) -> None:
         while (message := self._channel.read()) is not None:
-            wrong = _wrong_with(message)
-            if wrong:
-                self._channel.event("output", category="important", output=f"tileir: {wrong}\n")
-            elif isinstance(message, Malformed) or message.get("type") != "request":
+            if isinstance(message, str):
+                self._channel.event("output", category="important", output=f"tileir: {message}\n")
+            elif message["type"] == "response":
                 # This adapter sends no requests, so a response answers nothing.
                 continue
             elif message.get("command") in AT_ONCE:
                 self._answer(message)
             else:
-                with self._arrived:
-                    self._waiting.append(message)
-                    self._arrived.notify_all()
+                self._waiting.put(message)
         self._gone()
-        with self._arrived:
-            # What has arrived is answered, and nothing more.
-            self._is_over = True
-            self._arrived.notify_all()
+        # What has arrived is answered, and nothing more.
+        self._waiting.put(None)
 
     def _work(self) -> None:
-        while True:
-            with self._arrived:
-                while not self._waiting and not self._is_over:
-                    self._arrived.wait()
-                if not self._waiting:
-                    return
-                message = self._waiting.popleft()
-            self._answer(message)
-
-    def cancel(self, sequence: int) -> None:
-        """Refuse a request whose answer has not begun."""
-        with self._arrived:
-            found = [message for message in self._waiting if message.get("seq") == sequence]
-            for message in found:
-                self._waiting.remove(message)
-        for message in found:
-            self._channel.refuse(message, "the request was cancelled", "cancelled")
+        while (message := self._waiting.get()) is not None:
+            if message["seq"] in self.cancelled:
+                self._channel.refuse(message, "the request was cancelled", "cancelled")
+            else:
+                self._answer(message)
 
     def _answer(self, message: Message) -> None:
         """Whatever happens, there is one response, and the adapter continues."""
@@ -290,13 +271,3 @@ class Dispatcher:
                 self._channel.respond(message, reply.body)
                 if reply.then is not None:
                     reply.then()
-
-
-def _wrong_with(message: Message | Malformed) -> str:
-    if isinstance(message, Malformed):
-        return message.why
-    if message.get("type") not in ("request", "response"):
-        return "a message is no request"
-    sequence = message.get("seq")
-    is_numbered = isinstance(sequence, int) and not isinstance(sequence, bool)
-    return "" if is_numbered or message.get("type") == "response" else "a request has no number"

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
+import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from typing import Final, Literal, TypeVar
+from types import FrameType
+from typing import Final, TypeVar
 from urllib.parse import quote, unquote, urlparse
 
 from tileir.ir.diagnostics import TileIRError
-from tileir.serve.debugger.adapter.launch_thread import Job, LaunchRequest, LaunchThread
+from tileir.serve.debugger.adapter.launch_thread import Job, LaunchThread
 from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Channel, Dispatcher, Message, Reply
-from tileir.serve.debugger.breakpoints import Breakpoint, BreakpointSpec
+from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import PRINTED, SourceLocation
 from tileir.serve.debugger.stops import Event, Position, Stop
 from tileir.serve.debugger.terminal.commands import BadCommand
-from tileir.serve.debugger.terminal.inspection_commands import show_displays
-from tileir.serve.debugger.terminal.shell import Shell
+from tileir.serve.debugger.terminal.session_commands import SessionCommands
 
 Thing = TypeVar("Thing")
 
@@ -102,99 +103,66 @@ class Stage:
         self._objects.clear()
 
 
-BreakpointKind = Literal["line", "function", "instruction", "data"]
-
-
-@dataclass
-class ClientBreakpoint:
-    """A breakpoint that the client has set, and where it is in the launch."""
-
-    number: int
-    kind: BreakpointKind
-    spec: BreakpointSpec
-    placed: Breakpoint | None = None
-
-
-class BreakpointSet:
-    """The breakpoints of a client.  They outlive launches: each new launch has them placed in it."""
-
-    def __init__(self) -> None:
-        self._numbers = count(1)
-        self._known: dict[tuple[BreakpointKind, str], list[ClientBreakpoint]] = {}
-        self.stop_on: set[Event] = {"failure"}
-
-    def all(self) -> list[ClientBreakpoint]:
-        return [one for found in self._known.values() for one in found]
-
-    def replace(
-        self, kind: BreakpointKind, file: str, specs: list[BreakpointSpec], debugger: Debugger | None
-    ) -> list[ClientBreakpoint]:
-        """Replace the breakpoints of a kind, of lines those of a file."""
-        for old in self._known.get((kind, file), []):
-            if debugger is not None and old.placed is not None:
-                debugger.breakpoints.remove(old.placed.number)
-        new = self._known[(kind, file)] = [ClientBreakpoint(next(self._numbers), kind, spec) for spec in specs]
-        for one in new:
-            one.placed = debugger.breakpoints.place(one.spec) if debugger is not None else None
-        return new
-
-    def place_all(self, debugger: Debugger) -> None:
-        """Place everything in a new launch."""
-        debugger.stop_on = set(self.stop_on)
-        for one in self.all():
-            one.placed = debugger.breakpoints.place(one.spec)
-
-    def hit(self, stop: Stop) -> list[ClientBreakpoint]:
-        return [one for one in self.all() if one.placed is not None and one.placed.number in stop.breakpoints]
-
-
 class Session:
     """The debugger of an editor.  The thread that has the program calls the methods up to `debug`."""
 
     def __init__(self, channel: Channel, *, can_launch: bool) -> None:
         self.channel: Channel = channel
         self.format: ClientFormat = ClientFormat(Arguments({}, "'initialize'"))
-        self.launch: LaunchRequest = LaunchRequest(can_launch, ends_program=can_launch)
+        self.can_launch: bool = can_launch
+        """Whether this process belongs to the client: otherwise it is a script that the client attaches to."""
+        self.can_restart: bool = False
+        self.launches: queue.SimpleQueue[Arguments | None] = queue.SimpleQueue()
+        """The arguments of `launch` or `attach`; None once the client has ended the session."""
+        self.is_launched: bool = False
+        self.configured: threading.Event = threading.Event()
+        self.arguments: Arguments = Arguments({}, "'launch'")
+        """Of the launch, to begin again with."""
+        self.restarting: Arguments | None = None
+        self.is_over: bool = False
+        """The client has gone, or ended the session."""
+        self.gone: threading.Event = threading.Event()
+        self.ends_program: bool = can_launch
+        """Whether the program ends with the session."""
+        self.end_program: Callable[[], None] | None = None
+        """Ends a script that is not launching a kernel."""
+        self._leave_how: str = ""
         self.printed: str | None = None
         """The program as it is printed, which is in no file."""
         self.thread: LaunchThread = LaunchThread(self._started, self._stopped)
         self.stage: Stage | None = None
-        self.breakpoints: BreakpointSet = BreakpointSet()
+        self.breakpoints: Breakpoints = Breakpoints()
+        self.stop_on: set[Event] = {"failure"}
         self.lock: threading.RLock = threading.RLock()
         """Held by who reads the stage, and by who changes it."""
         self.console: Console = Console(self)
+        # What shows the progress of a run when it takes long, and the number of the one that is shown.
         self._timer: threading.Timer | None = None
-        # The progress that the client shows, and how many there were.
         self._progress: str = ""
-        self._runs: int = 0
+        self._progress_numbers = count(1)
         self._progress_lock: threading.Lock = threading.Lock()
         self.requests: Dispatcher = Dispatcher(channel, self, lambda: self.disconnect(can_launch))
         self.requests.start()
 
     def wait_for_request(self) -> Arguments | None:
         """The arguments of the request to launch or attach; None if the client ends the session before."""
-        launch = self.launch
-        with launch.changed:
-            launch.changed.wait_for(lambda: launch.pending is not None or launch.is_over)
-            found, launch.pending = launch.pending, None
-            if found is not None:
-                launch.arguments = found
-            return None if launch.is_over else found
+        found = self.launches.get()
+        if found is None or self.is_over:
+            return None
+        self.arguments = found
+        return found
 
     def refuse(self, given: Arguments, text: str) -> None:
         """The program cannot be launched; the client may try another."""
-        with self.launch.changed:
-            self.launch.is_sent = False
+        self.is_launched = False
         self.channel.refuse(given.request, text)
 
     def accept(self, given: Arguments) -> bool:
         """Let the client set its breakpoints; False if it has gone meanwhile."""
         self.channel.event("initialized")
-        launch = self.launch
-        with launch.changed:
-            launch.changed.wait_for(lambda: launch.is_configured or launch.is_over)
+        self.configured.wait()
         self.channel.respond(given.request)
-        return not launch.is_over
+        return not self.is_over
 
     def show(self, category: str, text: str) -> None:
         """Show the user a text: "stdout", "stderr", or "console" for the debugger's own messages."""
@@ -205,43 +173,50 @@ class Session:
         self.channel.event("exited", exitCode=status)
         self.channel.event("terminated")
 
-    def wait_for_end(self) -> None:
-        """Wait until the client disconnects."""
-        launch = self.launch
-        with launch.changed:
-            launch.changed.wait_for(lambda: launch.is_disconnected or launch.restart is not None)
-
     def prepare(self, debugger: Debugger) -> None:
         """Take a launch: place breakpoints in it, and tell the client where they are."""
         with self.lock:
             self.stage = Stage(debugger)
             self.printed = debugger.lines.text(PRINTED) or self.printed
-            self.breakpoints.place_all(debugger)
-            for one in self.breakpoints.all():
-                self.channel.event("breakpoint", reason="changed", breakpoint=self.breakpoint_message(one))
+            debugger.breakpoints.take_over(self.breakpoints)
+            debugger.stop_on = set(self.stop_on)
+            self.breakpoints = debugger.breakpoints
+            self.console.launch, self.console.is_running = debugger, True
+            for one in self.breakpoints:
+                if one.spec.owner[0]:
+                    self.channel.event("breakpoint", reason="changed", breakpoint=self.breakpoint_message(one))
 
-    def debug(self, debugger: Debugger, stop_on_entry: bool) -> None:
-        """Run a launch that was prepared as the client says, until it is at its end or the client leaves it."""
-        try:
-            self.thread.work(debugger, Job(lambda: debugger.start(stop_on_entry), debugger.resume))
-        finally:
-            with self.lock:
-                self.stage = None
+    def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None = None) -> str:
+        """Run a launch as the client says, until it is at its end or the client leaves it; return how it was left."""
+        if not self.is_over:
+            if self.stage is None:
+                self.prepare(debugger)
+            run = debugger.finish if self.arguments.flag("noDebug") else partial(debugger.start, stop_on_entry)
+            try:
+                self.thread.work(debugger, Job(run, debugger.resume))
+            finally:
+                with self.lock:
+                    self.stage = self.console.launch = None
+                    self.console.is_running = False
+        if self.is_over:
+            return "quit" if self.ends_program else "detach"
+        how, self._leave_how = self._leave_how, ""
+        return how or "done"
 
     # --- what the client sees of a run ---
 
     def _started(self) -> None:
         if self.format.shows_progress:
-            self._runs += 1
-            self._timer = threading.Timer(_SLOW, self._show_progress, (f"run {self._runs}",))
+            self._timer = threading.Timer(_SLOW, self._show_progress)
             self._timer.daemon = True
             self._timer.start()
 
-    def _show_progress(self, name: str) -> None:
+    def _show_progress(self) -> None:
         with self._progress_lock:
-            if self._timer is not None and name == f"run {self._runs}":
-                self._progress = name
-                self.channel.event("progressStart", progressId=name, title="The kernel is running", cancellable=True)
+            if self._timer is threading.current_thread():
+                self._progress = f"run {next(self._progress_numbers)}"
+                title = "The kernel is running"
+                self.channel.event("progressStart", progressId=self._progress, title=title, cancellable=True)
 
     def _end_progress(self) -> None:
         with self._progress_lock:
@@ -254,21 +229,21 @@ class Session:
     def _stopped(self, stop: Stop, job: Job) -> None:
         self._end_progress()
         stage = self.stage
-        if stage is None or self.launch.is_over or self.launch.restart is not None:
+        if stage is None or self.is_over or self.restarting is not None:
             return
         if stop.reason == "end" and not job.stops_at_end:
             self.thread.leave()
             return
         with self.lock:
             # Before the client may request anything.
-            displays = self.console.displays()
+            displays = self.console.displayed()
             stage.stop = stop
             self._update_threads(stage)
         if displays:
             self.show("console", displays)
         reason, description = _REASONS[stop.reason]
-        hit = self.breakpoints.hit(stop)
-        kinds = {one.kind for one in hit}
+        hit = {one.number: one.spec.owner[0] for one in self.breakpoints if one.number in stop.breakpoints}
+        kinds = set(hit.values())
         if stop.reason == "breakpoint" and kinds in ({"function"}, {"instruction"}):
             reason = f"{kinds.pop()} breakpoint"
         self.channel.event(
@@ -278,7 +253,7 @@ class Session:
             text=stop.text or None,
             threadId=stop.position.block + 1,
             allThreadsStopped=True,
-            hitBreakpointIds=[one.number for one in hit] or None,
+            hitBreakpointIds=[number for number, kind in hit.items() if kind] or None,
         )
 
     def _update_threads(self, stage: Stage) -> None:
@@ -307,32 +282,28 @@ class Session:
 
     def leave(self, how: str) -> None:
         """Run a launch of a script to its end, whatever there is to stop at."""
-        with self.launch.changed:
-            self.launch.leave_how = how
+        self._leave_how = how
         self.thread.leave()
 
     def restart(self, arguments: Arguments | None = None) -> None:
-        with self.launch.changed:
-            self.launch.restart = arguments if arguments is not None else self.launch.arguments
-            self.launch.changed.notify_all()
+        self.restarting = arguments if arguments is not None else self.arguments
+        self.gone.set()
         self.thread.leave()
 
     def disconnect(self, ends_program: bool) -> None:
         """The client has gone."""
-        with self.launch.changed:
-            self.launch.is_disconnected = True
         self.end(ends_program)
+        self.gone.set()
 
     def end(self, ends_program: bool) -> None:
         """The client ends the session."""
-        launch = self.launch
-        with launch.changed:
-            if not launch.is_over:
-                launch.ends_program = ends_program
-            launch.is_over = True
-            launch.changed.notify_all()
-            end_program, launch.end_program = launch.end_program, None
-        if self.stage is None and end_program is not None and launch.ends_program:
+        if not self.is_over:
+            self.ends_program = ends_program
+        self.is_over = True
+        self.launches.put(None)
+        self.configured.set()
+        end_program, self.end_program = self.end_program, None
+        if self.stage is None and end_program is not None and self.ends_program:
             end_program()
         self.thread.leave()
 
@@ -350,17 +321,15 @@ class Session:
         line, column = self.format.line(location.line), self.format.column(location.column)
         return {source: self.source(location.file), "line": line, "column": column}
 
-    def breakpoint_message(self, one: ClientBreakpoint) -> Message:
-        placed = one.placed
-        found: Message = {"id": one.number, "verified": placed is not None and placed.is_verified}
-        text = placed.message if placed is not None else "placed when a kernel is launched"
-        if text:
-            found["message"] = text
-        if placed is not None and placed.location is not None:
-            found |= self.location(placed.location)
+    def breakpoint_message(self, one: Breakpoint) -> Message:
+        found: Message = {"id": one.number, "verified": one.is_verified}
+        if one.message:
+            found["message"] = one.message
+        if one.location is not None:
+            found |= self.location(one.location)
         elif one.kind == "line":
             found |= {"source": self.source(str(one.spec.what)), "line": self.format.line(one.spec.line)}
-        if one.kind == "instruction" and found["verified"]:
+        if one.spec.owner[0] == "instruction" and one.is_verified:
             found["instructionReference"] = f"{int(str(one.spec.what)):#x}"
         return found
 
@@ -381,25 +350,17 @@ class Session:
         return self.printed
 
 
-class Console:
-    """The console of an editor: a shell whose output is collected, and the host of its launches."""
+class Console(SessionCommands):
+    """The console of an editor: a shell whose output is collected."""
 
     def __init__(self, session: Session) -> None:
         self._session: Session = session
         self._then: Callable[[], object] | None = None
         self._output: list[str] = []
-        self.shell: Shell = Shell(self, self._output.append)
-
-    @property
-    def debugger(self) -> Debugger | None:
-        return self._session.stage.debugger if self._session.stage is not None else None
-
-    @property
-    def is_running(self) -> bool:
-        return self._session.stage is not None
+        super().__init__(self._output.append)
 
     def begin(self, stop_on_entry: bool) -> None:
-        if not self._session.launch.can_restart:
+        if not self._session.can_restart:
             raise BadCommand("The script launches its kernels itself: restart the session.")
         self._then = self._session.restart
 
@@ -423,19 +384,19 @@ class Console:
     def python(self) -> None:
         raise BadCommand("Python's debugger is for a terminal: use your editor's.")
 
-    def execute(self, text: str) -> Reply:
+    def reply(self, text: str) -> Reply:
         """Carry out a command; what runs the launch is done behind the reply."""
         self._then = None
-        is_fine = self.shell.execute(text, typed=False)
+        is_fine = self.execute(text, typed=False)
         output = self._taken()
         if not is_fine:
             raise BadRequest(output.strip())
         return Reply({"result": output.rstrip("\n"), "variablesReference": 0}, then=self._then)
 
-    def displays(self) -> str:
+    def displayed(self) -> str:
         """What is shown at each stop."""
-        self.shell.frame_number = 0
-        show_displays(self.shell)
+        self.frame_number = 0
+        self.show_displays()
         return self._taken()
 
     def _taken(self) -> str:

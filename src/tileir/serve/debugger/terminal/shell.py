@@ -1,13 +1,14 @@
-"""`Shell`: carries out gdb's commands, at a terminal or in the console of an editor."""
+"""`Shell`: carries out gdb's commands; the terminal and the console of an editor are shells."""
 
 from __future__ import annotations
 
 import linecache
 import os
 import re
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from tileir.execute.arguments.argument_text import natural
 from tileir.execute.locations.wording import parenthesized
@@ -15,12 +16,12 @@ from tileir.execute.schedule import block_at
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.serve.debugger.expressions import BadExpression
+from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import SourceLocation, same_file
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Stop
-from tileir.serve.debugger.terminal.commands import COMMANDS, BadCommand, split
-from tileir.serve.debugger.variables import Variable
+from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
 
 _MOST_NESTED: Final = 20
 """Files of commands that read files of commands."""
@@ -40,35 +41,14 @@ _TOKEN: Final = re.compile(
 )
 
 
-class Host(Protocol):
-    """Who has the launch that a shell is about."""
+class Shell(ABC):
+    """A session of commands: the launch, the selected frame, displays, printed values, the last command."""
 
-    @property
-    def debugger(self) -> Debugger | None:
+    def __init__(self, write: Callable[[str], object], colors: bool = False) -> None:
+        self.launch: Debugger | None = None
         """The launch, once there is one."""
-
-    @property
-    def is_running(self) -> bool:
+        self.is_running: bool = False
         """Whether the launch has begun, and is not over."""
-
-    def begin(self, stop_on_entry: bool) -> None:
-        """Launch, once more if it has been."""
-
-    def perform(self, run: Callable[[], Stop], stops_at_end: bool) -> None:
-        """Run the launch, and show where it stops."""
-
-    def leave(self, how: str) -> None:
-        """End: "quit", "kill", "detach", "next-launch", "skip"."""
-
-    def python(self) -> None:
-        """Open Python's debugger where the script launches the kernel."""
-
-
-class Shell:
-    """The state of a session of commands: the selected frame, displays, printed values, the last command."""
-
-    def __init__(self, host: Host, write: Callable[[str], object], colors: bool = False) -> None:
-        self.host: Host = host
         self._write: Callable[[str], object] = write
         self._colors: bool = colors
         self.frame_number: int = 0
@@ -92,17 +72,21 @@ class Shell:
         self._last: str = ""
         self._depth: int = 0
 
-    def take_over(self, before: Shell) -> None:
-        """Continue with what was typed, set and displayed in an earlier launch."""
-        breakpoints = self.debugger.breakpoints
-        for old in before.debugger.breakpoints:
-            placed = breakpoints.place(old.spec)
-            placed.is_enabled = old.is_enabled
-            if old.number in before.attached:
-                self.attached[placed.number] = before.attached[old.number]
-        self.debugger.stop_on = set(before.debugger.stop_on)
-        self.displays, self.printed, self.typed = before.displays, before.printed, before.typed
-        self.settings, self.failed = before.settings, before.failed
+    @abstractmethod
+    def begin(self, stop_on_entry: bool) -> None:
+        """Launch, once more if it has been."""
+
+    @abstractmethod
+    def perform(self, run: Callable[[], Stop], stops_at_end: bool) -> None:
+        """Run the launch, and show where it stops."""
+
+    @abstractmethod
+    def leave(self, how: str) -> None:
+        """End: "quit", "kill", "detach", "next-launch", "skip"."""
+
+    @abstractmethod
+    def python(self) -> None:
+        """Open Python's debugger where the script launches the kernel."""
 
     # --- commands ---
 
@@ -156,6 +140,30 @@ class Shell:
             self._depth -= 1
             self.reader = reader
 
+    def completions(self, line: str) -> list[str]:
+        """What the last word of a line may become."""
+        stripped = line.lstrip()
+        name, _ = split(stripped) if stripped else ("", "")
+        if stripped == name:
+            return [each for each in COMMANDS.commands if each.startswith(name)]
+        try:
+            completes = COMMANDS.find(name).completes
+        except BadCommand:
+            return []
+        found: list[str] = []
+        if completes == "command":
+            found = list(COMMANDS.commands)
+        elif completes == "info":
+            found = list(INFO.commands)
+        elif completes == "location" and self.launch is not None:
+            operations = self.launch.recording.program.operations
+            mnemonics = dict.fromkeys([operation.declaration.mnemonic for operation in operations])
+            found = [*mnemonics, *[f"{short(file)}:" for file in self.launch.lines.files]]
+        elif completes == "value" and self.is_running:
+            found = self.debugger.value_names()
+        word = stripped.rpartition(" ")[2]
+        return [each for each in found if each.startswith(word)]
+
     # --- output ---
 
     def say(self, text: str) -> None:
@@ -177,22 +185,21 @@ class Shell:
     @property
     def debugger(self) -> Debugger:
         """The launch, begun or not."""
-        found = self.host.debugger
-        if found is None:
+        if self.launch is None:
             raise BadCommand("There is no launch to debug.")
-        return found
+        return self.launch
 
     @property
     def running(self) -> Debugger:
         """The launch, which has begun."""
-        if not self.host.is_running:
+        if not self.is_running:
             raise BadCommand("The launch is not being run: 'run' or 'start' begins it.")
         return self.debugger
 
     def run(self, run: Callable[[], Stop], stops_at_end: bool = False) -> None:
         self.frame_number = 0
         self.listed = None
-        self.host.perform(run, stops_at_end)
+        self.perform(run, stops_at_end)
 
     @property
     def frame(self) -> Frame:
@@ -232,7 +239,7 @@ class Shell:
 
     def current_line(self) -> tuple[str, int]:
         """The file and the line of the selected frame; before the launch, where the kernel begins."""
-        location = self.frame.location if self.host.is_running else self.debugger.lines.head
+        location = self.frame.location if self.is_running else self.debugger.lines.head
         if location is not None:
             return location.file, location.line
         if not self.debugger.lines.files:

@@ -1,7 +1,4 @@
-"""`Terminal`: the debugger of a person at a terminal, with a prompt, completion and Ctrl-C.
-
-`ScriptTerminal` is the same for all launches of a script.
-"""
+"""`Terminal`: the debugger of a person at a terminal, with a prompt, completion and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,62 +15,16 @@ from tileir.execute.locations.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stops import Position, Stop
-from tileir.serve.debugger.terminal import inspection_commands, session_commands
 from tileir.serve.debugger.terminal.breakpoint_commands import WATCHPOINTS
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
-from tileir.serve.debugger.terminal.inspection_commands import show_displays
-from tileir.serve.debugger.terminal.shell import Shell, short
+from tileir.serve.debugger.terminal.commands import BadCommand
+from tileir.serve.debugger.terminal.session_commands import SessionCommands
 
-COMMAND_MODULES: Final = (inspection_commands, session_commands)
-"""Imported for the commands that they define."""
 PROMPT: Final = "(tileir) "
 _PATIENCE: Final = 3
 """Times that Ctrl-C is pressed until what does not stop is ended."""
-
-
-class Console:
-    """Where commands come from.  Without a terminal lines are read as they are, and no prompt is shown."""
-
-    def __init__(self, complete: Callable[[str], list[str]]) -> None:
-        self._complete: Callable[[str], list[str]] = complete
-        self.is_terminal: bool = sys.stdin is not None and sys.stdin.isatty()
-        self._found: list[str] = []
-
-    def read(self, prompt: str = PROMPT) -> str | None:
-        """The next line; None at the end of the input.  Ctrl-C is a `KeyboardInterrupt`."""
-        try:
-            if not self.is_terminal:
-                line = sys.stdin.readline() if sys.stdin is not None else ""
-                return line.rstrip("\n") if line else None
-            with self._readline():
-                return input(prompt)
-        except EOFError:
-            return None
-
-    @contextmanager
-    def _readline(self) -> Iterator[None]:
-        """Completion for as long as a line is read: the script that is debugged may have its own."""
-        try:
-            import readline
-        except ImportError:
-            yield
-            return
-        before, delimiters = readline.get_completer(), readline.get_completer_delims()
-        readline.set_completer(self._completed)
-        readline.set_completer_delims(" \t\n")
-        readline.parse_and_bind("tab: complete")
-        try:
-            yield
-        finally:
-            readline.set_completer(before)
-            readline.set_completer_delims(delimiters)
-
-    def _completed(self, text: str, number: int) -> str | None:
-        import readline
-
-        if number == 0:
-            self._found = self._complete(readline.get_line_buffer()[: readline.get_endidx()])
-        return self._found[number] if number < len(self._found) else None
+_MOST_STEPS: Final = 64
+"""The values of more steps than these are not shown."""
+_MOST_VALUES: Final = 6
 
 
 @contextmanager
@@ -98,68 +49,30 @@ def interruptible(debugger: Debugger) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def completions(shell: Shell, line: str) -> list[str]:
-    """What the last word of a line may become."""
-    stripped = line.lstrip()
-    name, _ = split(stripped) if stripped else ("", "")
-    if stripped == name:
-        return [each for each in COMMANDS.commands if each.startswith(name)]
-    try:
-        completes = COMMANDS.find(name).completes
-    except BadCommand:
-        return []
-    found: list[str] = []
-    if completes == "command":
-        found = list(COMMANDS.commands)
-    elif completes == "info":
-        found = list(INFO.commands)
-    elif completes == "location" and shell.host.debugger is not None:
-        operations = shell.debugger.recording.program.operations
-        mnemonics = dict.fromkeys([operation.declaration.mnemonic for operation in operations])
-        found = [*mnemonics, *[f"{short(file)}:" for file in shell.debugger.lines.files]]
-    elif completes == "value" and shell.host.is_running:
-        found = shell.debugger.value_names()
-    word = stripped.rpartition(" ")[2]
-    return [each for each in found if each.startswith(word)]
-
-
-_MOST_STEPS: Final = 64
-"""The values of more steps than these are not shown."""
-_MOST_VALUES: Final = 6
-
-
 class Leave(Exception):
     """The session ends: "quit", "detach", "done", .."""
 
-    def __init__(self, how: str) -> None:
-        super().__init__(how)
-        self.how: str = how
 
-
-class Terminal:
-    """A session about one launch: that of a program, which may run again and again, or one of a script."""
+class Terminal(SessionCommands):
+    """A session about the launch of a program, which may run again and again, or about those of a script."""
 
     def __init__(
-        self,
-        debugger: Debugger,
-        write: Callable[[str], object] = sys.stdout.write,
-        colors: bool = False,
-        *,
-        is_of_script: bool = False,
-        caller: FrameType | None = None,
+        self, commands: Sequence[str | tuple[str, str]] = (), *, colors: bool = False, batch: bool = False
     ) -> None:
-        self.debugger: Debugger = debugger
-        self.is_running: bool = False
-        self._caller: FrameType | None = caller
-        self._is_of_script: bool = is_of_script
-        self.shell: Shell = Shell(self, write, colors)
-        self._console: Console = Console(lambda line: completions(self.shell, line))
-        self.shell.reader = self._console.read
+        """With `batch`, there is no prompt when the commands are done."""
+        # A script may change its standard streams.
+        super().__init__(lambda text: sys.stdout.write(text), colors)
+        # Those that were carried out are removed: the others are for the next launch.
+        self._given = deque([("ex", one) if isinstance(one, str) else one for one in commands])
+        self._batch: bool = batch
+        self._is_of_script: bool = False
+        self._caller: FrameType | None = None
+        self.reader = self._read
+        # What readline completes the word to that is being typed.
+        self._completed: list[str] = []
         # The last stop, and the frame that was shown there.
         self._before: Position | None = None
         self._shown: tuple[int, str] | None = None
-
-    # --- as the host of a shell ---
 
     def begin(self, stop_on_entry: bool) -> None:
         if self._is_of_script and self.is_running:
@@ -173,25 +86,24 @@ class Terminal:
     def perform(self, run: Callable[[], Stop], stops_at_end: bool) -> None:
         with interruptible(self.debugger):
             stop = run()
-        if stop.reason != "end":
-            self._show(stop)
         for number in stop.breakpoints:
-            self.shell.pending.extend(self.shell.attached.get(number, ()))
-        if stop.reason == "end":
-            self._before, self._shown = stop.position, None
-            if stop.text:
-                self.shell.say(self.shell.paint(stop.text, "red"))
-            if self._is_of_script and not stops_at_end:
-                raise Leave("done")
-            onwards = "'continue' goes on with the script" if self._is_of_script else "'run' begins again"
-            self.shell.say(f"[The launch is at its end; 'reverse-step' goes back, {onwards}]")
+            self.pending.extend(self.attached.get(number, ()))
+        if stop.reason != "end":
+            self._show_stop(stop)
+            return
+        self._before, self._shown = stop.position, None
+        if stop.text:
+            self.say(self.paint(stop.text, "red"))
+        if self._is_of_script and not stops_at_end:
+            raise Leave("done")
+        onwards = "'continue' goes on with the script" if self._is_of_script else "'run' begins again"
+        self.say(f"[The launch is at its end; 'reverse-step' goes back, {onwards}]")
 
     def leave(self, how: str) -> None:
-        if how == "kill":
-            self.is_running = False
-            self.shell.say("[The launch is killed]")
-            return
-        raise Leave(how)
+        if how != "kill":
+            raise Leave(how)
+        self.is_running = False
+        self.say("[The launch is killed]")
 
     def python(self) -> None:
         if self._caller is None:
@@ -200,31 +112,31 @@ class Terminal:
 
         python = pdb.Pdb()
         python.reset()
-        self.shell.say("[Python's debugger, at the launch; 'continue' comes back to this one]")
+        self.say("[Python's debugger, at the launch; 'continue' comes back to this one]")
         python.interaction(self._caller, None)
 
     # --- stops, as gdb shows them ---
 
-    def _show(self, stop: Stop) -> None:
-        shell, block = self.shell, stop.position.block
+    def _show_stop(self, stop: Stop) -> None:
+        block = stop.position.block
         before, self._before = self._before, stop.position
         frame = self.debugger.stack()[0]
         frame_shown = (block, frame.name)
         if self._shown is None or self._shown[0] != block:
-            shell.say(f"[Switching to tile block {block} {shell.block_text(block)}]")
+            self.say(f"[Switching to tile block {block} {self.block_text(block)}]")
         if stop.reason in ("step", "goto") and self._shown is not None and before is not None:
             self._show_values(before, stop.position)
         headline = self._headline(stop)
         if headline:
-            shell.say(f"\n{headline}")
+            self.say(f"\n{headline}")
         if headline or frame_shown != self._shown:
-            shell.say(shell.frame_text(frame))
+            self.say(self.frame_text(frame))
         self._shown = frame_shown
-        shell.show_location(frame.location, self.debugger.recording.program.text(frame.operation))
-        show_displays(shell)
+        self.show_location(frame.location, self.debugger.recording.program.text(frame.operation))
+        self.show_displays()
 
     def _headline(self, stop: Stop) -> str:
-        paint = self.shell.paint
+        paint = self.paint
         if stop.reason in ("failure", "sanitizer", "nan"):
             # The text of a NaN begins with what is made.
             headings = {"failure": "The launch fails: ", "sanitizer": "The sanitizer finds: ", "nan": ""}
@@ -255,72 +167,87 @@ class Terminal:
             return
         found = self.debugger.changes(before, now)
         for variable in found[:_MOST_VALUES]:
-            self.shell.say(f"  {self.shell.paint(variable.name, 'cyan')} = {variable.text}")
+            self.say(f"  {self.paint(variable.name, 'cyan')} = {variable.text}")
         if len(found) > _MOST_VALUES:
-            self.shell.say(f"  .. and {several(len(found) - _MOST_VALUES, 'more value')}")
+            self.say(f"  .. and {several(len(found) - _MOST_VALUES, 'more value')}")
 
     # --- the session ---
 
-    def debug(self, stop_on_entry: bool, commands: deque[tuple[str, str]], *, batch: bool) -> str:
-        """Debug a launch of a script, which has begun; return how it was left."""
-        try:
-            self.begin(stop_on_entry)
-        except Leave as end:
-            return end.how
-        return self.converse(commands, batch=batch)
-
-    def converse(self, commands: deque[tuple[str, str]], *, batch: bool = False) -> str:
-        """Carry out commands and files of commands, then what is typed; return how it ended.
-
-        Commands that were carried out are removed: the others are for the next launch.
-        """
-        try:
-            while commands:
-                kind, text = commands.popleft()
-                self.shell.execute(f"source {text}" if kind == "x" else text, typed=False)
-            if batch:
-                return "batch"
-            while True:
-                self._read()
-        except Leave as end:
-            return end.how
-
-    def _read(self) -> None:
-        try:
-            line = self._console.read()
-            if line is None:
-                if self._console.is_terminal:
-                    self.shell.say("quit")
-                raise Leave("quit")
-            self.shell.execute(line)
-        except KeyboardInterrupt:
-            self.shell.say("Quit")
-
-
-class ScriptTerminal:
-    """Debugs launches at this terminal; what was typed and is displayed stays from one to the next."""
-
-    def __init__(
-        self, commands: Sequence[str | tuple[str, str]] = (), *, colors: bool = False, batch: bool = False
-    ) -> None:
-        """With `batch`, the script continues without a prompt when the commands are done."""
-        self._commands = deque([("ex", one) if isinstance(one, str) else one for one in commands])
-        self._colors: bool = colors
-        self._batch: bool = batch
-        self._before: Terminal | None = None
-
-    @property
-    def failed(self) -> bool:
-        """Whether a command could not be carried out."""
-        return self._before is not None and self._before.shell.failed
-
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
+        """Debug a launch of a script; breakpoints are those of the launch before."""
         sys.stdout.flush()
         sys.stderr.flush()
-        terminal = Terminal(debugger, sys.stdout.write, self._colors, caller=caller, is_of_script=True)
-        if self._before is not None:
-            terminal.shell.take_over(self._before.shell)
-        self._before = terminal
-        how = terminal.debug(stop_on_entry, self._commands, batch=self._batch)
+        if self.launch is not None:
+            debugger.breakpoints.take_over(self.launch.breakpoints)
+            debugger.stop_on = set(self.launch.stop_on)
+        self.launch, self._caller = debugger, caller
+        self._is_of_script, self.is_running = True, False
+        self.listed, self.frame_number, self._last = None, 0, ""
+        self.pending.clear()
+        try:
+            self.begin(stop_on_entry)
+            how = self.converse()
+        except Leave as end:
+            how = str(end)
         sys.stdout.flush()
         return "detach" if how == "batch" else how
+
+    def converse(self) -> str:
+        """Carry out commands and files of commands, then what is typed; return how it ended."""
+        try:
+            while self._given:
+                kind, text = self._given.popleft()
+                self.execute(f"source {text}" if kind == "x" else text, typed=False)
+            while not self._batch:
+                self._execute_line()
+        except Leave as end:
+            return str(end)
+        return "batch"
+
+    def _execute_line(self) -> None:
+        try:
+            line = self._read(PROMPT)
+            if line is None:
+                if sys.stdin is not None and sys.stdin.isatty():
+                    self.say("quit")
+                raise Leave("quit")
+            self.execute(line)
+        except KeyboardInterrupt:
+            self.say("Quit")
+
+    # --- what is typed ---
+
+    def _read(self, prompt: str) -> str | None:
+        """The next line; None at the end of the input.  Without a terminal, no prompt is shown."""
+        try:
+            if sys.stdin is None or not sys.stdin.isatty():
+                line = sys.stdin.readline() if sys.stdin is not None else ""
+                return line.rstrip("\n") if line else None
+            with self._readline():
+                return input(prompt)
+        except EOFError:
+            return None
+
+    @contextmanager
+    def _readline(self) -> Iterator[None]:
+        """Completion for as long as a line is read: the script that is debugged may have its own."""
+        try:
+            import readline
+        except ImportError:
+            yield
+            return
+
+        def complete(text: str, number: int) -> str | None:
+            if number == 0:
+                self._completed = self.completions(readline.get_line_buffer()[: readline.get_endidx()])
+            return self._completed[number] if number < len(self._completed) else None
+
+        before, delimiters = readline.get_completer(), readline.get_completer_delims()
+        readline.set_completer(complete)
+        readline.set_completer_delims(" \t\n")
+        readline.parse_and_bind("tab: complete")
+        try:
+            yield
+        finally:
+            readline.set_completer(before)
+            readline.set_completer_delims(delimiters)

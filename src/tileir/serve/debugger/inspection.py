@@ -1,8 +1,7 @@
-"""The values, variables and arrays at a position."""
+"""`Inspection`: the stack, values, variables and arrays where a launch stands."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ import numpy
 
 from tileir.dialect.types import TileType, tile_type
 from tileir.execute.dtypes import Array, element_of_dtype
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import BlockId
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import PreparedLaunch, Recording
 from tileir.execute.recording.script_variables import (
@@ -26,12 +25,21 @@ from tileir.execute.recording.script_variables import (
 from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument
-from tileir.serve.debugger.expressions import BadExpression, Opaque, computable, numbers
+from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, Opaque, computable, numbers
 from tileir.serve.debugger.history import LaunchHistory
-from tileir.serve.debugger.stack import Frame
+from tileir.serve.debugger.source_lines import Names, SourceLines, SourceLocation
+from tileir.serve.debugger.stack import Frame, StackReader
 from tileir.serve.debugger.stops import Position
 from tileir.serve.debugger.value_names import ValueNames
-from tileir.serve.debugger.values import array_type, numbers_text, result_text, result_type, value_text
+from tileir.serve.debugger.values import (
+    ElementAccess,
+    accesses_since,
+    array_type,
+    numbers_text,
+    result_text,
+    result_type,
+    value_text,
+)
 
 
 @dataclass
@@ -92,26 +100,121 @@ class Variable:
         return result_text(self.value)
 
 
-class Variables:
-    """Reads values off what is recorded of a launch."""
+class Inspection:
+    """What there is of a launch where it stands, or at another position that is recorded."""
 
-    def __init__(self, history: LaunchHistory, names: ValueNames) -> None:
-        self._history: LaunchHistory = history
-        self._names: ValueNames = names
+    def __init__(self, prepared: PreparedLaunch, sanitize: bool, output: Callable[[str], object], names: Names) -> None:
+        self._history: LaunchHistory = LaunchHistory(prepared, sanitize, output)
+        program = self._program = prepared.program
+        self.lines: SourceLines = SourceLines(program, names)
+        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
+        self._stacks: StackReader = StackReader(self._history, self.lines, self._names)
+        self._first: Position = Position(next(self._history.stepwise.order()), 0)
+        self.position: Position = self._first
+        # Where it was before the last command.
+        self._before: Position = self._first
+        self.finished: bool = False
+        """Whether the launch stands at its end."""
 
     @property
-    def _recording(self) -> Recording:
+    def recording(self) -> Recording:
+        """What is recorded of the launch."""
         return self._history.recording
 
-    def of(self, position: Position, frame: Frame | None) -> list[Variable]:
-        program = self._recording.program
-        history = self._recording.history(position.block, position.step)
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return self._program.entry.symbol_name or ""
+
+    @property
+    def grid(self) -> BlockId:
+        return self._history.prepared.launch.grid
+
+    def steps(self, block: int) -> Array:
+        """The operation of each step of a tile block, by number, as far as it is recorded."""
+        return self._history.steps(block)
+
+    @property
+    def operation(self) -> int | None:
+        """The number of the operation that is next; None at the end."""
+        if self.finished:
+            return None
+        self._history.record(self.position)
+        steps = self._history.steps(self.position.block)
+        return int(steps[self.position.step]) if self.position.step < len(steps) else None
+
+    @property
+    def location(self) -> SourceLocation | None:
+        """Where the program stands."""
+        operation = self.operation
+        return self.lines.location(operation) if operation is not None else None
+
+    def _standing(self) -> Position:
+        """Where the launch stands, with what is before it recorded."""
+        if self.finished:
+            self._history.complete()
+            self.position = self._history.timeline.last
+        else:
+            self._history.record(self.position)
+        return self.position
+
+    # --- control flow ---
+
+    def visits(self, file: str, line: int) -> tuple[int, int | None, int | None]:
+        """The line that is meant by one, and the steps at which the tile block comes to it: the last one before this
+        position, and the next one."""
+        line, numbers = self.lines.at(file, line)
+        steps = numpy.flatnonzero(numpy.isin(self.steps(self.position.block), numbers))
+        before, behind = steps[steps < self.position.step], steps[steps > self.position.step]
+        return line, int(before[-1]) if before.size else None, int(behind[0]) if behind.size else None
+
+    def unfinished_blocks(self) -> list[Position]:
+        """Where each tile block stands that has begun and is not done, the current one first.
+
+        They are several where tile blocks are interleaved; otherwise one is done before the next begins.
+        """
+        position = self._standing()
+        if not self._history.prepared.launch.is_interleaved:
+            return [position]
+        return [position, *self._history.timeline.unfinished(position)]
+
+    def stack(self, position: Position | None = None) -> list[Frame]:
+        """The branch and the loops that the program is in, or another tile block, and the kernel, innermost first."""
+        return self._stacks.frames(position or self._standing())
+
+    # --- values ---
+
+    def variables(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
+        """What has a name, here or where another tile block stands: the variables of the script, then the values of a
+        frame that are computed, or of all.
+
+        A variable of a function hides that of a caller with the same name, be it assigned yet or not.
+        """
+        position = (frame.position if frame is not None else position) or self._standing()
+        found: list[Variable] = []
+        hidden: set[str] = set()
+        for one, (_, variables) in zip(self._functions(position), self.functions(position), strict=True):
+            found += [variable for variable in variables if variable.name not in hidden]
+            hidden.update([*one.parameters, *one.variables, *one.unassigned])
+        return [*found, *self.values(frame, position)]
+
+    def value_names(self) -> list[str]:
+        """The names that expressions may use here, with the `%` of a tile program and without."""
+        names = [one.name for one in [*self.variables(), *self.parameters(), *self.arrays()]]
+        return list(dict.fromkeys([*names, *[name.removeprefix("%") for name in names]]))
+
+    def values(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
+        """The values of a frame that are computed, or of all: of a script those that are no variables."""
+        position = (frame.position if frame is not None else position) or self._standing()
+        program = self._program
+        history = self.recording.history(position.block, position.step)
         parameters = len(program.entry.regions[0].block.arguments)
         found: dict[str | int, tuple[int, Variable]] = {}
         for number in range(parameters, len(program.values)):
             value = program.values[number]
             owner = value.defining_operation
-            if self._names.hides and (not self._names.authored[number] or self._is_variable(number)):
+            name = self._names.shown[number]
+            if self._names.hides and (not self._names.authored[number] or self._names.is_variable(name)):
                 continue
             if owner in program.in_reductions or (owner is None and not _is_of_loop(value)):
                 continue
@@ -123,29 +226,26 @@ class Variables:
             if newest is None:
                 continue
             step, content = newest
-            name = self._names.shown[number]
             is_old = frame is not None and step < frame.since
             # An expression of a script may be the value of several operations: the newest is the one that counts.
             # Names of a text may be used again in another block, for something else.
             key = name if self._names.hides else number
             known = found.get(key)
             if known is None or known[0] <= step:
-                found[key] = step, Variable(name, value.type, content, self._recording.arrays, number, is_old)
+                found[key] = step, Variable(name, value.type, content, self.recording.arrays, number, is_old)
         return [variable for _, variable in found.values()]
-
-    def _is_variable(self, number: int) -> bool:
-        return self._names.is_variable(self._names.shown[number])
 
     # --- variables of a script ---
 
     def _functions(self, position: Position) -> list[FunctionVariables]:
-        variables = self._names.variables
-        if variables is None:
-            return []
-        history = self._recording.history(position.block, position.step)
-        return variables.functions(self._recording.program, history, self._history.steps(position.block), position.step)
+        return self.recording.functions(*position) if self._names.variables is not None else []
 
-    def functions(self, position: Position) -> list[tuple[str, list[Variable]]]:
+    def functions(self, position: Position | None = None) -> list[tuple[str, list[Variable]]]:
+        """The variables of the script: of the function that the program is in, then of those that called it.
+
+        The kernel is the last, and its parameters are left out.  Empty where no script is debugged.
+        """
+        position = position or self._standing()
         functions = self._functions(position)
         found: list[tuple[str, list[Variable]]] = []
         for one in functions:
@@ -153,23 +253,14 @@ class Variables:
             found.append((one.function, [self._variable(name, own[name], position) for name in own]))
         return found
 
-    def visible(self, position: Position) -> list[Variable]:
-        """Variables that are no parameters of the kernel.  One of a function hides that of a caller with the same name,
-        be it assigned yet or not."""
-        found: list[Variable] = []
-        hidden: set[str] = set()
-        for one, (_, variables) in zip(self._functions(position), self.functions(position), strict=True):
-            found += [variable for variable in variables if variable.name not in hidden]
-            hidden.update([*one.parameters, *one.variables, *one.unassigned])
-        return found
-
     def changes(self, earlier: Position, position: Position) -> list[Variable]:
-        program = self._recording.program
+        """What was assigned, or computed where no script is debugged, between two stops of a tile block."""
+        program = self._program
         if self._names.variables is None:
             steps = self._history.steps(position.block)[earlier.step : position.step].tolist()
             executed = [program.operations[number] for number in steps]
             changed = {program.value_numbers[result] for operation in executed for result in operation.results}
-            return [one for one in self.of(position, None) if one.number in changed and one.value is not None]
+            return [one for one in self.values(position=position) if one.number in changed and one.value is not None]
         before = {one.function: {**one.parameters, **one.variables} for one in self._functions(earlier)}
         found: list[Variable] = []
         for function in self._functions(position):
@@ -181,12 +272,12 @@ class Variables:
         return found
 
     def _variable(self, name: str, content: Content, position: Position) -> Variable:
-        recording = self._recording
+        recording = self.recording
         if isinstance(content, TileContent):
             type = recording.program.values[content.number].type
             return Variable(name, type, content.content, recording.arrays, content.number)
         if isinstance(content, ArrayReference):
-            for array in self.arrays(position):
+            for array in self._arrays(position):
                 if array.name == content.name:
                     array.name = name
                     return array
@@ -196,7 +287,7 @@ class Variables:
 
     def _computable(self, content: Content, position: Position) -> Any:
         """The content of a variable, to compute with."""
-        recording = self._recording
+        recording = self.recording
         if isinstance(content, TileContent):
             return self._plain(content.number, content.content)
         if isinstance(content, tuple):
@@ -208,60 +299,68 @@ class Variables:
             return Opaque("array", content.name)
         return constant_value(content)
 
-    def parameters(self, position: Position) -> list[Variable]:
+    def parameters(self, position: Position | None = None) -> list[Variable]:
+        """The parameters of the kernel; of a script as they are now."""
+        position = position or self._standing()
         functions = self._functions(position)
         if functions:
             return [self._variable(name, content, position) for name, content in functions[-1].parameters.items()]
-        program = self._recording.program
-        values = self._recording.launch.values
+        program = self._program
+        values = self.recording.launch.values
         return [
-            Variable(self._names.shown[number], parameter.type, values[number], self._recording.arrays, number)
+            Variable(self._names.shown[number], parameter.type, values[number], self.recording.arrays, number)
             for number, parameter in enumerate(program.entry.regions[0].block.arguments)
             if self._names.authored[number] or not self._names.hides
         ]
 
-    def arrays(self, position: Position) -> list[Variable]:
+    def arrays(self) -> list[Variable]:
+        """The arrays that the kernel works on, as they are now."""
+        return self._arrays(self._standing())
+
+    def _arrays(self, position: Position) -> list[Variable]:
         return [
             Variable(
                 array.name,
                 tile_type((), array.element),
-                partial(self._recording.array, array.number, position.block, position.step),
-                self._recording.arrays,
+                partial(self.recording.array, array.number, position.block, position.step),
+                self.recording.arrays,
                 array=array,
             )
-            for array in self._recording.arrays
+            for array in self.recording.arrays
         ]
 
-    def element(self, text: str) -> tuple[int, tuple[int, ...]] | None:
-        """The array and the index that a text like `c[3, 4]` means; None if it is no element of an array."""
-        found = re.fullmatch(r"\s*(.+?)\s*\[\s*(-?\d{1,18}(?:\s*,\s*-?\d{1,18})*)\s*\]\s*", text)
-        if found is None:
-            return None
-        for array in self._recording.arrays:
-            if array.name == found[1]:
-                index = tuple([int(one) for one in found[2].split(",")])
-                if len(index) == len(array.shape):
-                    # As Python counts from the end.
-                    index = tuple(
-                        [one + extent if one < 0 else one for one, extent in zip(index, array.shape, strict=True)]
-                    )
-                try:
-                    array.place(index)
-                except LaunchError as error:
-                    raise BadExpression(error.message) from None
-                return array.number, index
-        return None
+    def memory(self, number: int, offset: int, count: int) -> bytes:
+        """Bytes of an array as it is now; fewer than `count` where it ends."""
+        return self.arrays()[number].value.tobytes()[offset : offset + count] if offset >= 0 else b""
 
-    def is_known(self, name: str) -> bool:
-        """Whether something has a name, now or later."""
-        return name in self._names.numbers or any(array.name == name for array in self._recording.arrays)
+    def accesses(self) -> list[ElementAccess]:
+        """What the tile block has read and written since the last stop, or with the last step if it was elsewhere."""
+        position = self._standing()
+        earlier = self._before
+        is_near = earlier.block == position.block and earlier.step < position.step
+        return accesses_since(self.recording, position, earlier.step if is_near else position.step - 1)
 
-    def lookup(self, position: Position, name: str, now: Position) -> Any:
+    def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Variable:
+        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md).
+
+        An error in it is a `BadExpression`.
+        """
+        read = Expression(expression, self._names.is_known)
+        now = self._standing()
+        position = frame.position if frame is not None else now
+
+        def lookup(name: str) -> Any:
+            found = more(name) if more is not None else None
+            return found if found is not None else self._lookup(position, name, now)
+
+        return Variable(expression, None, read.evaluate(lookup), self.recording.arrays)
+
+    def _lookup(self, position: Position, name: str, now: Position) -> Any:
         """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`.
 
         Of several values with a name the newest counts, then arrays, then parameters.
         """
-        program, recording = self._recording.program, self._recording
+        program, recording = self._program, self.recording
         history = recording.history(position.block, position.step)
         variables = self._names.variables
         if variables is not None and self._names.is_variable(name):
@@ -290,7 +389,7 @@ class Variables:
         return launch_value(self._history.prepared, self._names, position.block, name, contents)
 
     def _plain(self, number: int, content: Any) -> Any:
-        return computable(self._recording.program.values[number].type, content, self._recording.arrays)
+        return computable(self.recording.program.values[number].type, content, self.recording.arrays)
 
 
 def launch_value(
