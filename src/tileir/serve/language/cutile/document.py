@@ -6,6 +6,7 @@ The features are about names of `cuda.tile`; other servers know the rest of Pyth
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -23,8 +24,9 @@ class CutileDocument(Document):
     """A Python file; for one that does not use `cuda.tile` there are no features."""
 
     _script: Script | None = None
-    # The text that was compiled, and its launches.
-    _compiled: tuple[str, list[CompiledLaunch]] = ("", [])
+    # The text that was compiled last, and the results.
+    compiled_text: str = ""
+    compiled: Sequence[CompiledLaunch] = ()
 
     @property
     def script(self) -> Script:
@@ -50,17 +52,9 @@ class CutileDocument(Document):
             if each.words is not None
         ]
 
-    def set_compiled(self, text: str, launches: list[CompiledLaunch]) -> None:
-        """Keep the results of compiling a text."""
-        self._compiled = (text, launches)
-
-    @property
-    def compiled(self) -> list[CompiledLaunch]:
-        return self._compiled[1]
-
     def line_now(self, line: int) -> int | None:
         """Where a line of the text that was compiled is now, counted from 0; None if it was changed."""
-        old, new = self._compiled[0].splitlines(), self.text.splitlines()
+        old, new = self.compiled_text.splitlines(), self.text.splitlines()
         if line < len(new) and old[: line + 1] == new[: line + 1]:
             return line
         behind = len(old) - line
@@ -92,10 +86,6 @@ class CutileDocument(Document):
         first = start + (finding.column if finding.column >= 0 else blanks)
         last = start + finding.end if finding.end > finding.column else end
         return min(first, end), min(max(last, first), end)
-
-
-def is_script(uri: str, language: str) -> bool:
-    return language == "python" or (not language and uri.endswith(".py"))
 
 
 # --- features ---
@@ -254,7 +244,7 @@ def _is_in_comment(document: CutileDocument, offset: int) -> bool:
 
 
 # The features of scripts, as in the table of `server.py`.
-FEATURES: dict[str, tuple[Any, ...]] = {
+SCRIPT_FEATURES: dict[str, tuple[Any, ...]] = {
     lsp.TEXT_DOCUMENT_CODE_ACTION: (code_actions, "range"),
     lsp.TEXT_DOCUMENT_COMPLETION: (complete, "position"),
     lsp.TEXT_DOCUMENT_INLAY_HINT: (inlay_hints, "range"),
