@@ -299,7 +299,7 @@ FEATURES: Final[dict[str, tuple[Any, ...]]] = {
     lsp.TEXT_DOCUMENT_SIGNATURE_HELP: (cursor.signature_help, "position"),
     lsp.TEXT_DOCUMENT_INLAY_HINT: (decorations.inlay_hints, "range"),
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (decorations.semantic_tokens,),
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: (decorations.semantic_tokens_range, "range"),
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: (decorations.semantic_tokens, "range"),
 }
 
 
