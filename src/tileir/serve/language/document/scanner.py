@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final
 
-from tileir.dialect.ops import BUILTIN_MODULE
+from tileir.dialect.ops import BUILTIN_MODULE, ENTRY
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
@@ -65,6 +65,14 @@ class OperationNode:
     @property
     def parent(self) -> OperationNode | None:
         return self.region.owner
+
+    @property
+    def function(self) -> OperationNode | None:
+        """The innermost function around it, or itself."""
+        found: OperationNode | None = self
+        while found is not None and found.declaration is not ENTRY:
+            found = found.parent
+        return found
 
     @property
     def head_end(self) -> int:
