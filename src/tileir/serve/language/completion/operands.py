@@ -34,17 +34,18 @@ from tileir.ir.attributes import (
     dense_array_attribute,
     float_attribute,
     integer_attribute,
+    string_attribute,
 )
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, OperandDeclaration, OperationDeclaration, VerifyContext
 from tileir.ir.diagnostics import Invalid, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.symbols import Symbols
-from tileir.ir.traits import SEGMENTS
+from tileir.ir.traits import ATOMIC, SEGMENTS
 from tileir.ir.types import F16, F32, I1, I8, I32, I64, FloatType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
-from tileir.serve.language.document.operation_format import VALUE, Choice, Node, Part, Repeated, Sequence, format_of
+from tileir.serve.language.document.operation_format import VALUE, format_of, required_parts
 
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.
@@ -107,7 +108,7 @@ class Expectation:
             return []
         found: dict[Type, None] = {}
         numbered = [(number, each) for number, each in enumerate(declaration.results) if each.name == name][:1]
-        for types in self._all_results() if numbered else ():
+        for types in self.all_results() if numbered else ():
             number, declared = numbered[0]
             several = types[number : number + 1] if declared.count == ONE else types[number:]
             found.update(dict.fromkeys([type for type in several if declared.constraint.accepts(type)]))
@@ -118,10 +119,10 @@ class Expectation:
     def is_admitted(self) -> bool:
         """Whether the operands go together, as far as can be told: with some results the rules admit them."""
         if self.declaration.results:
-            return next(self._all_results(), None) is not None
+            return next(self.all_results(), None) is not None
         return self._admits([])
 
-    def _all_results(self) -> Iterator[list[Type]]:
+    def all_results(self) -> Iterator[list[Type]]:
         """Types of all results that the rules admit."""
         inference = inference_of(self.declaration)
         for extras in self._guesses(inference.required):
@@ -308,34 +309,33 @@ def _values_of(declared: OperandDeclaration, types: dict[str, list[Type]]) -> in
 @cache
 def _required(declaration: OperationDeclaration) -> frozenset[str]:
     """The operands that a statement cannot do without."""
-    found: set[str] = set()
-    pending: list[Node] = [format_of(declaration).tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Sequence):
-            pending.extend(node.items)
-        elif isinstance(node, Choice):
-            pending.append(node.items[0])
-        elif isinstance(node, Repeated):
-            pending.append(node.item)
-        elif isinstance(node, Part) and node.kind == VALUE:
-            found.add(node.name)
-    return frozenset(found)
+    return frozenset([part.name for part in required_parts(format_of(declaration).tree) if part.kind == VALUE])
+
+
+def usual_type(declared: OperandDeclaration) -> Type:
+    """A type for an operand or a result of which nothing is known."""
+    return next((type for type in USUAL_TYPES if declared.constraint.accepts(type)), USUAL_TYPES[0])
 
 
 def usual_attributes(declaration: OperationDeclaration, types: dict[str, list[Type]]) -> dict[str, Attribute]:
     """What a statement begins with for the attributes that it cannot do without."""
     found: dict[str, Attribute] = {}
+    accessed = [type for name in ("arg", "value") for type in types.get(name, ())]
+    has_floats = any(isinstance(type, TileType) and isinstance(type.element, FloatType) for type in accessed)
+    usual = {"signed", "ordered", "addf" if has_floats else "add", "relaxed" if declaration.has_trait(ATOMIC) else ""}
     for declared in declaration.attributes:
         kind = declared.constraint.kind
         enumeration = enum_kind_of(declared)
         if declared.optional or declared.default is not None:
             continue
         if enumeration is not None:
-            found[declared.name] = enumeration[legal_keywords(declaration, declared, NEWEST)[0]]
+            words = legal_keywords(declaration, declared, NEWEST)
+            found[declared.name] = enumeration[next((word for word in words if word in usual), words[0])]
         elif kind in ("i64", "i32"):
             number = {"dim": 0, "alignment": 16}.get(declared.name, 1)
             found[declared.name] = integer_attribute(I64 if kind == "i64" else I32, number)
+        elif kind == "string":
+            found[declared.name] = string_attribute(declared.name)
         elif kind == "bool":
             found[declared.name] = bool_attribute(False)
         elif kind == "predicate":
