@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tileir.dialect.ops import FOR, GLOBAL
+from tileir.forking import cached_property
 from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.serve.language.document.scanner import OperationNode, RegionNode, first_token, rescan, scan
 from tileir.text.edits import TokenChange, TokenText
@@ -25,6 +27,7 @@ ALIAS = "alias"
 _KINDS = {"%": VALUE, "@": SYMBOL_KIND, "^": BLOCK}
 
 
+@dataclass(slots=True, eq=False)
 class Name:
     """Something that has a name.
 
@@ -33,22 +36,12 @@ class Name:
     belongs to, None for the file.  `operation` defines it: as a result, as an argument of a region, or as a symbol.
     """
 
-    __slots__ = ("definition", "kind", "operation", "scope", "text", "uses")
-
-    def __init__(
-        self,
-        kind: str,
-        text: str,
-        scope: RegionNode | None,
-        definition: int | None = None,
-        operation: OperationNode | None = None,
-    ) -> None:
-        self.kind = kind
-        self.text = text
-        self.scope = scope
-        self.definition = definition
-        self.operation = operation
-        self.uses: list[int] = []
+    kind: str
+    text: str
+    scope: RegionNode | None
+    definition: int | None = None
+    operation: OperationNode | None = None
+    uses: list[int] = field(default_factory=list)
 
     @property
     def tokens(self) -> list[int]:
@@ -88,8 +81,6 @@ class SyntaxTree:
         self.count: int = self.written.count
         """How many tokens there are; empty ones follow."""
         self._top: RegionNode | None = None
-        self._operations: list[OperationNode] | None = None
-        self._names: Names | None = None
 
     @property
     def top(self) -> RegionNode:
@@ -100,7 +91,7 @@ class SyntaxTree:
 
     def take_over(self, before: SyntaxTree, change: TokenChange) -> None:
         """Take the operations of the text before an edit, whose tree is of no use then."""
-        top, before._top, before._operations = before._top, None, None
+        top, before._top = before._top, None
         if top is not None and rescan(top, self.written, change):
             self._top = top
 
@@ -135,12 +126,10 @@ class SyntaxTree:
 
     # --- operations ---
 
-    @property
+    @cached_property
     def operations(self) -> list[OperationNode]:
         """All operations, in the order of the text."""
-        if self._operations is None:
-            self._operations = [each for operation in self.top.operations for each in operation.walk()]
-        return self._operations
+        return [each for operation in self.top.operations for each in operation.walk()]
 
     def operation_at(self, offset: int) -> OperationNode | None:
         """The innermost operation at an offset, or whose last token ends there."""
@@ -179,20 +168,18 @@ class SyntaxTree:
 
     # --- names ---
 
-    @property
-    def _all_names(self) -> Names:
-        if self._names is None:
-            self._names = Names(self.tokens, self.count, self.top)
-        return self._names
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.tokens, self.count, self.top)
 
     @property
     def names(self) -> list[Name]:
         """All names, in the order in which they first occur."""
-        return self._all_names.all
+        return self._names.all
 
     def name_at(self, token: int) -> Name | None:
         """What a token names or refers to."""
-        return self._all_names.by_token.get(token)
+        return self._names.by_token.get(token)
 
     @property
     def globals(self) -> list[str]:
