@@ -57,8 +57,9 @@ class Cursor:
         self.results: list[int] = []
         self.expects_name: bool = False
         """Whether the name of an operation is to come."""
-        self._statement: Statement | None = None
         self._find(syntax.operation_of_token(self.last))
+        self.statement: Statement | None = self._read(self.node)
+        """The statement that continues here, as far as it is written."""
 
     @property
     def is_in_comment_or_string(self) -> bool:
@@ -74,44 +75,27 @@ class Cursor:
             return
         self.region = node.region
         before = self.document.syntax.tokens[self.last]
+        is_on_next_line = "\n" in self.document.text[self.document.syntax.end(self.last) : self.start]
         if node.name < 0 or node.name > self.last:
-            if before == "=":
-                self.results = node.results
-                self.expects_name = bool(node.results)
-            else:
-                self.expects_name = self._is_on_next_line()
-        elif self._has_ended(node, before):
-            self.expects_name = True
-        else:
-            self.node = node
+            self.results = node.results if before == "=" else []
+            self.expects_name = bool(self.results) if before == "=" else is_on_next_line
+            return
+        self.node = node
+        if (is_on_next_line or before == "}") and before not in _CONTINUED:
+            statement = self._read(node)
+            is_whole = statement is None or not statement.is_complete or statement.may_end
+            self.expects_name = is_whole or self.prefix[:1].isalpha()
+            self.node = None if self.expects_name else node
 
-    def _is_on_next_line(self) -> bool:
-        """Whether a line ends between the last token and the word."""
-        return "\n" in self.document.text[self.document.syntax.end(self.last) : self.start]
-
-    def _has_ended(self, node: OperationNode, before: str) -> bool:
-        if (not self._is_on_next_line() and before != "}") or before in _CONTINUED:
-            return False
-        statement = self._read(node)
-        return statement is None or not statement.is_complete or statement.may_end or self.prefix[:1].isalpha()
-
-    def _read(self, node: OperationNode) -> Statement | None:
+    def _read(self, node: OperationNode | None) -> Statement | None:
         """The statement up to the word."""
         syntax = self.document.syntax
-        if node.declaration is None or node.name < 0:
+        if node is None or node.declaration is None or node.name < 0:
             return None
-        if self._statement is None:
-            if any(region.opening < self.last for region in node.regions):
-                self._statement = NodeStatement(syntax, node, self.last + 1)
-            else:
-                text = self.document.text[syntax.end(node.name) : self.start]
-                self._statement = Statement(node.declaration, [token for token in tokenize(text) if token])
-        return self._statement
-
-    @property
-    def statement(self) -> Statement | None:
-        """The statement that continues here, as far as it is written."""
-        return self._read(self.node) if self.node is not None else None
+        if any(region.opening < self.last for region in node.regions):
+            return NodeStatement(syntax, node, self.last + 1)
+        text = self.document.text[syntax.end(node.name) : self.start]
+        return Statement(node.declaration, [token for token in tokenize(text) if token])
 
     def open_type(self) -> tuple[str, int] | None:
         """The type whose bracket is open here: its name, and where the outermost one begins."""

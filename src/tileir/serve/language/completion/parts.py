@@ -14,7 +14,6 @@ from tileir.dialect.enums import MEMORY_SCOPE, PADDING
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.attributes import Attribute, dense_array_attribute, integer_attribute
-from tileir.ir.core import Block
 from tileir.ir.declaration import OPTIONAL, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
 from tileir.ir.versions import V13_1
@@ -125,11 +124,8 @@ def _expectation(items: Items, statement: Statement) -> Expectation:
     owner = cursor.region.owner
     # The block that the statement stands in, where the text around it could be read.
     around = cursor.document.analysis.operation_of(owner)
-    blocks: list[Block] = []
-    if owner is not None and around is not None:
-        blocks = [
-            block for region in around.regions[owner.regions.index(cursor.region) :][:1] for block in region.blocks
-        ]
+    regions = around.regions[owner.regions.index(cursor.region) :] if owner is not None and around is not None else ()
+    blocks = [block for region in regions[:1] for block in region.blocks]
     attributes = _attributes(statement)
     block = blocks[0] if blocks else None
     return Expectation(statement.format.declaration, cursor.operand_types(), attributes, block, cursor.pool().types)
