@@ -160,7 +160,7 @@ class Connection:
 
     def _cancel(self, number: object) -> None:
         for message in self._waiting:
-            if number is not None and member(message, "id") == number and "method" in message:
+            if number is not None and member(message, "id") == number and member(message, "method") is not None:
                 self._waiting.remove(message)
                 self._refuse(number, lsp.LSPErrorCodes.RequestCancelled, "cancelled")
                 return

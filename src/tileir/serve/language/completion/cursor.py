@@ -139,26 +139,25 @@ class Cursor:
 
     def operand_types(self) -> dict[str, list[Type]]:
         """The types of the operands that the statement has: of its values, or as it states them, also further on."""
-        statement, node = self.statement, self.node
+        statement, node, document = self.statement, self.node, self.document
         if statement is None or node is None:
             return {}
-        stated = NodeStatement(self.document.syntax, node).types(self.document.settings.version)
+        stated = NodeStatement(document.syntax, node).types(document.settings.version)
         found: dict[str, list[Type]] = {}
         declaration = statement.format.declaration
         for name in [declared.name for declared in declaration.operands]:
-            texts = [statement.tokens[token].partition("#")[0] for token in statement.values(name)]
-            types = [self._type_named(text) for text in texts]
+            known: list[Type] = []
+            for text in [statement.tokens[token].partition("#")[0] for token in statement.values(name)]:
+                visible = document.syntax.visible_values(self.last + 1)
+                value = next((each for each in visible if each.text == text), None)
+                type = type_of(document, value) if value is not None else None
+                known += [type] if type is not None else []
             group = next((group for group in declaration.same_types if name in group), ())
             of_group = [type for each in group for type in stated.get(each, [])[:1]][:1]
-            known = [type for type in types if type is not None] or stated.get(name, []) or of_group
+            known = known or stated.get(name, []) or of_group
             if known:
                 found[name] = known
         return found
-
-    def _type_named(self, text: str) -> Type | None:
-        visible = self.document.syntax.visible_values(self.last + 1)
-        name = next((name for name in visible if name.text == text), None)
-        return type_of(self.document, name) if name is not None else None
 
 
 # --- signature help ---

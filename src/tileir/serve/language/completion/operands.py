@@ -102,12 +102,12 @@ class Expectation:
             # It has the type of operands of which none is known.
             return []
         found: dict[Type, None] = {}
-        number, declared = next((each for each in enumerate(declaration.results) if each[1].name == name), (0, None))
-        for types in self.all_results() if declared is not None else ():
-            several = types[number : number + 1] if declared.count == ONE else types[number:]
-            found.update(dict.fromkeys([type for type in several if declared.constraint.accepts(type)]))
-            if len(found) >= most:
-                break
+        for number, declared in [each for each in enumerate(declaration.results) if each[1].name == name][:1]:
+            for types in self.all_results():
+                several = types[number : number + 1] if declared.count == ONE else types[number:]
+                found.update(dict.fromkeys([type for type in several if declared.constraint.accepts(type)]))
+                if len(found) >= most:
+                    break
         return list(found)
 
     def is_admitted(self) -> bool:

@@ -172,10 +172,10 @@ def _printed(declaration: OperationDeclaration, pool: Pool, chosen: Chosen, vers
     for name, names in chosen.names.items():
         printer.names.update(zip(call.operands[name], names, strict=False))
     printer.print_rest(made_operation(call, results, UNKNOWN))
-    name, *tokens = [match for match in TOKEN.finditer(printer.text()) if match[1]]
+    first, *tokens = [match for match in TOKEN.finditer(printer.text()) if match[1]]
     statement = Statement(declaration, [match[1] for match in tokens])
     pieces: list[Piece] = []
-    end, before = name.end(), None
+    end, before = first.end(), None
     for number, match in enumerate(tokens):
         part, gap = statement.part(number), " " if match.start(1) > end else ""
         end = match.end()

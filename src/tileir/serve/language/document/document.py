@@ -18,7 +18,7 @@ from urllib.request import url2pathname
 from lsprotocol import types as lsp
 
 from tileir.collector import CollectorPaused
-from tileir.serve.language.document.analysis import Analysis, TextDiagnostic, read, verified
+from tileir.serve.language.document.analysis import Analysis, TextDiagnostic, verified
 from tileir.serve.language.document.tree import Edit, SyntaxTree
 from tileir.serve.language.settings import Settings
 from tileir.text.edits import EditedText, TokenChange, TokenText
@@ -184,7 +184,7 @@ class Document:
                     self._analysis = Analysis(syntax, None, [_TOO_LARGE])
                     return self._analysis
                 if self._edited is None:
-                    self._edited = read(syntax.written, self.settings)
+                    self._edited = EditedText(syntax.written, self.settings.version)
                 self._analysis = verified(syntax, self._edited, self.settings)
         return self._analysis
 

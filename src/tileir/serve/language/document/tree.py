@@ -263,8 +263,11 @@ class Names:
                 start = inner.closing
             self._use_tokens(region, start, region.closing)
         for token in range(count):
-            if tokens[token][:1] in ("#", "!") and token not in self.by_token:
-                self._use_alias(token)
+            text = tokens[token]
+            is_alias = text[:1] in ("#", "!") and len(text) > 1 and "." not in text and "<" not in text
+            if is_alias and token not in self.by_token:
+                name = self.by_token[token] = self._known(ALIAS, text, None)
+                name.uses.append(token)
         for name in self.all:
             name.uses.sort()
         self.all.sort(key=lambda name: name.definition if name.definition is not None else name.uses[0])
@@ -286,26 +289,21 @@ class Names:
             if kind is None or token in self.by_token:
                 continue
             text = plain_name(kind, tokens[token])
-            name: Name | None
-            if kind == VALUE:
-                name = self._visible(text, region)
-            elif kind == BLOCK:
-                name = self._known(BLOCK, text, region)
-            else:
+            if kind == SYMBOL_KIND:
                 name = self._symbol(token, text, region)
+            else:
+                name = self._visible(text, region) if kind == VALUE else self._known(BLOCK, text, region)
             if name is not None:
                 name.uses.append(token)
                 self.by_token[token] = name
 
     def _visible(self, text: str, region: RegionNode) -> Name:
-        while True:
-            found = self._by_scope.get((VALUE, region, text))
-            if found is not None:
-                return found
-            owner = region.owner
-            if owner is None or owner.is_isolated:
-                return self._known(VALUE, text, region)
-            region = owner.region
+        outer = region
+        while (found := self._by_scope.get((VALUE, outer, text))) is None:
+            if outer.owner is None or outer.owner.is_isolated:
+                return self._known(VALUE, text, outer)
+            outer = outer.owner.region
+        return found
 
     def _known(self, kind: str, text: str, scope: RegionNode | None) -> Name:
         """The name in a scope; a new one without definition if there is none."""
@@ -324,14 +322,6 @@ class Names:
         inner = outer.operation.regions if outer is not None and outer.operation is not None else []
         found = [self._by_scope.get((SYMBOL_KIND, each, text)) for each in inner]
         return next((name for name in found if name is not None), None)
-
-    def _use_alias(self, token: int) -> None:
-        text = self._tokens[token]
-        if "." in text or "<" in text or len(text) < 2:
-            return
-        name = self._known(ALIAS, text, None)
-        name.uses.append(token)
-        self.by_token[token] = name
 
 
 def block_definitions(tokens: list[str], region: RegionNode) -> Iterator[tuple[str, int]]:

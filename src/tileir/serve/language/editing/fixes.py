@@ -1,6 +1,6 @@
 """Fixes for diagnostics, as edits of the text: what is misspelled, missing, too much or of the wrong type.
 
-A fix is a proposal: it is tried before it is offered (`trials.py`).
+A fix is a proposal: it is tried before it is offered (`code_actions.py`).
 """
 
 from __future__ import annotations
@@ -276,12 +276,11 @@ def _missing_terminator(problem: Problem) -> Iterator[Fix]:
     around = problem.operation
     while around is not None and around.declaration not in _TERMINATORS:
         around = around.parent
-    if around is None or around.declaration is None:
-        return
-    word = _TERMINATORS[around.declaration]
-    for region in [region for region in around.regions if problem.token < region.closing][:1]:
-        indentation = problem.indentation(around.first) + INDENTATION
-        yield problem.insert(problem.syntax.end(region.closing - 1), f"\n{indentation}{word}")
+    for region in around.regions if around is not None else ():
+        if around is not None and around.declaration is not None and problem.token < region.closing:
+            text = f"\n{problem.indentation(around.first)}{INDENTATION}{_TERMINATORS[around.declaration]}"
+            yield problem.insert(problem.syntax.end(region.closing - 1), text)
+            return
 
 
 def _misplaced_terminator(problem: Problem) -> Iterator[Fix]:
