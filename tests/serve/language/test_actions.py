@@ -12,8 +12,7 @@ from tileir.ir.traversal import structurally_equal
 from tileir.serve.language.document.analysis import Fix, TextDiagnostic, lint
 from tileir.serve.language.document.document import Document
 from tileir.serve.language.document.tree import Edit, apply
-from tileir.serve.language.editing.code_actions import FIX_ALL, code_actions, fix_all, good_fixes
-from tileir.serve.language.editing.trials import Trials
+from tileir.serve.language.editing.code_actions import FIX_ALL, Trials, code_actions, fix_all, good_fixes
 from tileir.serve.language.settings import Settings
 from tileir.text.reading import parse_text
 

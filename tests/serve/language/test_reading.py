@@ -11,7 +11,6 @@ from tileir.serve.language.navigation.decorations import (
     LEGEND,
     inlay_hints,
     semantic_tokens,
-    semantic_tokens_range,
 )
 from tileir.serve.language.settings import Settings
 
@@ -166,6 +165,6 @@ def test_a_range_has_the_words_of_the_whole_in_it() -> None:
     document = Document("file:///k.mlir", PROGRAM)
     whole = words(document, list(semantic_tokens(document).data))
     start, end = PROGRAM.index("%tensor"), PROGRAM.index("%r:2")
-    part = words(document, list(semantic_tokens_range(document, document.range(start, end)).data))
+    part = words(document, list(semantic_tokens(document, document.range(start, end)).data))
     assert part == whole[whole.index(("%tensor", "variable", ["declaration"])) :][: len(part)]
     assert part[-1][0] != "%r" and part[0][0] == "%tensor"

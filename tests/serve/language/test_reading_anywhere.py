@@ -12,7 +12,7 @@ from pygls.protocol import default_converter
 from tileir.serve.language.completion.completion import complete
 from tileir.serve.language.completion.cursor import signature_help
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.navigation.decorations import inlay_hints, semantic_tokens, semantic_tokens_range
+from tileir.serve.language.navigation.decorations import inlay_hints, semantic_tokens
 from tileir.serve.language.navigation.hover import hover
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").rglob("*.mlir"))
@@ -68,7 +68,7 @@ def ask_all(document: Document, chance: random.Random) -> None:
     data = list(semantic_tokens(document).data)
     assert len(data) % 5 == 0 and all(number >= 0 for number in data)
     start, end = sorted(chance.choices(range(len(document.text) + 1), k=2))
-    semantic_tokens_range(document, document.range(start, end))
+    semantic_tokens(document, document.range(start, end))
     inlay_hints(document, document.range(start, end))
 
 

@@ -11,7 +11,6 @@ from lsprotocol import types as lsp
 from tests.serve.debugger.client import address_in
 from tests.serve.language.wire import WITHOUT_ADVICE, Editor
 
-from tileir.serve.language.connection import Connection
 from tileir.serve.language.server import TileServer
 
 KERNEL = """\
@@ -130,15 +129,15 @@ async def test_a_deep_nest_is_answered(editor):
 
 
 def test_an_answer_that_cannot_be_written_is_a_failure():
-    server = TileServer()
     written: list[Any] = []
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    server.handlers["tileir/disassemble"] = lambda _: deep
     request = frame(id=7, method="tileir/disassemble", params={})
     messages = io.BytesIO(INITIALIZE + request + frame(method="exit"))
-    assert Connection(server, messages.read, written.append).run() == 1
+    server = TileServer(messages.read, written.append)
+    server.handlers["tileir/disassemble"] = lambda _: deep
+    assert server.run() == 1
     header, body = written[1].split(b"\r\n\r\n")
     assert header == b"Content-Length: %d" % len(body)
     answered = json.loads(body)

@@ -6,24 +6,26 @@ diagnostics of a text wait for the edits of it that have already come.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import queue
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Generator
+from typing import Any
 
 from lsprotocol import converters
 from lsprotocol import types as lsp
 
+from tileir.collector import CollectorPaused
 from tileir.serve.addresses import Client, is_token
 from tileir.serve.framing import BadFrame, MessageReader, frame
 
 _LOG = logging.getLogger(__name__)
 # The most bytes that a message may have.
 _LONGEST_MESSAGE = 1 << 30
-# Stands among messages for work that has come.
-_WAKE = b"wake"
+# So many new objects are left to the collector only while nobody waits: an edit replaces a whole function.
+_MUCH_GARBAGE = 500_000
 
 EXIT_FINE = 0
 EXIT_LOST = 1
@@ -37,62 +39,62 @@ class RequestRefused(Exception):
         self.code = code
 
 
-class Server(Protocol):
-    """What a connection needs of a server: handlers of methods, and work to do while no message waits.
-
-    A handler gets the parameters as `lsprotocol` has them; as plain JSON if its method is one of `untyped`.
-    """
-
-    handlers: dict[str, Callable[[Any], Any]]
-    untyped: frozenset[str]
-
-    def connect(self, connection: Connection) -> None: ...
-
-    @property
-    def has_work(self) -> bool: ...
-
-    def work(self) -> None: ...
-
-
 class Connection:
-    """Reads and writes until one of the two sides ends it.
+    """Reads and writes until one of the two sides ends it; a server derives from it.
+
+    `handlers` has a function for each method.  It gets the parameters as `lsprotocol` has them; as plain JSON if its
+    method is one of `untyped`.  `work` is done step by step while no message waits, the first first.
 
     `read` returns at most so many bytes, none at the end; `write` takes all that it is given.  Neither buffers: Python
     cannot end a process in which a thread still waits for a buffered stream.
     """
 
-    def __init__(self, server: Server, read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
-        self._server = server
+    handlers: dict[str, Callable[[Any], Any]]
+    untyped: frozenset[str]
+
+    def __init__(self, read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
+        self.work: dict[str, Generator[None, None, None]] = {}
         self._reader = MessageReader(read, _LONGEST_MESSAGE)
         self._write = write
         self._converter = converters.get_converter()
-        # What was read: a message, or None at the end.
-        self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._waiting: list[dict[str, Any]] = []
+        # What came: a message, a call from another thread, or None at the end.
+        self._arrived: queue.SimpleQueue[bytes | Callable[[], object] | None] = queue.SimpleQueue()
+        self._waiting: list[dict[str, Any] | Callable[[], object]] = []
         self._answers: dict[int, Callable[[Any], object]] = {}
         self._requests = 0
         self._is_initialized = self._is_shut_down = self._is_ended = self._is_lost = False
-        server.connect(self)
 
     def run(self) -> int:
         """Serve until the end; the exit status of a server process."""
         threading.Thread(target=self._read, daemon=True).start()
-        while not self._is_lost:
-            self._receive()
-            if self._waiting:
-                message = self._waiting.pop(0)
-                if message.get("method") == lsp.EXIT:
-                    return EXIT_FINE if self._is_shut_down else EXIT_LOST
-                self._handle(message)
-            elif self._is_ended:
-                break
-            else:
-                self._server.work()
+        with CollectorPaused():
+            while not self._is_lost:
+                self._receive()
+                if self._waiting:
+                    message = self._waiting.pop(0)
+                    if not isinstance(message, dict):
+                        self._attempt(message)
+                    elif message.get("method") == lsp.EXIT:
+                        return EXIT_FINE if self._is_shut_down else EXIT_LOST
+                    else:
+                        self._handle(message)
+                elif self._is_ended:
+                    break
+                else:
+                    self._attempt(self.work_on)
         return EXIT_LOST
 
-    def wake(self) -> None:
-        """Have the connection look for work, from another thread."""
-        self._messages.put(_WAKE)
+    def post(self, call: Callable[[], object]) -> None:
+        """Have the connection make a call in its turn, from another thread."""
+        self._arrived.put(call)
+
+    def work_on(self) -> None:
+        """Take one step of the first work; it is the last then."""
+        key = next(iter(self.work))
+        steps = self.work.pop(key)
+        for _ in steps:
+            self.work[key] = steps
+            return
 
     # --- sending ---
 
@@ -104,12 +106,6 @@ class Connection:
         self._requests += 1
         self._answers[self._requests] = answer
         self._send({"id": self._requests, "method": method, "params": params})
-
-    def _respond(self, number: object, result: object) -> None:
-        try:
-            self._send({"id": number, "result": result})
-        except (RecursionError, TypeError, ValueError) as error:
-            self._refuse(number, lsp.ErrorCodes.InternalError, f"the answer cannot be written: {error}")
 
     def _refuse(self, number: object, code: int, message: str) -> None:
         self._send({"id": number, "error": {"code": int(code), "message": message}})
@@ -127,22 +123,27 @@ class Connection:
     def _read(self) -> None:
         try:
             while (body := self._reader.message()) is not None:
-                self._messages.put(body)
+                self._arrived.put(body)
         except (OSError, ValueError, BadFrame) as error:
             _LOG.warning("the connection ends: %s", error)
-        self._messages.put(None)
+        self._arrived.put(None)
 
     def _receive(self) -> None:
         """Take the messages that have come; wait for one if there is nothing to do."""
         while not self._is_ended:
+            is_idle = not (self._waiting or self.work)
+            if is_idle and self._arrived.empty() and gc.get_count()[0] > _MUCH_GARBAGE:
+                gc.collect()
             try:
-                body = self._messages.get(block=not (self._waiting or self._server.has_work))
+                body = self._arrived.get(block=is_idle)
             except queue.Empty:
                 return
-            if body is None:
-                self._is_ended = True
-            elif body is not _WAKE:
+            if isinstance(body, bytes):
                 self._enqueue(body)
+            elif body is not None:
+                self._waiting.append(body)
+            else:
+                self._is_ended = True
 
     def _enqueue(self, body: bytes) -> None:
         try:
@@ -153,15 +154,14 @@ class Connection:
         if not isinstance(message, dict):
             self._refuse(None, lsp.ErrorCodes.InvalidRequest, "a message is an object")
         elif message.get("method") == lsp.CANCEL_REQUEST:
-            self._cancel(message.get("params"))
+            self._cancel(member(message, "params", "id"))
         else:
             self._waiting.append(message)
 
-    def _cancel(self, params: object) -> None:
-        number = member(params, "id")
-        for index, message in enumerate(self._waiting):
-            if "method" in message and number is not None and message.get("id") == number:
-                del self._waiting[index]
+    def _cancel(self, number: object) -> None:
+        for message in self._waiting:
+            if number is not None and member(message, "id") == number and member(message, "method") is not None:
+                self._waiting.remove(message)
                 self._refuse(number, lsp.LSPErrorCodes.RequestCancelled, "cancelled")
                 return
 
@@ -170,62 +170,50 @@ class Connection:
         if method is None:
             answer = self._answers.pop(number, None) if isinstance(number, int) else None
             if answer is not None and "result" in message:
-                self._call(None, answer, message["result"])
-            return
-        refusal = self._refusal(str(method))
-        if refusal is None:
-            self._is_initialized = True
-            self._dispatch(str(method), number, message.get("params"))
-        elif number is not None:
-            self._refuse(number, *refusal)
+                self._attempt(lambda: answer(message["result"]))
+        elif number is None:
+            self._attempt(lambda: self._result(str(method), message.get("params")))
+        else:
+            self._attempt(
+                lambda: self._send({"id": number, "result": self._result(str(method), message.get("params"))}), number
+            )
 
-    def _refusal(self, method: str) -> tuple[int, str] | None:
-        """Why a method cannot be called now."""
-        if self._is_shut_down:
-            return lsp.ErrorCodes.InvalidRequest, "the server is shutting down"
-        if self._is_initialized == (method == lsp.INITIALIZE):
-            if self._is_initialized:
-                return lsp.ErrorCodes.InvalidRequest, "initialized already"
-            return lsp.ErrorCodes.ServerNotInitialized, "not initialized yet"
-        return None
-
-    def _dispatch(self, method: str, number: object, params: Any) -> None:
-        if method == lsp.SHUTDOWN:
-            self._is_shut_down = True
-            self._respond(number, None)
-            return
-        handler = self._server.handlers.get(method)
-        if handler is None:
-            if number is not None:
-                self._refuse(number, lsp.ErrorCodes.MethodNotFound, f"there is no method '{method}'")
-            return
-        if method not in self._server.untyped:
-            try:
-                kind: Any = lsp.METHOD_TO_TYPES[method][2]
-                params = self._converter.structure(params, kind)
-            except Exception as error:
-                if number is not None:
-                    self._refuse(number, lsp.ErrorCodes.InvalidParams, f"cannot read the parameters: {error}")
-                return
-        self._call(number, handler, params)
-
-    def _call(self, number: object, handler: Callable[[Any], Any], params: Any) -> None:
+    def _attempt(self, call: Callable[[], object], number: object = None) -> None:
+        """Make a call; if it fails, say so to who waits for an answer with a number, and in the logs."""
         try:
-            result = handler(params)
+            call()
         except RequestRefused as error:
-            self._refuse(number, error.code, str(error))
+            if number is not None:
+                self._refuse(number, error.code, str(error))
         except Exception as error:
-            self.report(error)
             if number is not None:
                 self._refuse(number, lsp.ErrorCodes.InternalError, f"{type(error).__name__}: {error}")
-        else:
-            if number is not None:
-                self._respond(number, result)
+            _LOG.error("%s", error, exc_info=error)
+            self.notify(lsp.WINDOW_LOG_MESSAGE, lsp.LogMessageParams(lsp.MessageType.Error, f"tileir: {error}"))
 
-    def report(self, error: Exception) -> None:
-        """Write a failure of the server to the logs of server and editor."""
-        _LOG.error("%s", error, exc_info=error)
-        self.notify(lsp.WINDOW_LOG_MESSAGE, lsp.LogMessageParams(lsp.MessageType.Error, f"tileir: {error}"))
+    def _result(self, method: str, params: Any) -> Any:
+        """What the handler of a method returns."""
+        codes = lsp.ErrorCodes
+        if self._is_shut_down:
+            raise RequestRefused("the server is shutting down", codes.InvalidRequest)
+        if self._is_initialized == (method == lsp.INITIALIZE):
+            if self._is_initialized:
+                raise RequestRefused("initialized already", codes.InvalidRequest)
+            raise RequestRefused("not initialized yet", codes.ServerNotInitialized)
+        self._is_initialized = True
+        if method == lsp.SHUTDOWN:
+            self._is_shut_down = True
+            return None
+        handler = self.handlers.get(method)
+        if handler is None:
+            raise RequestRefused(f"there is no method '{method}'", codes.MethodNotFound)
+        if method not in self.untyped:
+            kind: Any = lsp.METHOD_TO_TYPES[method][2]
+            try:
+                params = self._converter.structure(params, kind)
+            except Exception as error:
+                raise RequestRefused(f"cannot read the parameters: {error}", codes.InvalidParams) from None
+        return handler(params)
 
 
 def member(value: object, *names: str) -> Any:

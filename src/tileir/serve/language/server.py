@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import stat
 import sys
 import threading
@@ -25,8 +24,7 @@ from tileir.serve.addresses import Client, Listener
 from tileir.serve.language.completion import completion, cursor
 from tileir.serve.language.connection import Connection, greet, member
 from tileir.serve.language.cutile.compilation import CompiledLaunch, compile_script
-from tileir.serve.language.cutile.document import FEATURES as SCRIPT_FEATURES
-from tileir.serve.language.cutile.document import CutileDocument, is_script
+from tileir.serve.language.cutile.document import SCRIPT_FEATURES, CutileDocument
 from tileir.serve.language.document.analysis import TextDiagnostic, lint
 from tileir.serve.language.document.document import Document, path_of
 from tileir.serve.language.editing import code_actions
@@ -39,7 +37,7 @@ DISASSEMBLE: Final = "tileir/disassemble"
 _MAGIC: Final = MAGIC.rstrip(b"\0").decode("latin-1")
 
 
-class TileServer:
+class TileServer(Connection):
     """A server for one editor.
 
     Diagnostics of a document are sent once all messages that have come are handled: what is typed faster than it can be
@@ -55,17 +53,13 @@ class TileServer:
         ]
     )
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[int], bytes], write: Callable[[bytes], object]) -> None:
+        super().__init__(read, write)
         self.documents: dict[str, Document] = {}
         self.settings = Settings()
         self._encoding = lsp.PositionEncodingKind.Utf16
         self._capabilities: dict[str, Any] = {}
         self._folders: list[str] = []
-        self._changed: dict[str, Document] = {}
-        # Documents whose errors are published, and their lint findings that are still computed.
-        self._linting: dict[str, Generator[None, None, list[TextDiagnostic]]] = {}
-        # Results of compilations: the document, the number of the compilation, the text, the launches.
-        self._compiled: queue.SimpleQueue[tuple[CutileDocument, int, str, list[CompiledLaunch]]] = queue.SimpleQueue()
         self._compilations: Counter[str] = Counter()
         self.handlers: dict[str, Callable[[Any], Any]] = {
             lsp.INITIALIZE: self._initialize,
@@ -81,9 +75,6 @@ class TileServer:
             DISASSEMBLE: lambda params: {"text": disassemble(str(member(params, "uri") or ""))},
             **{method: self._handler(method) for method in FEATURES},
         }
-
-    def connect(self, connection: Connection) -> None:
-        self._connection = connection
 
     def _handler(self, method: str) -> Callable[[Any], Any]:
         def handle(params: Any) -> Any:
@@ -118,7 +109,7 @@ class TileServer:
     def _request_settings(self) -> None:
         if self._can("workspace", "configuration"):
             params = lsp.ConfigurationParams([lsp.ConfigurationItem(section="tileir")])
-            self._connection.request(
+            self.request(
                 lsp.WORKSPACE_CONFIGURATION, params, lambda found: self._configure(found[0] if found else None)
             )
 
@@ -132,7 +123,7 @@ class TileServer:
         self.settings = changed_settings(self.settings, options)
         for document in self.documents.values():
             document.configure(self.settings)
-            self._note_change(document)
+            self._diagnose(document)
 
     def _change_folders(self, params: dict[str, Any]) -> None:
         removed = [member(folder, "uri") for folder in member(params, "event", "removed") or []]
@@ -147,10 +138,11 @@ class TileServer:
 
     def _open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         item = params.text_document
-        kind = CutileDocument if is_script(item.uri, item.language_id) else Document
+        is_script = item.language_id == "python" or (not item.language_id and item.uri.endswith(".py"))
+        kind = CutileDocument if is_script else Document
         document = kind(item.uri, item.text, item.version, encoding=self._encoding, settings=self.settings)
         self.documents[item.uri] = document
-        self._note_change(document)
+        self._diagnose(document)
 
     def _change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         document = self.documents.get(params.text_document.uri)
@@ -158,87 +150,60 @@ class TileServer:
             for change in params.content_changes:
                 document.change(change)
             document.version = params.text_document.version
-            self._note_change(document)
-
-    def _note_change(self, document: Document) -> None:
-        self._linting.pop(document.uri, None)
-        self._changed[document.uri] = document
+            self._diagnose(document)
 
     def _close(self, uri: str) -> None:
-        self._changed.pop(uri, None)
-        self._linting.pop(uri, None)
+        self.work.pop(uri, None)
         if self.documents.pop(uri, None) is not None:
-            self._connection.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, lsp.PublishDiagnosticsParams(uri, []))
+            self.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, lsp.PublishDiagnosticsParams(uri, []))
 
     def save(self, uri: str) -> None:
         """Compile a saved script for the launches that it states, if the user allows that."""
         document = self.documents.get(uri)
         if isinstance(document, CutileDocument) and self.settings.compile_scripts:
             self._compilations[uri] += 1
-            arguments = document, self._compilations[uri], document.text
-            if document.requested_launches() and document.path:
-                threading.Thread(target=self._compile, args=arguments, daemon=True).start()
-            else:
-                self._compiled.put((*arguments, []))
+            launches = document.requested_launches() if document.path else []
+            arguments = document, self._compilations[uri], document.text, launches
+            threading.Thread(target=self._compile, args=arguments, daemon=True).start()
 
-    def _compile(self, document: CutileDocument, number: int, text: str) -> None:
-        found = compile_script(document.path, document.requested_launches(), list(self.settings.targets))
-        self._compiled.put((document, number, text, found))
-        self._connection.wake()
+    def _compile(self, document: CutileDocument, number: int, text: str, launches: list[dict[str, Any]]) -> None:
+        found = compile_script(document.path, launches, list(self.settings.targets)) if launches else []
+        self.post(lambda: self.take_compiled(document, number, text, found))
+
+    def take_compiled(self, document: CutileDocument, number: int, text: str, found: list[CompiledLaunch]) -> None:
+        """Publish the result of a compilation, unless a later one was begun."""
+        if self.documents.get(document.uri) is document and number == self._compilations[document.uri]:
+            document.compiled_text, document.compiled = text, found
+            self.publish(document)
+            if self._can("workspace", "inlayHint", "refreshSupport"):
+                self.request(lsp.WORKSPACE_INLAY_HINT_REFRESH, None)
 
     # --- diagnostics ---
 
-    @property
-    def has_work(self) -> bool:
-        """Whether diagnostics wait to be computed."""
-        return bool(self._changed or self._linting) or not self._compiled.empty()
+    def _diagnose(self, document: Document) -> None:
+        """Have the diagnostics of a document published, before any work on others."""
+        self.work.pop(document.uri, None)
+        self.work = {document.uri: self._diagnostics(document), **self.work}
 
-    def work(self) -> None:
-        """Compute some of them."""
-        try:
-            if self._changed:
-                self._check(self._changed.pop(next(iter(self._changed))))
-            elif not self._compiled.empty():
-                self._take_compiled(*self._compiled.get())
-            elif self._linting:
-                self._lint(next(iter(self._linting)))
-        except Exception as error:
-            # The other documents are still served.
-            self._connection.report(error)
-
-    def _check(self, document: Document) -> None:
+    def _diagnostics(self, document: Document) -> Generator[None, None, None]:
+        """Publish the errors, then with the lint findings if there are any, which are computed a rule at a time."""
         self.publish(document)
         if isinstance(document, CutileDocument) or _is_bytecode(document) or not document.settings.lint:
             return
-        if not document.analysis.is_linted:
-            self._linting[document.uri] = lint(document.path or "-", document.analysis, document.settings)
-
-    def _lint(self, uri: str) -> None:
-        """Compute the findings of one more rule; publish them after the last."""
-        steps, document = self._linting.pop(uri), self.documents[uri]
-        try:
-            next(steps)
-        except StopIteration as end:
-            document.analysis.is_linted = True
-            document.analysis.diagnostics.extend(end.value)
-            if end.value:
+        analysis = document.analysis
+        if not analysis.is_linted:
+            yield
+            found = yield from lint(document.path or "-", analysis, document.settings)
+            analysis.is_linted = True
+            analysis.diagnostics.extend(found)
+            if found:
                 self.publish(document)
-        else:
-            self._linting[uri] = steps
-
-    def _take_compiled(self, document: CutileDocument, number: int, text: str, found: list[CompiledLaunch]) -> None:
-        # An earlier compilation may end after a later one.
-        if self.documents.get(document.uri) is document and number == self._compilations[document.uri]:
-            document.set_compiled(text, found)
-            self.publish(document)
-            if self._can("workspace", "inlayHint", "refreshSupport"):
-                self._connection.request(lsp.WORKSPACE_INLAY_HINT_REFRESH, None)
 
     def publish(self, document: Document) -> None:
         found = [_AS_BYTECODE] if _is_bytecode(document) else document.diagnostics
         shown = [_diagnostic(document, each) for each in found]
         params = lsp.PublishDiagnosticsParams(document.uri, shown, document.version)
-        self._connection.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+        self.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
 
 _SEVERITIES: Final = {
@@ -334,7 +299,7 @@ FEATURES: Final[dict[str, tuple[Any, ...]]] = {
     lsp.TEXT_DOCUMENT_SIGNATURE_HELP: (cursor.signature_help, "position"),
     lsp.TEXT_DOCUMENT_INLAY_HINT: (decorations.inlay_hints, "range"),
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (decorations.semantic_tokens,),
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: (decorations.semantic_tokens_range, "range"),
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: (decorations.semantic_tokens, "range"),
 }
 
 
@@ -376,7 +341,7 @@ def serve_stdio() -> int:
     # Other output to standard output must not end up between messages.
     source, target = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return Connection(TileServer(), lambda count: os.read(source, count), lambda data: write_all(target, data)).run()
+    return TileServer(lambda count: os.read(source, count), lambda data: write_all(target, data)).run()
 
 
 def serve_tcp(listener: Listener) -> None:
@@ -386,6 +351,6 @@ def serve_tcp(listener: Listener) -> None:
 
 def _serve_client(client: Client) -> None:
     try:
-        Connection(TileServer(), client.read, client.connection.sendall).run()
+        TileServer(client.read, client.connection.sendall).run()
     finally:
         client.close()

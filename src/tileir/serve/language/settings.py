@@ -10,6 +10,7 @@ Members that are missing or of another type change nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,32 +37,27 @@ class Settings:
 
 def changed_settings(settings: Settings, options: object) -> Settings:
     """Settings after a change; the section may come by itself or under its name."""
-    section = _section(options)
-    section = _section(section.get("tileir", section))
-    hints, lint = _section(section.get("inlayHints")), _section(section.get("lint"))
-    version, target = section.get("bytecodeVersion"), section.get("target")
+    section = options.get("tileir", options) if isinstance(options, dict) else None
+
+    def changed(before: Any, *names: str, kind: type = bool, read: Callable[[Any], Any] = lambda value: value) -> Any:
+        value = section
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return read(value) if isinstance(value, kind) else before
+
+    def strings(values: list[object]) -> tuple[str, ...]:
+        return tuple([each for each in values if isinstance(each, str)])
+
     versions = {version_text(each): each for each in VERSIONS}
     return replace(
         settings,
-        version=versions.get(version, NEWEST) if isinstance(version, str) else settings.version,
-        inlay_types=_flag(hints.get("types"), settings.inlay_types),
-        inlay_shapes=_flag(hints.get("shapes"), settings.inlay_shapes),
-        compile_scripts=_flag(_section(section.get("cutile")).get("compile"), settings.compile_scripts),
-        targets=tuple([target] if target else []) if isinstance(target, str) else settings.targets,
-        lint=_flag(lint.get("enable"), settings.lint),
+        version=changed(settings.version, "bytecodeVersion", kind=str, read=lambda text: versions.get(text, NEWEST)),
+        inlay_types=changed(settings.inlay_types, "inlayHints", "types"),
+        inlay_shapes=changed(settings.inlay_shapes, "inlayHints", "shapes"),
+        compile_scripts=changed(settings.compile_scripts, "cutile", "compile"),
+        targets=changed(settings.targets, "target", kind=str, read=lambda target: (target,) if target else ()),
+        lint=changed(settings.lint, "lint", "enable"),
         # An empty selection selects the rules that are on by default.
-        lint_select=_strings(lint["select"]) or None if "select" in lint else settings.lint_select,
-        lint_ignore=_strings(lint["ignore"]) if "ignore" in lint else settings.lint_ignore,
+        lint_select=changed(settings.lint_select, "lint", "select", kind=list, read=lambda all: strings(all) or None),
+        lint_ignore=changed(settings.lint_ignore, "lint", "ignore", kind=list, read=strings),
     )
-
-
-def _section(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    return tuple([each for each in value if isinstance(each, str)]) if isinstance(value, list) else ()
-
-
-def _flag(value: object, before: bool) -> bool:
-    return value if isinstance(value, bool) else before

@@ -55,7 +55,7 @@ def test_launches_are_stated_in_comments() -> None:
 
 
 def test_of_two_compilations_the_later_counts(monkeypatch, tmp_path):
-    server = TileServer()
+    server = TileServer(lambda _: b"", lambda _: None)
     published = []
     monkeypatch.setattr(server, "publish", lambda document: published.append(document.compiled[0].kernel))
     monkeypatch.setattr(server, "_compile", lambda *_: None)
@@ -65,8 +65,6 @@ def test_of_two_compilations_the_later_counts(monkeypatch, tmp_path):
     server.documents[document.uri] = document
     server.save(document.uri)
     server.save(document.uri)
-    server._compiled.put((document, 2, document.text, [CompiledLaunch("later")]))
-    server._compiled.put((document, 1, document.text, [CompiledLaunch("earlier")]))
-    while server.has_work:
-        server.work()
+    server.take_compiled(document, 2, document.text, [CompiledLaunch("later")])
+    server.take_compiled(document, 1, document.text, [CompiledLaunch("earlier")])
     assert published == ["later"]

@@ -14,12 +14,12 @@ from tileir.ir.declaration import VARIADIC, OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import Version
 from tileir.serve.language.completion.cursor import Cursor
-from tileir.serve.language.completion.operands import Placeholder, Pool
+from tileir.serve.language.completion.operands import Placeholder
 from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
 from tileir.serve.language.completion.snippets import missing_results, statement_pieces
 from tileir.serve.language.document.document import Document, markup
 from tileir.serve.language.document.scanner import RegionNode
-from tileir.serve.language.document.tree import ALIAS, BLOCK, is_subsequence
+from tileir.serve.language.document.tree import is_subsequence
 
 TRIGGERS: Final = [".", "%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]
 # The operations whose blocks a terminator may end, besides `if` in them.
@@ -31,6 +31,7 @@ _ENDS: Final[dict[OperationDeclaration, tuple[OperationDeclaration, ...]]] = {
 _ITEMS: Final = (ops.ENTRY, ops.GLOBAL)
 _MODULES: Final = (ops.MODULE, ops.BUILTIN_MODULE)
 _OPERATION: Final = "operation"
+_NAMED: Final = "#!^"
 
 
 def complete(
@@ -44,10 +45,13 @@ def complete(
     sigil = cursor.prefix[:1]
     if cursor.open_type() is not None:
         add_open_type(items)
-    elif sigil in ("#", "!"):
-        _add_aliases(items, sigil)
-    elif sigil == "^":
-        _add_blocks(items)
+    elif sigil in _NAMED and sigil:
+        for name in document.syntax.names:
+            is_visible = sigil != "^" or name.scope is cursor.region
+            if name.definition is not None and name.text[:1] == sigil and is_visible:
+                items.add(name.text, Kind.Reference, name.kind)
+        for type in ("tile", "ptr", "tensor_view", "partition_view", "token") if sigil == "!" else ():
+            items.add(f"!cuda_tile.{type}", Kind.Struct)
     elif cursor.expects_name:
         # A blank at the begin of a line offers nothing.
         is_blank = context is not None and context.trigger_character == " "
@@ -81,30 +85,29 @@ def _add_operations(items: Items) -> None:
     cursor = items.cursor
     version = cursor.document.settings.version
     pool = cursor.pool()
-    if _follows_if(cursor):
+    before = cursor.document.syntax.operation_of_token(cursor.last)
+    if (
+        before is not None
+        and before.declaration is ops.IF
+        and [each.closing for each in before.regions] == [cursor.last]
+    ):
         items.add("else", Kind.Keyword, "the other branch", pieces=["else {\n  ", Placeholder(""), "\n}"])
     found = [each for each in operations() if is_subsequence(cursor.prefix, spelled(each, version))]
     # Those that begin with what is typed come first.
     found.sort(key=lambda each: not spelled(each, version).startswith(cursor.prefix))
     for declaration in found:
-        if _is_allowed(declaration, cursor, version):
-            _add_operation(items, declaration, pool, version)
-
-
-def _add_operation(items: Items, declaration: OperationDeclaration, pool: Pool, version: Version) -> None:
-    cursor = items.cursor
-    name = spelled(declaration, version)
-    item = items.add(
-        name,
-        Kind.Keyword if declaration.regions or declaration.is_terminator else Kind.Function,
-        prose(declaration.summary),
-        pieces=statement_pieces(declaration, pool, not cursor.results, version),
-        description=declaration.chapter,
-        data={_OPERATION: declaration.name},
-    )
-    if cursor.results:
-        # The operation has more results than are named so far.
-        missing = missing_results(declaration, pool, len(cursor.results))
+        if not _is_allowed(declaration, cursor, version):
+            continue
+        item = items.add(
+            spelled(declaration, version),
+            Kind.Keyword if declaration.regions or declaration.is_terminator else Kind.Function,
+            prose(declaration.summary),
+            pieces=statement_pieces(declaration, pool, not cursor.results, version),
+            description=declaration.chapter,
+            data={_OPERATION: declaration.name},
+        )
+        # The operation may have more results than are named so far.
+        missing = missing_results(declaration, pool, len(cursor.results)) if cursor.results else []
         if missing:
             end = cursor.document.syntax.end(cursor.results[-1])
             edit = lsp.TextEdit(cursor.document.range(end, end), "".join([f", {each}" for each in missing]))
@@ -141,32 +144,3 @@ def _is_inside(region: RegionNode, owners: tuple[OperationDeclaration, ...]) -> 
             return False
         owner = owner.region.owner
     return False
-
-
-def _follows_if(cursor: Cursor) -> bool:
-    """Whether `else` may stand here: behind the only region of an `if`."""
-    written = cursor.document.syntax.operation_of_token(cursor.last)
-    return (
-        written is not None
-        and written.declaration is ops.IF
-        and len(written.regions) == 1
-        and written.regions[0].closing == cursor.last
-    )
-
-
-# --- other names ---
-
-
-def _add_aliases(items: Items, sigil: str) -> None:
-    for name in items.cursor.document.syntax.names:
-        if name.kind == ALIAS and name.definition is not None and name.text[:1] == sigil:
-            items.add(name.text, Kind.Reference, "alias")
-    if sigil == "!":
-        for type in ("tile", "ptr", "tensor_view", "partition_view", "token"):
-            items.add(f"!cuda_tile.{type}", Kind.Struct)
-
-
-def _add_blocks(items: Items) -> None:
-    for name in items.cursor.document.syntax.names:
-        if name.kind == BLOCK and name.definition is not None and name.scope is items.cursor.region:
-            items.add(name.text, Kind.Reference, "block")

@@ -57,8 +57,9 @@ class Cursor:
         self.results: list[int] = []
         self.expects_name: bool = False
         """Whether the name of an operation is to come."""
-        self._statement: Statement | None = None
         self._find(syntax.operation_of_token(self.last))
+        self.statement: Statement | None = self._read(self.node)
+        """The statement that continues here, as far as it is written."""
 
     @property
     def is_in_comment_or_string(self) -> bool:
@@ -74,44 +75,27 @@ class Cursor:
             return
         self.region = node.region
         before = self.document.syntax.tokens[self.last]
+        is_on_next_line = "\n" in self.document.text[self.document.syntax.end(self.last) : self.start]
         if node.name < 0 or node.name > self.last:
-            if before == "=":
-                self.results = node.results
-                self.expects_name = bool(node.results)
-            else:
-                self.expects_name = self._is_on_next_line()
-        elif self._has_ended(node, before):
-            self.expects_name = True
-        else:
-            self.node = node
+            self.results = node.results if before == "=" else []
+            self.expects_name = bool(self.results) if before == "=" else is_on_next_line
+            return
+        self.node = node
+        if (is_on_next_line or before == "}") and before not in _CONTINUED:
+            statement = self._read(node)
+            is_whole = statement is None or not statement.is_complete or statement.may_end
+            self.expects_name = is_whole or self.prefix[:1].isalpha()
+            self.node = None if self.expects_name else node
 
-    def _is_on_next_line(self) -> bool:
-        """Whether a line ends between the last token and the word."""
-        return "\n" in self.document.text[self.document.syntax.end(self.last) : self.start]
-
-    def _has_ended(self, node: OperationNode, before: str) -> bool:
-        if (not self._is_on_next_line() and before != "}") or before in _CONTINUED:
-            return False
-        statement = self._read(node)
-        return statement is None or not statement.is_complete or statement.may_end or self.prefix[:1].isalpha()
-
-    def _read(self, node: OperationNode) -> Statement | None:
+    def _read(self, node: OperationNode | None) -> Statement | None:
         """The statement up to the word."""
         syntax = self.document.syntax
-        if node.declaration is None or node.name < 0:
+        if node is None or node.declaration is None or node.name < 0:
             return None
-        if self._statement is None:
-            if any(region.opening < self.last for region in node.regions):
-                self._statement = NodeStatement(syntax, node, self.last + 1)
-            else:
-                text = self.document.text[syntax.end(node.name) : self.start]
-                self._statement = Statement(node.declaration, [token for token in tokenize(text) if token])
-        return self._statement
-
-    @property
-    def statement(self) -> Statement | None:
-        """The statement that continues here, as far as it is written."""
-        return self._read(self.node) if self.node is not None else None
+        if any(region.opening < self.last for region in node.regions):
+            return NodeStatement(syntax, node, self.last + 1)
+        text = self.document.text[syntax.end(node.name) : self.start]
+        return Statement(node.declaration, [token for token in tokenize(text) if token])
 
     def open_type(self) -> tuple[str, int] | None:
         """The type whose bracket is open here: its name, and where the outermost one begins."""
@@ -155,26 +139,25 @@ class Cursor:
 
     def operand_types(self) -> dict[str, list[Type]]:
         """The types of the operands that the statement has: of its values, or as it states them, also further on."""
-        statement, node = self.statement, self.node
+        statement, node, document = self.statement, self.node, self.document
         if statement is None or node is None:
             return {}
-        stated = NodeStatement(self.document.syntax, node).types(self.document.settings.version)
+        stated = NodeStatement(document.syntax, node).types(document.settings.version)
         found: dict[str, list[Type]] = {}
         declaration = statement.format.declaration
         for name in [declared.name for declared in declaration.operands]:
-            texts = [statement.tokens[token].partition("#")[0] for token in statement.values(name)]
-            types = [self._type_named(text) for text in texts]
+            known: list[Type] = []
+            for text in [statement.tokens[token].partition("#")[0] for token in statement.values(name)]:
+                visible = document.syntax.visible_values(self.last + 1)
+                value = next((each for each in visible if each.text == text), None)
+                type = type_of(document, value) if value is not None else None
+                known += [type] if type is not None else []
             group = next((group for group in declaration.same_types if name in group), ())
             of_group = [type for each in group for type in stated.get(each, [])[:1]][:1]
-            known = [type for type in types if type is not None] or stated.get(name, []) or of_group
+            known = known or stated.get(name, []) or of_group
             if known:
                 found[name] = known
         return found
-
-    def _type_named(self, text: str) -> Type | None:
-        visible = self.document.syntax.visible_values(self.last + 1)
-        name = next((name for name in visible if name.text == text), None)
-        return type_of(self.document, name) if name is not None else None
 
 
 # --- signature help ---

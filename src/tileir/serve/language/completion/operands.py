@@ -7,7 +7,9 @@ tile of a view), types that the program already uses are tried, and those that t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from typing import Final, NamedTuple
 
 from tileir.analyze.documentation.grammar import legal_keywords
@@ -34,17 +36,18 @@ from tileir.ir.attributes import (
     dense_array_attribute,
     float_attribute,
     integer_attribute,
+    string_attribute,
 )
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, OperandDeclaration, OperationDeclaration, VerifyContext
 from tileir.ir.diagnostics import Invalid, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.symbols import Symbols
-from tileir.ir.traits import SEGMENTS
+from tileir.ir.traits import ATOMIC, SEGMENTS
 from tileir.ir.types import F16, F32, I1, I8, I32, I64, FloatType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
-from tileir.serve.language.document.operation_format import VALUE, Choice, Node, Part, Repeated, Sequence, format_of
+from tileir.serve.language.document.operation_format import VALUE, format_of, required_parts
 
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.
@@ -67,22 +70,15 @@ USUAL_TYPES: Final[tuple[Type, ...]] = (
 )
 
 
+@dataclass
 class Expectation:
     """What is known of a statement: the types of the operands it has, its attributes, the block it stands in."""
 
-    def __init__(
-        self,
-        declaration: OperationDeclaration,
-        operands: Mapping[str, list[Type]],
-        attributes: Mapping[str, Attribute] | None = None,
-        block: Block | None = None,
-        in_use: list[Type] | None = None,
-    ) -> None:
-        self.declaration = declaration
-        self.operands = operands
-        self.attributes = dict(attributes or {})
-        self.block = block if block is not None else Block()
-        self.in_use = in_use or []
+    declaration: OperationDeclaration
+    operands: Mapping[str, list[Type]]
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    block: Block | None = None
+    in_use: list[Type] = field(default_factory=list)
 
     def of_operand(self, declared: OperandDeclaration, position: int = 0) -> list[Type]:
         """The types that an operand may have, the most likely first; where others say which, only that one."""
@@ -106,22 +102,21 @@ class Expectation:
             # It has the type of operands of which none is known.
             return []
         found: dict[Type, None] = {}
-        numbered = [(number, each) for number, each in enumerate(declaration.results) if each.name == name][:1]
-        for types in self._all_results() if numbered else ():
-            number, declared = numbered[0]
-            several = types[number : number + 1] if declared.count == ONE else types[number:]
-            found.update(dict.fromkeys([type for type in several if declared.constraint.accepts(type)]))
-            if len(found) >= most:
-                break
+        for number, declared in [each for each in enumerate(declaration.results) if each[1].name == name][:1]:
+            for types in self.all_results():
+                several = types[number : number + 1] if declared.count == ONE else types[number:]
+                found.update(dict.fromkeys([type for type in several if declared.constraint.accepts(type)]))
+                if len(found) >= most:
+                    break
         return list(found)
 
     def is_admitted(self) -> bool:
         """Whether the operands go together, as far as can be told: with some results the rules admit them."""
         if self.declaration.results:
-            return next(self._all_results(), None) is not None
+            return next(self.all_results(), None) is not None
         return self._admits([])
 
-    def _all_results(self) -> Iterator[list[Type]]:
+    def all_results(self) -> Iterator[list[Type]]:
         """Types of all results that the rules admit."""
         inference = inference_of(self.declaration)
         for extras in self._guesses(inference.required):
@@ -156,7 +151,7 @@ class Expectation:
         return [] if required else [{}]
 
     def _call(self) -> Call:
-        call = Call(self.declaration, self.block, _SYMBOLS)
+        call = Call(self.declaration, self.block or Block(), _SYMBOLS)
         call.operands = {name: [Value(type) for type in types] for name, types in self.operands.items()}
         call.given = {name: list(values) for name, values in call.operands.items()}
         call.attributes = self.attributes
@@ -215,25 +210,21 @@ class Pool:
 
     def __init__(self, values: Iterable[Visible], symbols: Iterable[str] = ()) -> None:
         self.values: list[Visible] = list(values)
+        self.symbols: list[str] = list(symbols)
         self.by_type: dict[Type, list[str]] = {}
-        self.names: set[str] = set()
-        # Statements that were made of it.
-        self.made: dict[object, list[Piece]] = {}
         for name, type in self.values:
-            self.names.add(name)
             if type is not None:
                 self.by_type.setdefault(type, []).append(name)
+        self.names: set[str] = {value.name for value in self.values}
         self.types: list[Type] = list(self.by_type)
-        self.symbols: list[str] = list(symbols)
+        # Statements that were made of it.
+        self.made: dict[object, list[Piece]] = {}
 
     def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
         """A name like the wanted one that no visible value has."""
-        others = set(taken)
-        candidate, number = name, 0
-        while candidate in self.names or candidate in others:
-            number += 1
-            candidate = f"{name}_{number}"
-        return candidate
+        others = {*self.names, *taken}
+        numbered = (f"{name}_{number}" if number else name for number in count())
+        return next(candidate for candidate in numbered if candidate not in others)
 
 
 class Chosen(NamedTuple):
@@ -256,10 +247,9 @@ def choose_operands(declaration: OperationDeclaration, pool: Pool) -> Chosen:
             fitting = [type for type in fitting if type in pool.by_type] or fitting[:1]
             if fitting:
                 types[declared.name] = [fitting[0]] * _values_of(declared, types)
-    names: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {declared.name: [] for declared in wanted}
     used: set[str] = set()
     for declared in wanted:
-        names[declared.name] = []
         for type in types.get(declared.name, [None]):
             known = pool.by_type.get(type, []) if type is not None else []
             name = next((name for name in known if name not in used), known[0] if known else f"%{declared.name}")
@@ -284,7 +274,8 @@ def _choose(
         return types if agree and expectation.is_admitted() else None
     declared = left[0]
     for type in Expectation(declaration, types, in_use=pool.types).of_operand(declared):
-        if type not in pool.by_type or (declaration in (REDUCE, SCAN) and _is_scalar(type)):
+        is_scalar = isinstance(type, TileType) and not type.shape
+        if type not in pool.by_type or (declaration in (REDUCE, SCAN) and is_scalar):
             continue
         found = _choose(
             declaration, pool, wanted, {**types, declared.name: [type] * _values_of(declared, types)}, tries
@@ -308,34 +299,33 @@ def _values_of(declared: OperandDeclaration, types: dict[str, list[Type]]) -> in
 @cache
 def _required(declaration: OperationDeclaration) -> frozenset[str]:
     """The operands that a statement cannot do without."""
-    found: set[str] = set()
-    pending: list[Node] = [format_of(declaration).tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Sequence):
-            pending.extend(node.items)
-        elif isinstance(node, Choice):
-            pending.append(node.items[0])
-        elif isinstance(node, Repeated):
-            pending.append(node.item)
-        elif isinstance(node, Part) and node.kind == VALUE:
-            found.add(node.name)
-    return frozenset(found)
+    return frozenset([part.name for part in required_parts(format_of(declaration).tree) if part.kind == VALUE])
+
+
+def usual_type(declared: OperandDeclaration) -> Type:
+    """A type for an operand or a result of which nothing is known."""
+    return next((type for type in USUAL_TYPES if declared.constraint.accepts(type)), USUAL_TYPES[0])
 
 
 def usual_attributes(declaration: OperationDeclaration, types: dict[str, list[Type]]) -> dict[str, Attribute]:
     """What a statement begins with for the attributes that it cannot do without."""
     found: dict[str, Attribute] = {}
+    accessed = [type for name in ("arg", "value") for type in types.get(name, ())]
+    has_floats = any(isinstance(type, TileType) and isinstance(type.element, FloatType) for type in accessed)
+    usual = {"signed", "ordered", "addf" if has_floats else "add", "relaxed" if declaration.has_trait(ATOMIC) else ""}
     for declared in declaration.attributes:
         kind = declared.constraint.kind
         enumeration = enum_kind_of(declared)
         if declared.optional or declared.default is not None:
             continue
         if enumeration is not None:
-            found[declared.name] = enumeration[legal_keywords(declaration, declared, NEWEST)[0]]
+            words = legal_keywords(declaration, declared, NEWEST)
+            found[declared.name] = enumeration[next((word for word in words if word in usual), words[0])]
         elif kind in ("i64", "i32"):
             number = {"dim": 0, "alignment": 16}.get(declared.name, 1)
             found[declared.name] = integer_attribute(I64 if kind == "i64" else I32, number)
+        elif kind == "string":
+            found[declared.name] = string_attribute(declared.name)
         elif kind == "bool":
             found[declared.name] = bool_attribute(False)
         elif kind == "predicate":
@@ -345,7 +335,9 @@ def usual_attributes(declaration: OperationDeclaration, types: dict[str, list[Ty
             rank = source.rank if isinstance(source, TileType) else 2
             found[declared.name] = dense_array_attribute(I32, tuple(reversed(range(rank))))
         elif declared.name == "identities":
-            found[declared.name] = array_attribute((_zero_attribute(element_tile(types).element),))
+            element = element_tile(types).element
+            zero = float_attribute(element, 0) if isinstance(element, FloatType) else integer_attribute(element, 0)
+            found[declared.name] = array_attribute((zero,))
     return found
 
 
@@ -353,11 +345,3 @@ def element_tile(types: dict[str, list[Type]]) -> TileType:
     """A scalar of what a reduction combines."""
     operand = types["operands"][0] if types.get("operands") else None
     return scalar_tile(operand.element) if isinstance(operand, TileType) else scalar_tile(F32)
-
-
-def _zero_attribute(element: Type) -> Attribute:
-    return float_attribute(element, 0) if isinstance(element, FloatType) else integer_attribute(element, 0)
-
-
-def _is_scalar(type: Type) -> bool:
-    return isinstance(type, TileType) and not type.shape

@@ -14,7 +14,6 @@ from tileir.dialect.enums import MEMORY_SCOPE, PADDING
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.attributes import Attribute, dense_array_attribute, integer_attribute
-from tileir.ir.core import Block
 from tileir.ir.declaration import OPTIONAL, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
 from tileir.ir.versions import V13_1
@@ -122,20 +121,14 @@ def add_open_type(items: Items) -> None:
 
 def _expectation(items: Items, statement: Statement) -> Expectation:
     cursor = items.cursor
-    pool = cursor.pool()
-    types = cursor.operand_types()
-    return Expectation(statement.format.declaration, types, _attributes(statement), _block(items), pool.types)
-
-
-def _block(items: Items) -> Block | None:
-    """The block that the statement stands in, where the text around it could be read."""
-    owner = items.cursor.region.owner
-    operation = items.cursor.document.analysis.operation_of(owner) if owner is not None else None
-    if operation is None or owner is None:
-        return None
-    number = owner.regions.index(items.cursor.region)
-    blocks = operation.regions[number].blocks if number < len(operation.regions) else []
-    return blocks[0] if blocks else None
+    owner = cursor.region.owner
+    # The block that the statement stands in, where the text around it could be read.
+    around = cursor.document.analysis.operation_of(owner)
+    regions = around.regions[owner.regions.index(cursor.region) :] if owner is not None and around is not None else ()
+    blocks = [block for region in regions[:1] for block in region.blocks]
+    attributes = _attributes(statement)
+    block = blocks[0] if blocks else None
+    return Expectation(statement.format.declaration, cursor.operand_types(), attributes, block, cursor.pool().types)
 
 
 def _attributes(statement: Statement) -> dict[str, Attribute]:
@@ -181,7 +174,10 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
     elif part.enumeration is not None and part.kind == ATTRIBUTE:
         # A weak access has no scope.
         if part.enumeration is not MEMORY_SCOPE or "weak" not in statement.tokens:
-            _add_keywords(items, declaration, part)
+            meanings = KEYWORDS[part.enumeration.name]
+            version, declared = items.cursor.document.settings.version, part.attribute
+            for word in legal_keywords(declaration, declared, version) if declared is not None else meanings:
+                items.add(word, Kind.EnumMember, meanings.get(word, ""), description=part.enumeration.name)
     elif part.kind == ATTRIBUTE:
         _add_literals(items, declaration, part)
     elif part.kind == WORD:
@@ -298,15 +294,6 @@ def _rest_of_types(statement: Statement, first: Part, expectation: Expectation) 
 # --- keywords and attributes ---
 
 
-def _add_keywords(items: Items, declaration: OperationDeclaration, part: Part) -> None:
-    assert part.enumeration is not None
-    meanings = KEYWORDS[part.enumeration.name]
-    version = items.cursor.document.settings.version
-    words = legal_keywords(declaration, part.attribute, version) if part.attribute is not None else list(meanings)
-    for word in words:
-        items.add(word, Kind.EnumMember, meanings.get(word, ""), description=part.enumeration.name)
-
-
 def _add_literals(items: Items, declaration: OperationDeclaration, part: Part) -> None:
     """What an attribute that is no keyword may be."""
     declared = part.attribute
@@ -316,8 +303,8 @@ def _add_literals(items: Items, declaration: OperationDeclaration, part: Part) -
             if documented.name in _PREDICATES:
                 items.add(documented.name, Kind.Function, documented.summary, pieces=_PREDICATES[documented.name])
     elif kind == "bool":
-        items.add("false", Kind.Keyword)
-        items.add("true", Kind.Keyword)
+        for word in ("false", "true"):
+            items.add(word, Kind.Keyword)
     elif kind == "hints":
         _add_hints(items, declaration, False)
     elif not kind and "value" in declaration.inherent:
@@ -356,8 +343,8 @@ def _add_inside(items: Items, statement: Statement, part: Part) -> None:
         if statement.tokens[-1] in ("<", "{", ","):
             _add_hints(items, statement.format.declaration, depth > 0)
     elif declared is not None and declared.constraint.kind == "bool_array":
-        items.add("true", Kind.Keyword)
-        items.add("false", Kind.Keyword)
+        for word in ("true", "false"):
+            items.add(word, Kind.Keyword)
 
 
 def _add_hints(items: Items, declaration: OperationDeclaration, is_inside: bool) -> None:

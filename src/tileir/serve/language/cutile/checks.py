@@ -262,9 +262,11 @@ def _shapes(
                 message = f"a tile has extents that are powers of two: {which}"
                 yield script_error(message, *script.span(extent), SHAPE)
             elif name in numbers:
+                imported = [local for local, known_as in script.names.items() if known_as == "Constant"]
+                constant = imported[0] if imported else f"{min(script.modules, default='ct')}.Constant"
                 message = (
                     f"the shape of a tile is constant, and '{name}' is a number of the launch: "
-                    f"write '{name}: {_constant_name(script)}' in the parameters of '{function.name}'"
+                    f"write '{name}: {constant}[int]' in the parameters of '{function.name}'"
                 )
                 yield script_error(message, *script.span(extent), NOT_CONSTANT)
 
@@ -287,8 +289,3 @@ def _is_number(parameter: ast.arg) -> bool:
     """Whether a parameter is a number of the launch, whatever annotations of other names mean."""
     annotation = parameter.annotation
     return annotation is None or (isinstance(annotation, ast.Name) and annotation.id in ("int", "float"))
-
-
-def _constant_name(script: Script) -> str:
-    imported = [local for local, name in script.names.items() if name == "Constant"]
-    return f"{imported[0]}[int]" if imported else f"{min(script.modules, default='ct')}.Constant[int]"

@@ -6,13 +6,14 @@ The features are about names of `cuda.tile`; other servers know the rest of Pyth
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types as lsp
 
 from tileir.serve.language.cutile.checks import script_error, script_errors
 from tileir.serve.language.cutile.compilation import CompiledLaunch, Finding
-from tileir.serve.language.cutile.library import Library, Member, library, operations_of
+from tileir.serve.language.cutile.library import Member, library, operations_of
 from tileir.serve.language.cutile.script import Script, call_at
 from tileir.serve.language.document.analysis import TextDiagnostic
 from tileir.serve.language.document.document import Document, markup
@@ -23,8 +24,9 @@ class CutileDocument(Document):
     """A Python file; for one that does not use `cuda.tile` there are no features."""
 
     _script: Script | None = None
-    # The text that was compiled, and its launches.
-    _compiled: tuple[str, list[CompiledLaunch]] = ("", [])
+    # The text that was compiled last, and the results.
+    compiled_text: str = ""
+    compiled: Sequence[CompiledLaunch] = ()
 
     @property
     def script(self) -> Script:
@@ -40,27 +42,23 @@ class CutileDocument(Document):
         wrong = [each for each in self.script.launches if each.error]
         return [*found, *[script_error(each.error, each.start, each.end, "cutile-launch") for each in wrong]]
 
+    def member(self, written: str) -> Member | None:
+        """What a dotted name of the text is in the library."""
+        known, script = library(), self.script
+        base, dot, name = written.rpartition(".")
+        name = script.names.get(name, "") if not dot else name if base in script.modules else ""
+        return known.members.get(name) if known is not None else None
+
     # --- compiled ---
 
     def requested_launches(self) -> list[dict[str, Any]]:
         """The launches to compile for."""
-        return [
-            {"kernel": each.kernel, "arguments": list(each.words.arguments)}
-            for each in self.script.launches
-            if each.words is not None
-        ]
-
-    def set_compiled(self, text: str, launches: list[CompiledLaunch]) -> None:
-        """Keep the results of compiling a text."""
-        self._compiled = (text, launches)
-
-    @property
-    def compiled(self) -> list[CompiledLaunch]:
-        return self._compiled[1]
+        stated = [(each.kernel, each.words) for each in self.script.launches]
+        return [{"kernel": kernel, "arguments": list(words.arguments)} for kernel, words in stated if words is not None]
 
     def line_now(self, line: int) -> int | None:
         """Where a line of the text that was compiled is now, counted from 0; None if it was changed."""
-        old, new = self._compiled[0].splitlines(), self.text.splitlines()
+        old, new = self.compiled_text.splitlines(), self.text.splitlines()
         if line < len(new) and old[: line + 1] == new[: line + 1]:
             return line
         behind = len(old) - line
@@ -94,14 +92,10 @@ class CutileDocument(Document):
         return min(first, end), min(max(last, first), end)
 
 
-def is_script(uri: str, language: str) -> bool:
-    return language == "python" or (not language and uri.endswith(".py"))
-
-
 # --- features ---
 
 _WORD = re.compile(r"[\w.]*\Z")
-_REST = re.compile(r"\w*")
+_REST = re.compile(r"\A\w*")
 _KINDS = {
     "function": lsp.CompletionItemKind.Function,
     "type": lsp.CompletionItemKind.Class,
@@ -114,62 +108,81 @@ _KINDS = {
 
 def hover(document: CutileDocument, position: lsp.Position) -> lsp.Hover | None:
     """What a name of the library is, and which operations of Tile IR it becomes."""
-    known, offset = library(), document.offset(position)
-    start, end = _name_around(document.text, offset)
-    member = _member(document, known, document.text[start:end])
-    if known is None or member is None:
+    offset = document.offset(position)
+    # The dotted name up to the end of the word at the place.
+    end = offset + len(_REST.findall(document.text[offset : offset + 200])[0])
+    name = _WORD.findall(document.text[max(0, offset - 200) : end])[0]
+    member = document.member(name)
+    if member is None:
         return None
     parts = [f"```python\n{member.head}\n```"]
     if operations_of(member.name):
-        parts.append(f"in Tile IR: {', '.join([f'`{name}`' for name in operations_of(member.name)])}")
+        parts.append(f"in Tile IR: {', '.join([f'`{each}`' for each in operations_of(member.name)])}")
     if member.choices:
         parts.append(", ".join([f"`{choice}`" for choice in member.choices]))
     if member.documentation:
         parts.append(member.documentation)
-    return lsp.Hover(markup("\n\n".join(parts)), document.range(start, end))
+    return lsp.Hover(markup("\n\n".join(parts)), document.range(end - len(name), end))
 
 
 def complete(document: CutileDocument, position: lsp.Position) -> lsp.CompletionList:
     """Names behind `ct.`, members of its enumerations, and names of parameters in its calls."""
-    items: list[lsp.CompletionItem] = []
     known, offset = library(), document.offset(position)
-    if known is not None and not _is_in_comment(document, offset):
-        found = _WORD.search(document.text, max(0, offset - 200), offset)
-        word = found[0] if found is not None else ""
-        base, dot, _ = word.rpartition(".")
-        if dot and base in document.script.modules:
-            items = [_item(member) for member in known.members.values()]
-        elif dot:
-            member = _member(document, known, base)
-            items = [
-                lsp.CompletionItem(choice, kind=lsp.CompletionItemKind.EnumMember)
-                for choice in (member.choices if member is not None else ())
-            ]
-        else:
-            items = _keywords(document, known, offset)
+    line = document.text[document.line_start(position.line) : offset]
+    if known is None or line.lstrip().startswith("#"):
+        return lsp.CompletionList(False, [])
+    base, dot, _ = _WORD.findall(line)[0].rpartition(".")
+    call = call_at(document.text, offset) if not dot else None
+    member = document.member(base if call is None else call.name)
+    if dot and base in document.script.modules:
+        items = [_item(each) for each in known.members.values()]
+    elif dot and member is not None:
+        items = [lsp.CompletionItem(choice, kind=lsp.CompletionItemKind.EnumMember) for choice in member.choices]
+    elif call is not None and member is not None and not call.keyword:
+        items = [
+            lsp.CompletionItem(
+                f"{name}=",
+                kind=lsp.CompletionItemKind.Property,
+                detail=f"parameter of {member.name}",
+                # Before names of the script, of which others know.
+                sort_text=f"0{name}",
+            )
+            for name in member.keywords
+            if name not in call.keywords
+        ]
+    else:
+        items = []
     return lsp.CompletionList(False, items)
+
+
+def _item(member: Member) -> lsp.CompletionItem:
+    operations = ", ".join(operations_of(member.name))
+    return lsp.CompletionItem(
+        member.name,
+        kind=_KINDS[member.kind],
+        detail=member.head if member.kind == "function" else member.kind,
+        label_details=lsp.CompletionItemLabelDetails(description=operations) if operations else None,
+        documentation=markup(member.documentation) if member.documentation else None,
+    )
 
 
 def signature_help(document: CutileDocument, position: lsp.Position) -> lsp.SignatureHelp | None:
     """The parameters of a function of the library that is being called."""
-    known, offset = library(), document.offset(position)
-    call = call_at(document.text, offset) if known is not None else None
-    member = _member(document, known, call.name) if call is not None else None
+    call = call_at(document.text, document.offset(position))
+    member = document.member(call.name) if call is not None else None
     if call is None or member is None or member.signature is None:
         return None
     names = [parameter.name for parameter in member.parameters]
-    active = names.index(call.keyword) if call.keyword in names else call.argument
-    if call.keyword not in names and active < len(names):
-        parameter = member.parameters[active]
-        active = active if parameter.kind is not parameter.KEYWORD_ONLY else len(names)
-    shown = active if active < len(names) else None
+    by_place = [each.name for each in member.parameters if each.kind is not each.KEYWORD_ONLY]
+    active = call.argument if call.argument < len(by_place) else None
+    active = names.index(call.keyword) if call.keyword in names else active
     information = lsp.SignatureInformation(
         member.head,
         documentation=markup(member.documentation.split("\n\n")[0]),
         parameters=[lsp.ParameterInformation(name) for name in names],
-        active_parameter=shown,
+        active_parameter=active,
     )
-    return lsp.SignatureHelp([information], 0, shown)
+    return lsp.SignatureHelp([information], 0, active)
 
 
 def inlay_hints(document: CutileDocument, within: lsp.Range) -> list[lsp.InlayHint]:
@@ -200,61 +213,8 @@ def code_actions(document: CutileDocument, within: lsp.Range) -> list[lsp.CodeAc
     ]
 
 
-def _keywords(document: CutileDocument, known: Library, offset: int) -> list[lsp.CompletionItem]:
-    call = call_at(document.text, offset)
-    member = _member(document, known, call.name) if call is not None else None
-    if call is None or member is None or call.keyword:
-        return []
-    return [
-        lsp.CompletionItem(
-            f"{name}=",
-            kind=lsp.CompletionItemKind.Property,
-            detail=f"parameter of {member.name}",
-            # Before names of the script, of which others know.
-            sort_text=f"0{name}",
-        )
-        for name in member.keywords
-        if name not in call.keywords
-    ]
-
-
-def _item(member: Member) -> lsp.CompletionItem:
-    operations = ", ".join(operations_of(member.name))
-    return lsp.CompletionItem(
-        member.name,
-        kind=_KINDS[member.kind],
-        detail=member.head if member.kind == "function" else member.kind,
-        label_details=lsp.CompletionItemLabelDetails(description=operations) if operations else None,
-        documentation=markup(member.documentation) if member.documentation else None,
-    )
-
-
-def _member(document: CutileDocument, known: Library | None, written: str) -> Member | None:
-    """What a dotted name of the text is in the library."""
-    if known is None or not written:
-        return None
-    script = document.script
-    base, dot, name = written.rpartition(".")
-    if dot:
-        return known.members.get(name) if base in script.modules else None
-    return known.members.get(script.names.get(name, ""))
-
-
-def _name_around(text: str, offset: int) -> tuple[int, int]:
-    """The dotted name up to the end of the word at a place."""
-    rest = _REST.match(text, offset)
-    end = rest.end() if rest is not None else offset
-    before = _WORD.search(text, max(0, offset - 200), end)
-    return (before.start() if before is not None else offset), end
-
-
-def _is_in_comment(document: CutileDocument, offset: int) -> bool:
-    start = document.line_start(document.line_of(offset))
-    return document.text[start:offset].lstrip().startswith("#")
-
-
 # The features of scripts, as in the table of `server.py`.
-FEATURES: dict[str, tuple[Any, ...]] = {
+SCRIPT_FEATURES: dict[str, tuple[Any, ...]] = {
     lsp.TEXT_DOCUMENT_CODE_ACTION: (code_actions, "range"),
     lsp.TEXT_DOCUMENT_COMPLETION: (complete, "position"),
     lsp.TEXT_DOCUMENT_INLAY_HINT: (inlay_hints, "range"),

@@ -41,10 +41,9 @@ class Script:
             return
         tree = _parsed(text)
         for node in _imports(text) if tree is None else ast.walk(tree):
-            if isinstance(node, ast.Import):
-                self._import(node)
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                self._import_from(node)
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                for alias in node.names:
+                    self._import(alias, node)
         if self.uses_library:
             self.tree = tree
 
@@ -56,23 +55,21 @@ class Script:
     def uses_library(self) -> bool:
         return bool(self.modules or self.names)
 
-    def _import(self, node: ast.Import) -> None:
-        for alias in node.names:
+    def _import(self, alias: ast.alias, node: ast.Import | ast.ImportFrom) -> None:
+        local = alias.asname or alias.name
+        if isinstance(node, ast.Import):
             if alias.name == LIBRARY:
-                self.modules.add(alias.asname or LIBRARY)
+                self.modules.add(local)
             elif alias.name.startswith(f"{LIBRARY}.") and alias.asname is None:
                 # `import cuda.tile.tune` binds `cuda`, which has `tile`.
                 self.modules.add(LIBRARY)
-
-    def _import_from(self, node: ast.ImportFrom) -> None:
-        for alias in node.names:
-            if node.module == "cuda" and alias.name == "tile":
-                self.modules.add(alias.asname or alias.name)
-            elif node.module == LIBRARY and alias.name == "*":
-                known = library()
-                self.names |= {} if known is None else {name: name for name in known.members}
-            elif node.module == LIBRARY:
-                self.names[alias.asname or alias.name] = alias.name
+        elif node.level == 0 and node.module == "cuda" and alias.name == "tile":
+            self.modules.add(local)
+        elif node.level == 0 and node.module == LIBRARY and alias.name == "*":
+            known = library()
+            self.names |= {name: name for name in known.members} if known is not None else {}
+        elif node.level == 0 and node.module == LIBRARY:
+            self.names[local] = alias.name
 
     # --- places ---
 
@@ -200,10 +197,10 @@ def stated_launches(text: str) -> list[StatedLaunch]:
     """From the top of a script to its end."""
     found: list[StatedLaunch] = []
     for match in _COMMENT.finditer(text):
+        words, error = None, ""
         try:
             words = read_launch(match[3], "# tileir: ")
-        except WordError as error:
-            found.append(StatedLaunch(match[2], match.start(1), match.end(1), None, error.message))
-        else:
-            found.append(StatedLaunch(match[2], match.start(1), match.end(1), words))
+        except WordError as failure:
+            error = failure.message
+        found.append(StatedLaunch(match[2], *match.span(1), words, error))
     return found

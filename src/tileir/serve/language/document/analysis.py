@@ -25,7 +25,7 @@ from tileir.rewrite.facts import Facts
 from tileir.serve.language.document.scanner import OperationNode
 from tileir.serve.language.document.tree import Edit, Name, SyntaxTree
 from tileir.serve.language.settings import Settings
-from tileir.text.edits import EditedText, TokenText
+from tileir.text.edits import EditedText
 
 
 @dataclass
@@ -65,18 +65,18 @@ class TextDiagnostic:
     values: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class Analysis:
     """The program of a text, and the diagnostics about it."""
 
-    def __init__(self, syntax: SyntaxTree, module: Operation | None, diagnostics: list[TextDiagnostic]) -> None:
-        self.syntax = syntax
-        self.module = module
-        """What could be read, also if parts of the text are broken."""
-        self.diagnostics = diagnostics
-        self.is_verified = False
-        """Whether the whole text was read and verified."""
-        self.is_linted = False
-        self.facts = Facts()
+    syntax: SyntaxTree
+    module: Operation | None
+    """What could be read, also if parts of the text are broken."""
+    diagnostics: list[TextDiagnostic]
+    is_verified: bool = False
+    """Whether the whole text was read and verified."""
+    is_linted: bool = False
+    facts: Facts = field(default_factory=Facts)
 
     @property
     def has_errors(self) -> bool:
@@ -137,11 +137,6 @@ class Analysis:
 # --- parser and verifier ---
 
 
-def read(written: TokenText, settings: Settings) -> EditedText:
-    """Read a whole text, so that it can be read again after edits."""
-    return EditedText(written, settings.version)
-
-
 def verified(syntax: SyntaxTree, text: EditedText, settings: Settings) -> Analysis:
     """The diagnostics about a text that was read, in the order of the text, each once."""
     begin_text()
@@ -154,9 +149,7 @@ def verified(syntax: SyntaxTree, text: EditedText, settings: Settings) -> Analys
     unique: dict[tuple[int, int, str, str], TextDiagnostic] = {}
     for each in found:
         unique.setdefault((each.start, each.end, each.severity, each.message), each)
-    analysis = Analysis(syntax, text.module, [unique[key] for key in sorted(unique)])
-    analysis.is_verified = is_complete
-    return analysis
+    return Analysis(syntax, text.module, [unique[key] for key in sorted(unique)], is_complete)
 
 
 def located(diagnostic: Diagnostic, syntax: SyntaxTree, code: str) -> TextDiagnostic:

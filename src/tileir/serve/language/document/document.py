@@ -18,7 +18,7 @@ from urllib.request import url2pathname
 from lsprotocol import types as lsp
 
 from tileir.collector import CollectorPaused
-from tileir.serve.language.document.analysis import Analysis, TextDiagnostic, read, verified
+from tileir.serve.language.document.analysis import Analysis, TextDiagnostic, verified
 from tileir.serve.language.document.tree import Edit, SyntaxTree
 from tileir.serve.language.settings import Settings
 from tileir.text.edits import EditedText, TokenChange, TokenText
@@ -131,7 +131,7 @@ class Document:
             start, end = self.offset(change.range.start), self.offset(change.range.end)
             self.replace(min(start, end), max(start, end), change.text)
         else:
-            self.replace(*_difference(self.text, _without_surrogates(change.text)))
+            self.replace(0, len(self.text), change.text)
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Replace the text between two offsets."""
@@ -184,7 +184,7 @@ class Document:
                     self._analysis = Analysis(syntax, None, [_TOO_LARGE])
                     return self._analysis
                 if self._edited is None:
-                    self._edited = read(syntax.written, self.settings)
+                    self._edited = EditedText(syntax.written, self.settings.version)
                 self._analysis = verified(syntax, self._edited, self.settings)
         return self._analysis
 
@@ -197,19 +197,6 @@ class Document:
         if settings != self.settings:
             self.settings = settings
             self._edited = self._analysis = None
-
-
-def _difference(old: str, new: str) -> tuple[int, int, str]:
-    """The edit that makes one text of another: two offsets, and the text between them."""
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
-    return start, len(old) - end, new[start : len(new) - end]
-
-
-def _common(old: str, new: str) -> int:
-    """How many characters at the begin two texts share."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((index for index, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def line_starts(text: str) -> list[int]:

@@ -9,6 +9,7 @@ follow it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -35,7 +36,7 @@ class Part:
     """A leaf of a format: a word, or what stands for a value, a type, an attribute, a symbol or a region.
 
     `name` is the word itself, or the declared name of what it stands for.  `start` and `end` are its characters in the
-    line; `is_spaced` is whether a blank precedes it.  `enumeration` has the keywords that it may be.
+    line.  `enumeration` has the keywords that it may be.
     """
 
     index: int
@@ -43,7 +44,6 @@ class Part:
     name: str
     start: int
     end: int
-    is_spaced: bool = False
     operand: OperandDeclaration | None = None
     attribute: AttributeDeclaration | None = None
     enumeration: EnumKind | None = None
@@ -126,6 +126,17 @@ class OperationFormat:
             follow.extend([first for first in firsts if first not in follow])
 
 
+def required_parts(node: Node) -> Iterator[Part]:
+    """The parts that cannot be left out, of several choices the first."""
+    if isinstance(node, Part):
+        yield node
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from required_parts(item)
+    elif not isinstance(node, Optional):
+        yield from required_parts(node.items[0] if isinstance(node, Choice) else node.item)
+
+
 @cache
 def format_of(declaration: OperationDeclaration) -> OperationFormat:
     return OperationFormat(declaration)
@@ -141,9 +152,6 @@ class _Reader:
         self._spans = [match.span() for match in matches]
         self._position = 0
         self._parts = parts
-        self._line = line
-        # Whether a parenthesis of the grammar was just opened.
-        self._is_grouped = False
 
     def _peek(self, ahead: int = 0) -> str:
         position = self._position + ahead
@@ -203,7 +211,6 @@ class _Reader:
         """Parentheses that hold a choice or may be left out belong to the grammar, others to the text."""
         if self._is_grouping():
             self._position += 1
-            self._is_grouped = True
             inner = self.choice()
             self._position += 1
             return inner
@@ -227,9 +234,7 @@ class _Reader:
     def _part(self, kind: str, name: str) -> Part:
         start, end = self._spans[self._position]
         self._position += 1
-        before = self._line[:start].rstrip("(") if self._is_grouped else self._line[:start]
-        self._is_grouped = False
-        part = Part(len(self._parts), kind, name, start, end, before.endswith(" "))
+        part = Part(len(self._parts), kind, name, start, end)
         declaration = self._declaration
         if kind in (VALUE, TYPE):
             declared = [each for each in (*declaration.operands, *declaration.results) if each.name == name]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
-from tileir.dialect.ops import BUILTIN_MODULE
+from tileir.dialect.ops import BUILTIN_MODULE, ENTRY
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ISOLATED, SYMBOL_TABLE
@@ -28,6 +29,7 @@ _CONTINUING = frozenset(
 _AHEAD = 3
 
 
+@dataclass(slots=True, eq=False)
 class RegionNode:
     """A region: the text between two braces, or the whole text.
 
@@ -35,36 +37,39 @@ class RegionNode:
     last one.  `labels` are the tokens of its block labels.
     """
 
-    __slots__ = ("closing", "labels", "opening", "operations", "owner")
-
-    def __init__(self, opening: int, owner: OperationNode | None) -> None:
-        self.opening = opening
-        self.closing = -1
-        self.owner = owner
-        self.operations: list[OperationNode] = []
-        self.labels: list[int] = []
+    opening: int
+    owner: OperationNode | None
+    closing: int = -1
+    operations: list[OperationNode] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
 
 
+@dataclass(slots=True, eq=False)
 class OperationNode:
     """An operation: the tokens from `first` to `last`, its name at `name` (-1 if it has none).
 
     `results` are the tokens that name its results.
     """
 
-    __slots__ = ("declaration", "first", "last", "name", "region", "regions", "results")
-
-    def __init__(self, first: int, name: int, results: list[int], region: RegionNode) -> None:
-        self.first = first
-        self.last = first
-        self.name = name
-        self.results = results
-        self.region = region
-        self.regions: list[RegionNode] = []
-        self.declaration: OperationDeclaration | None = None
+    first: int
+    last: int
+    name: int
+    results: list[int]
+    region: RegionNode
+    declaration: OperationDeclaration | None = None
+    regions: list[RegionNode] = field(default_factory=list)
 
     @property
     def parent(self) -> OperationNode | None:
         return self.region.owner
+
+    @property
+    def function(self) -> OperationNode | None:
+        """The innermost function around it, or itself."""
+        found: OperationNode | None = self
+        while found is not None and found.declaration is not ENTRY:
+            found = found.parent
+        return found
 
     @property
     def head_end(self) -> int:
@@ -91,6 +96,7 @@ class OperationNode:
 
 
 first_token: Final = attrgetter("first")
+_last_token: Final = attrgetter("last")
 
 
 def declaration_named(name: str, nested: bool = True) -> OperationDeclaration | None:
@@ -179,7 +185,7 @@ class _Scanner:
     def close_regions(self, top: RegionNode) -> None:
         """End the regions whose closing brace is missing."""
         while self.region is not top:
-            _Scanner.end_region(self, self.count)
+            self.end_region(self.count)
 
     def _is_first_on_line(self, token: int) -> bool:
         if token == 0:
@@ -244,9 +250,8 @@ class _Scanner:
         return text in ("}", ")", "]", ">", "token") or "<" in text[1:] or text[:1] == "!"
 
     def begin(self, first: int, name: int, results: list[int]) -> None:
-        operation = OperationNode(first, name, results, self.region)
-        if name >= 0:
-            operation.declaration = declaration_named(self.tokens[name], self.region.owner is not None)
+        declaration = declaration_named(self.tokens[name], self.region.owner is not None) if name >= 0 else None
+        operation = OperationNode(first, first, name, results, self.region, declaration)
         self.region.operations.append(operation)
         self.operation = operation
         self.brackets = []
@@ -342,140 +347,99 @@ def rescan(top: RegionNode, text: TokenText, change: TokenChange) -> bool:
     operation begins behind the edit at a token where one began before: from there on it would find the same.
     """
     region = _region_around(top, change)
+    operations = region.operations
     scanner = _Rescanner(text, region, change)
-    if not scanner.update():
+    # The start is an operation whose name was found without a look at what changed.
+    index = bisect_left(operations, change.first, key=first_token) - 1
+    while index >= 0 and (operations[index].name < 0 or operations[index].last + _AHEAD >= change.first):
+        index -= 1
+    position = region.opening + 1
+    if index >= 0:
+        start = operations[index]
+        position = start.first
+        _Scanner.begin(scanner, start.first, start.name, start.results)
+        scanner.draft.operations[0].last = start.name
+        scanner.run(start.name + 1)
+    else:
+        index = 0
+        scanner.run(position)
+    if not scanner.is_over and region.owner is None:
+        scanner.close_regions(scanner.draft)
+        scanner.end = region.closing
+    end, draft = scanner.end, scanner.draft
+    if end < 0:
         return False
-    _move_behind(region, scanner.kept, change.new_end - change.old_end)
+    kept = bisect_left(operations, end, key=first_token)
+    region.labels[:] = [label for label in region.labels if label < position or label >= end]
+    _move(top, end, scanner.shift)
+    region.labels[:] = sorted([*region.labels, *draft.labels])
+    for operation in draft.operations:
+        operation.region = region
+    operations[index:kept] = draft.operations
     top.closing = text.count
     return True
 
 
 def _region_around(top: RegionNode, change: TokenChange) -> RegionNode:
-    """The innermost region around an edit whose braces are not near it."""
+    """The innermost region that holds an edit and the tokens that it may change."""
     region = top
     while True:
         index = bisect_right(region.operations, change.first, key=first_token) - 1
-        if index < 0:
+        inside = [
+            inner
+            for inner in (region.operations[index].regions if index >= 0 else ())
+            if inner.opening + _AHEAD < change.first and change.old_end + _AHEAD < inner.closing < top.closing
+        ]
+        if not inside:
             return region
-        found = None
-        for inner in region.operations[index].regions:
-            is_closed = inner.closing < top.closing
-            if is_closed and inner.opening + _AHEAD < change.first and change.old_end + _AHEAD < inner.closing:
-                found = inner
-        if found is None:
-            return region
-        region = found
+        region = inside[-1]
 
 
 class _Rescanner(_Scanner):
-    """Scans a region from before an edit to behind it."""
+    """Scans a region of an edited text into a draft.
 
-    def __init__(self, text: TokenText, region: RegionNode, change: TokenChange) -> None:
+    `end` is the token, as counted before the edit, from which on everything is as it was; -1 without such an end.
+    """
+
+    def __init__(self, text: TokenText, before: RegionNode, change: TokenChange) -> None:
         super().__init__(text)
-        self.target = region
-        self.draft = self.region = RegionNode(region.opening, region.owner)
-        self.change = change
+        self.before = before
+        self.draft = self.region = RegionNode(before.opening, before.owner)
+        self.edit_end = change.new_end
         self.shift = change.new_end - change.old_end
-        self.kept: int = -1
-        """The first operation of the updated region that was only moved."""
-        self._old_kept = -1
-
-    def update(self) -> bool:
-        """Scan and update the region; False if no end was found."""
-        operations = self.target.operations
-        index = bisect_left(operations, self.change.first, key=first_token) - 1
-        # The start is an operation whose name was found without a look at what changed.
-        while index >= 0 and not (operations[index].name >= 0 and operations[index].last + _AHEAD < self.change.first):
-            index -= 1
-        position = self.target.opening + 1
-        if index >= 0:
-            start = operations[index]
-            position = start.first
-            super().begin(start.first, start.name, start.results)
-            self.draft.operations[0].last = start.name
-            self.run(start.name + 1)
-        else:
-            index = 0
-            self.run(position)
-        if not self.is_over:
-            if self.target.owner is not None:
-                return False
-            self.close_regions(self.draft)
-            self._old_kept = len(operations)
-        if self._old_kept < 0:
-            return False
-        self._splice(index, position)
-        return True
-
-    def _splice(self, index: int, position: int) -> None:
-        region = self.target
-        old = region.operations
-        behind = old[self._old_kept].first if self._old_kept < len(old) else region.closing
-        for operation in self.draft.operations:
-            operation.region = region
-        region.labels[:] = [
-            *[label for label in region.labels if label < position],
-            *self.draft.labels,
-            *[label + self.shift for label in region.labels if label >= behind],
-        ]
-        old[index : self._old_kept] = self.draft.operations
-        self.kept = index + len(self.draft.operations)
+        self.end = -1
 
     def begin(self, first: int, name: int, results: list[int]) -> None:
-        if self.region is self.draft and first >= self.change.new_end:
-            operations = self.target.operations
-            index = bisect_left(operations, first - self.shift, key=first_token)
-            if index < len(operations) and operations[index].first == first - self.shift:
-                self._old_kept = index
-                self.is_over = True
-                return
-        super().begin(first, name, results)
+        old, operations = first - self.shift, self.before.operations
+        index = bisect_left(operations, old, key=first_token)
+        is_known = index < len(operations) and operations[index].first == old
+        if self.region is self.draft and first >= self.edit_end and is_known:
+            self.end = old
+            self.is_over = True
+        else:
+            super().begin(first, name, results)
 
     def end_region(self, position: int) -> None:
-        if self.region is self.draft:
-            # Another brace closes the region now, unless it is the one that did.
-            if position == self.target.closing + self.shift and position >= self.change.new_end:
-                self._old_kept = len(self.target.operations)
-            self.is_over = True
+        if self.region is not self.draft:
+            super().end_region(position)
             return
-        super().end_region(position)
+        # Another brace closes the region now, unless it is the one that did.
+        if position == self.before.closing + self.shift and position >= self.edit_end:
+            self.end = self.before.closing
+        self.is_over = True
 
 
-def _move_behind(region: RegionNode, index: int, shift: int) -> None:
-    """Move what follows an edit in a region and in the regions around it."""
-    if not shift:
-        return
-    _move(region.operations[index:], shift)
-    while True:
-        region.closing += shift
-        owner = region.owner
-        if owner is None:
-            return
-        owner.last += shift
-        for later in owner.regions[owner.regions.index(region) + 1 :]:
-            _move_region(later, shift)
-            _move(later.operations, shift)
-        region = owner.region
-        region.labels[:] = [label + shift if label > owner.first else label for label in region.labels]
-        _move(region.operations[bisect_right(region.operations, owner.first, key=first_token) :], shift)
-
-
-def _move_region(region: RegionNode, shift: int) -> None:
-    region.opening += shift
-    region.closing += shift
-    region.labels[:] = [label + shift for label in region.labels]
-
-
-def _move(operations: list[OperationNode], shift: int) -> None:
-    pending = [operations]
-    while pending:
-        for operation in pending.pop():
-            operation.first += shift
+def _move(top: RegionNode, start: int, shift: int) -> None:
+    """Move all that is at a token or behind it."""
+    pending = [top] if shift else []
+    for region in pending:
+        region.opening += shift if region.opening >= start else 0
+        region.closing += shift if region.closing >= start else 0
+        region.labels[:] = [label + shift if label >= start else label for label in region.labels]
+        for operation in region.operations[bisect_left(region.operations, start, key=_last_token) :]:
             operation.last += shift
-            if operation.name >= 0:
-                operation.name += shift
-            if operation.results:
+            if operation.first >= start:
+                operation.first += shift
+                operation.name += shift if operation.name >= 0 else 0
                 operation.results = [result + shift for result in operation.results]
-            for region in operation.regions:
-                _move_region(region, shift)
-                pending.append(region.operations)
+            pending += [inner for inner in operation.regions if inner.closing >= start]

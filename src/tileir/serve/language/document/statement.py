@@ -59,10 +59,8 @@ class Statement:
 
     def values(self, name: str) -> list[int]:
         """The tokens that are values of a declared operand."""
-        parts = [self.part(token) for token in range(len(self.tokens))]
-        return [
-            token for token, part in enumerate(parts) if part is not None and part.kind == VALUE and part.name == name
-        ]
+        parts = enumerate(map(self.part, range(len(self.tokens))))
+        return [token for token, part in parts if part is not None and (part.kind, part.name) == (VALUE, name)]
 
     def _first_way(self) -> list[int]:
         """The part of each token that was read, by the first way that leads there."""
@@ -176,14 +174,11 @@ class NodeStatement(Statement):
 def type_at(document: Document, token: int) -> Type | None:
     """The type that a token is; None if it is none, or a wrong one."""
     tokens = document.syntax.tokens
-    if not is_word_of_type(tokens[token]) or (tokens[token] == "token" and tokens[token + 1] == "="):
+    name = tokens[token].removeprefix("!").removeprefix("cuda_tile.").partition("<")[0].strip()
+    is_type = name in DIALECT_TYPES or re.fullmatch(r"token|i\d+|b?f\d+|tf32|f\d\w+|fnv8\w+", name) is not None
+    if not is_type or (tokens[token] == "token" and tokens[token + 1] == "="):
         return None
     return parsed_type(tokens[token], document.settings.version)
-
-
-def is_word_of_type(token: str) -> bool:
-    name = token.removeprefix("!").removeprefix("cuda_tile.").partition("<")[0].strip()
-    return name in DIALECT_TYPES or re.fullmatch(r"token|i\d+|b?f\d+|tf32|f\d\w+|fnv8\w+", name) is not None
 
 
 def parsed_type(text: str, version: Version) -> Type | None:

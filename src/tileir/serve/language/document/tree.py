@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tileir.dialect.ops import FOR, GLOBAL
+from tileir.forking import cached_property
 from tileir.ir.traits import SYMBOL, SYMBOL_TABLE
 from tileir.serve.language.document.scanner import OperationNode, RegionNode, first_token, rescan, scan
 from tileir.text.edits import TokenChange, TokenText
@@ -25,6 +27,7 @@ ALIAS = "alias"
 _KINDS = {"%": VALUE, "@": SYMBOL_KIND, "^": BLOCK}
 
 
+@dataclass(slots=True, eq=False)
 class Name:
     """Something that has a name.
 
@@ -33,22 +36,12 @@ class Name:
     belongs to, None for the file.  `operation` defines it: as a result, as an argument of a region, or as a symbol.
     """
 
-    __slots__ = ("definition", "kind", "operation", "scope", "text", "uses")
-
-    def __init__(
-        self,
-        kind: str,
-        text: str,
-        scope: RegionNode | None,
-        definition: int | None = None,
-        operation: OperationNode | None = None,
-    ) -> None:
-        self.kind = kind
-        self.text = text
-        self.scope = scope
-        self.definition = definition
-        self.operation = operation
-        self.uses: list[int] = []
+    kind: str
+    text: str
+    scope: RegionNode | None
+    definition: int | None = None
+    operation: OperationNode | None = None
+    uses: list[int] = field(default_factory=list)
 
     @property
     def tokens(self) -> list[int]:
@@ -88,8 +81,6 @@ class SyntaxTree:
         self.count: int = self.written.count
         """How many tokens there are; empty ones follow."""
         self._top: RegionNode | None = None
-        self._operations: list[OperationNode] | None = None
-        self._names: Names | None = None
 
     @property
     def top(self) -> RegionNode:
@@ -100,7 +91,7 @@ class SyntaxTree:
 
     def take_over(self, before: SyntaxTree, change: TokenChange) -> None:
         """Take the operations of the text before an edit, whose tree is of no use then."""
-        top, before._top, before._operations = before._top, None, None
+        top, before._top = before._top, None
         if top is not None and rescan(top, self.written, change):
             self._top = top
 
@@ -135,12 +126,10 @@ class SyntaxTree:
 
     # --- operations ---
 
-    @property
+    @cached_property
     def operations(self) -> list[OperationNode]:
         """All operations, in the order of the text."""
-        if self._operations is None:
-            self._operations = [each for operation in self.top.operations for each in operation.walk()]
-        return self._operations
+        return [each for operation in self.top.operations for each in operation.walk()]
 
     def operation_at(self, offset: int) -> OperationNode | None:
         """The innermost operation at an offset, or whose last token ends there."""
@@ -179,20 +168,18 @@ class SyntaxTree:
 
     # --- names ---
 
-    @property
-    def _all_names(self) -> Names:
-        if self._names is None:
-            self._names = Names(self.tokens, self.count, self.top)
-        return self._names
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.tokens, self.count, self.top)
 
     @property
     def names(self) -> list[Name]:
         """All names, in the order in which they first occur."""
-        return self._all_names.all
+        return self._names.all
 
     def name_at(self, token: int) -> Name | None:
         """What a token names or refers to."""
-        return self._all_names.by_token.get(token)
+        return self._names.by_token.get(token)
 
     @property
     def globals(self) -> list[str]:
@@ -276,8 +263,11 @@ class Names:
                 start = inner.closing
             self._use_tokens(region, start, region.closing)
         for token in range(count):
-            if tokens[token][:1] in ("#", "!") and token not in self.by_token:
-                self._use_alias(token)
+            text = tokens[token]
+            is_alias = text[:1] in ("#", "!") and len(text) > 1 and "." not in text and "<" not in text
+            if is_alias and token not in self.by_token:
+                name = self.by_token[token] = self._known(ALIAS, text, None)
+                name.uses.append(token)
         for name in self.all:
             name.uses.sort()
         self.all.sort(key=lambda name: name.definition if name.definition is not None else name.uses[0])
@@ -299,26 +289,21 @@ class Names:
             if kind is None or token in self.by_token:
                 continue
             text = plain_name(kind, tokens[token])
-            name: Name | None
-            if kind == VALUE:
-                name = self._visible(text, region)
-            elif kind == BLOCK:
-                name = self._known(BLOCK, text, region)
-            else:
+            if kind == SYMBOL_KIND:
                 name = self._symbol(token, text, region)
+            else:
+                name = self._visible(text, region) if kind == VALUE else self._known(BLOCK, text, region)
             if name is not None:
                 name.uses.append(token)
                 self.by_token[token] = name
 
     def _visible(self, text: str, region: RegionNode) -> Name:
-        while True:
-            found = self._by_scope.get((VALUE, region, text))
-            if found is not None:
-                return found
-            owner = region.owner
-            if owner is None or owner.is_isolated:
-                return self._known(VALUE, text, region)
-            region = owner.region
+        outer = region
+        while (found := self._by_scope.get((VALUE, outer, text))) is None:
+            if outer.owner is None or outer.owner.is_isolated:
+                return self._known(VALUE, text, outer)
+            outer = outer.owner.region
+        return found
 
     def _known(self, kind: str, text: str, scope: RegionNode | None) -> Name:
         """The name in a scope; a new one without definition if there is none."""
@@ -337,14 +322,6 @@ class Names:
         inner = outer.operation.regions if outer is not None and outer.operation is not None else []
         found = [self._by_scope.get((SYMBOL_KIND, each, text)) for each in inner]
         return next((name for name in found if name is not None), None)
-
-    def _use_alias(self, token: int) -> None:
-        text = self._tokens[token]
-        if "." in text or "<" in text or len(text) < 2:
-            return
-        name = self._known(ALIAS, text, None)
-        name.uses.append(token)
-        self.by_token[token] = name
 
 
 def block_definitions(tokens: list[str], region: RegionNode) -> Iterator[tuple[str, int]]:

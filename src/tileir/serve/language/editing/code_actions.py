@@ -1,26 +1,30 @@
 """Code actions and formatting: quick fixes, silencing of lint rules, rewrites, and the layout of ranges and lines.
 
-A fix is offered only if a trial shows that it helps.  If a finding has one fix, it is preferred: editors apply it with
-one key, and `source.fixAll.tileir` applies it for the whole file.
+A fix is offered only if a trial shows that it helps: the functions that it changes are read and verified with it.  If
+a finding has one fix, it is preferred: editors apply it with one key, and `source.fixAll.tileir` applies it for the
+whole file.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from lsprotocol import types as lsp
 
 from tileir.analyze.lint.fixes import FixesTogether
+from tileir.dialect.ops import ENTRY
 from tileir.ir.traits import ISOLATED
 from tileir.ir.values import OperationResult, Value
-from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic
+from tileir.serve.language.document.analysis import Analysis, Fix, TextDiagnostic, verified
 from tileir.serve.language.document.document import Document
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import VALUE, Edit, SyntaxTree
+from tileir.serve.language.document.tree import VALUE, Edit, SyntaxTree, apply
 from tileir.serve.language.editing.fixes import Problem, fixes
 from tileir.serve.language.editing.layout import CONTINUATION, INDENTATION, layout_edits
-from tileir.serve.language.editing.trials import Trials
+from tileir.serve.language.settings import Settings
+from tileir.text.edits import EditedText
 from tileir.text.lexer import TOKEN
 from tileir.text.listing import printed_lines
 from tileir.text.printer import Printer
@@ -30,6 +34,11 @@ KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, FIX_AL
 # For one finding, so many fixes are tried and so many offered.
 _MOST_TRIED = 16
 _MOST_OFFERED = 6
+# The most tokens that are read for one request of an editor: half a second.
+_LARGEST_EFFORT = 300_000
+# The code of what the reader finds.
+_SYNTAX = "syntax"
+_NUMBERED = re.compile(r"%\d+")
 _SILENCE = re.compile(r"//\s*tileir:\s*ignore\s*\[([^\]\n]*)\]")
 
 
@@ -68,23 +77,19 @@ def good_fixes(document: Document, diagnostic: TextDiagnostic, trials: Trials) -
     if diagnostic.fix is not None:
         # A fix of lint keeps the program; it need not be tried.
         return [diagnostic.fix]
+    problem = Problem(document.analysis, diagnostic)
+    candidates = fixes(problem)
+    if diagnostic.severity == "remark" and diagnostic.rule is None:
+        edit = _printed(document.analysis, problem.operation)
+        candidates = [*candidates, *([Fix("Write it as NVIDIA's tools do", (edit,))] if edit is not None else [])]
     found: dict[str, Fix] = {}
-    for number, fix in enumerate(_candidates(document, diagnostic)):
+    for number, fix in enumerate(candidates):
         if number == _MOST_TRIED or len(found) == _MOST_OFFERED or trials.exhausted:
             break
         # Of several fixes with one title, the first that helps.
         if fix.title not in found and trials.helps(fix.edits, diagnostic):
             found[fix.title] = fix
     return list(found.values())
-
-
-def _candidates(document: Document, diagnostic: TextDiagnostic) -> Iterator[Fix]:
-    problem = Problem(document.analysis, diagnostic)
-    yield from fixes(problem)
-    if diagnostic.severity == "remark" and diagnostic.rule is None:
-        edit = _printed(document.analysis, problem.operation)
-        if edit is not None:
-            yield Fix("Write it as NVIDIA's tools do", (edit,))
 
 
 def _quick_fixes(
@@ -153,6 +158,96 @@ def code_action(
     return lsp.CodeAction(title, kind, list(shown) or None, is_preferred, edit=edit)
 
 
+# --- whether a fix helps ---
+
+
+class Trials:
+    """Tries fixes for the diagnostics of one text, within a limit of effort.
+
+    A fix helps if its diagnostic is gone and the text has no new error.  Functions that it does not change are left
+    out: what a function means does not depend on them.
+    """
+
+    def __init__(self, syntax: SyntaxTree, settings: Settings) -> None:
+        self._syntax = syntax
+        self._settings = settings
+        self._effort = _LARGEST_EFFORT
+        # By the functions that a trial reads, the edits that delete the others, and what is found without a fix.
+        self._extracts: dict[frozenset[OperationNode], tuple[list[Edit], list[TextDiagnostic]]] = {}
+
+    @property
+    def exhausted(self) -> bool:
+        return self._effort <= 0
+
+    def helps(self, edits: Sequence[Edit], diagnostic: TextDiagnostic) -> bool:
+        """Whether a finding is gone with some edits, and no new error is there."""
+        functions = self._functions(edits, diagnostic)
+        if functions not in self._extracts:
+            cuts = self._cuts(functions)
+            self._extracts[functions] = cuts, self._findings(apply(self._syntax.text, cuts))
+        cuts, before = self._extracts[functions]
+        together = sorted([*cuts, *edits], key=lambda edit: (edit.start, edit.end))
+        text = apply(self._syntax.text, together)
+        after = self._findings(text)
+        counts, key = Counter(map(_key, before)), _key(diagnostic)
+        if Counter(map(_key, after))[key] >= counts[key]:
+            return False
+        # The verifier speaks only where the reader has nothing to say: what it finds now may have been there before,
+        # unless it is about what was changed.
+        was_unread = any(found.code == _SYNTAX for found in before)
+        start = edits[0].start + _growth([edit for edit in cuts if edit.end <= edits[0].start])
+        start = text.rfind("\n", 0, start) + 1
+        end = edits[-1].end + _growth([edit for edit in together if edit.end <= edits[-1].end])
+        for found in after:
+            if found.severity == "error":
+                counts[_key(found)] -= 1
+                is_known = was_unread and found.code != _SYNTAX and not start <= found.start <= end
+                if counts[_key(found)] < 0 and not is_known:
+                    return False
+        return True
+
+    def _findings(self, text: str) -> list[TextDiagnostic]:
+        syntax = SyntaxTree(text)
+        self._effort -= len(syntax.tokens)
+        return verified(syntax, EditedText(syntax.written, self._settings.version), self._settings).diagnostics
+
+    def _functions(self, edits: Sequence[Edit], diagnostic: TextDiagnostic) -> frozenset[OperationNode]:
+        """The functions that a fix changes; none if the whole text has to be read."""
+        # What opens or closes regions moves operations to other places.
+        changed = "".join([edit.text + self._syntax.text[edit.start : edit.end] for edit in edits])
+        if "{" in changed or "}" in changed:
+            return frozenset()
+        offsets = [diagnostic.start, *[edit.start for edit in edits]]
+        found = [_function_of(self._syntax.operation_at(offset)) for offset in offsets]
+        known = frozenset([function for function in found if function is not None])
+        return frozenset() if None in found else known
+
+    def _cuts(self, functions: frozenset[OperationNode]) -> list[Edit]:
+        """Edits that delete all other functions."""
+        others = [each for each in self._syntax.operations if each.declaration is ENTRY and _function_of(each) is each]
+        spans = [self._syntax.span(each.first, each.last) for each in others if each not in functions]
+        return [Edit(start, end, "") for start, end in spans] if functions else []
+
+
+def _function_of(node: OperationNode | None) -> OperationNode | None:
+    """The outermost function around an operation, or itself."""
+    found = None
+    while node is not None:
+        found = node if node.declaration is ENTRY else found
+        node = node.parent
+    return found
+
+
+def _growth(edits: list[Edit]) -> int:
+    """How much longer a text is after edits."""
+    return sum([len(edit.text) - (edit.end - edit.start) for edit in edits])
+
+
+def _key(diagnostic: TextDiagnostic) -> str:
+    """What tells findings apart: messages may show an operation with its values numbered."""
+    return f"{diagnostic.severity}: {_NUMBERED.sub('%', diagnostic.message)}"
+
+
 # --- rewrites ---
 
 
@@ -164,10 +259,14 @@ def _rewrites(document: Document, area: lsp.Range) -> Iterator[lsp.CodeAction]:
         edit = _printed(analysis, node, generic=True)
         if edit is not None:
             yield code_action(document, "Write in generic form", kind, [edit])
-    text = None if analysis.has_errors else _canonical_text(analysis)
-    if text is not None and text != document.text:
+    module = analysis.module
+    # Where no operation of the text is the module, the reader has added it.
+    is_written = module is not None and any(each.declaration is module.declaration for each in syntax.top.operations)
+    if module is not None and is_written and module.declaration.traits & ISOLATED and not analysis.has_errors:
+        text = "\n".join(printed_lines(module, _names_in_text(analysis)).lines) + "\n"
         whole = [Edit(0, len(document.text), text)]
-        yield code_action(document, "Print the program canonically (drops comments)", kind, whole)
+        if text != document.text:
+            yield code_action(document, "Print the program canonically (drops comments)", kind, whole)
 
 
 def _names_in_text(analysis: Analysis, node: OperationNode | None = None) -> dict[Value, str]:
@@ -207,34 +306,16 @@ def _printed(analysis: Analysis, node: OperationNode | None, generic: bool = Fal
     printer.names.update(names)
     printer.print_operation(operation)
     text = printer.text()
-    last = _last_before_location(syntax, node)
+    # The location behind it stays.
+    last = node.last
+    if syntax.tokens[last] == ")" and "loc" in syntax.tokens[node.name : last]:
+        last = max(token for token in range(node.name, last) if syntax.tokens[token] == "loc") - 1
     if node.regions:
         last = node.regions[0].opening
         braces = [match.end() for match in TOKEN.finditer(text) if match[1] == "{"]
         text = text[: next((end for end in braces if text[end : end + 1] == "\n"), 0)]
     start, end = syntax.span(node.first, last)
     return Edit(start, end, text) if text and syntax.text[start:end] != text else None
-
-
-def _last_before_location(syntax: SyntaxTree, node: OperationNode) -> int:
-    """The last token of an operation before its location, which stays."""
-    last = node.last
-    if syntax.tokens[last] == ")" and "loc" in syntax.tokens[node.name : last]:
-        while syntax.tokens[last] != "loc":
-            last -= 1
-        last -= 1
-    return last
-
-
-def _canonical_text(analysis: Analysis) -> str | None:
-    """The whole program as the printer writes it, with the names of the text."""
-    module = analysis.module
-    if module is None or not module.declaration.traits & ISOLATED:
-        return None
-    if not any(node.declaration is module.declaration for node in analysis.syntax.top.operations):
-        # The reader has added the module.
-        return None
-    return "\n".join(printed_lines(module, _names_in_text(analysis)).lines) + "\n"
 
 
 # --- formatting ---
@@ -277,17 +358,13 @@ def _indentation(syntax: SyntaxTree, start: int, content: str) -> str:
     depth = 0
     region = syntax.region_at(start)
     before = [operation for operation in region.operations if syntax.starts[operation.first] < start]
-    continues = bool(before) and _is_open(syntax, before[-1].first, start)
+    tokens = syntax.tokens[before[-1].first : syntax.token_before(start) + 1] if before else []
+    open = sum([(token in ("(", "[", "<")) - (token in (")", "]", ">")) for token in tokens])
+    # A bracket is open, or the last token needs another one.
+    continues = bool(tokens) and (open > 0 or tokens[-1] in (",", "=", "->", ":"))
     while region.owner is not None:
         depth += 1
         region = region.owner.region
     if content[:1] == "}" or (content[:1] == "^" and not continues):
         depth = max(depth - 1, 0)
     return INDENTATION * depth + (CONTINUATION if continues and content[:1] not in (")", "]") else "")
-
-
-def _is_open(syntax: SyntaxTree, first: int, end: int) -> bool:
-    """Whether an operation continues behind an offset: a bracket is open, or its last token needs another one."""
-    tokens = syntax.tokens[first : syntax.token_before(end) + 1]
-    depth = sum([(token in ("(", "[", "<")) - (token in (")", "]", ">")) for token in tokens])
-    return bool(tokens) and (depth > 0 or tokens[-1] in (",", "=", "->", ":"))

@@ -1,6 +1,6 @@
 """Fixes for diagnostics, as edits of the text: what is misspelled, missing, too much or of the wrong type.
 
-A fix is a proposal: it is tried before it is offered (`trials.py`).
+A fix is a proposal: it is tried before it is offered (`code_actions.py`).
 """
 
 from __future__ import annotations
@@ -42,16 +42,13 @@ class Problem:
         self.values = diagnostic.values
         self.token = max(bisect_right(syntax.starts, diagnostic.start, 0, syntax.count) - 1, 0)
         """The token at the location, or the last before it."""
+        self.text = syntax.tokens[self.token]
+        self.start = syntax.starts[self.token]
         self.operation: OperationNode | None = syntax.operation_at(diagnostic.start)
         self.head = range(0)
         """The tokens of the operation from its name to its first region."""
         if self.operation is not None and self.operation.name >= 0:
             self.head = range(self.operation.name, self.operation.head_end)
-
-    @property
-    def text(self) -> str:
-        """The token at the location."""
-        return self.tokens[self.token]
 
     def replace(self, token: int, new: str) -> Edit:
         return Edit(*self.syntax.span(token), new)
@@ -69,8 +66,16 @@ class Problem:
             start = self.syntax.starts[token]
         return Fix(f"Delete '{self.tokens[token]}'", (Edit(start, self.syntax.end(token), ""),))
 
-    def head_token(self, text: str) -> int | None:
-        return next((token for token in self.head if self.tokens[token] == text), None)
+    def respell(
+        self, start: int, word: str, words: Iterable[str], most: int = 3, cutoff: float = 0.6, sigil: str = ""
+    ) -> list[Fix]:
+        """Words that are spelled nearly like one at an offset, the nearest first."""
+        known = list(dict.fromkeys(words))
+        # Words that differ only in case are close, however short they are.
+        close = [other for other in known if other.lower() == word.lower()]
+        close += [other for other in close_names(word, known, most, cutoff) if other not in close]
+        found = [sigil + other for other in close if other != word][:most]
+        return [Fix(f"Change to '{each}'", (Edit(start, start + len(sigil + word), each),)) for each in found]
 
     def fresh(self, stem: str) -> str:
         """A name of a value that no other has: `%a_0` for `%a`."""
@@ -87,48 +92,31 @@ class Problem:
 # --- misspellings ---
 
 
-def _close(word: str, words: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:
-    """Words that are spelled nearly like one, the nearest first."""
-    known = list(dict.fromkeys(words))
-    found = close_names(word, known, most, cutoff)
-    # Words that differ only in case are close, however short they are.
-    lower = [other for other in known if other.lower() == word.lower() and other not in found]
-    return [other for other in [*lower, *found] if other != word][:most]
-
-
-def _change_word(start: int, word: str, choices: Iterable[str]) -> Iterator[Fix]:
-    for choice in choices:
-        yield Fix(f"Change to '{choice}'", (Edit(start, start + len(word), choice),))
-
-
-def _unknown_operation(problem: Problem) -> Iterator[Fix]:
+def _unknown_operation(problem: Problem) -> list[Fix]:
     word = problem.values["name"].rpartition(".")[2]
     names = [declared.mnemonic for declared in REGISTRY.by_name.values() if not declared.testing]
     offset = problem.text.rfind(word)
-    if offset >= 0:
-        yield from _change_word(problem.syntax.starts[problem.token] + offset, word, _close(word, names))
+    return problem.respell(problem.start + offset, word, names) if offset >= 0 else []
 
 
-def _unknown_value(problem: Problem) -> Iterator[Fix]:
-    base = problem.values["name"].partition("#")[0]
+def _unknown_value(problem: Problem) -> list[Fix]:
+    word = problem.values["name"].partition("#")[0][1:]
     visible = [name.text[1:] for name in problem.syntax.visible_values(problem.token)]
-    choices = [f"%{choice}" for choice in _close(base[1:], visible, 5, 0.5)]
-    yield from _change_word(problem.syntax.starts[problem.token], base, choices)
+    return problem.respell(problem.start, word, visible, 5, 0.5, "%")
 
 
-def _unknown_alias(problem: Problem) -> Iterator[Fix]:
+def _unknown_alias(problem: Problem) -> list[Fix]:
     sigil = problem.text[:1]
-    names = [name.text for name in problem.syntax.names if name.kind == ALIAS and name.definition is not None]
-    for choice in _close(problem.values["name"], [name[1:] for name in names if name[:1] == sigil]):
-        yield problem.change(problem.token, sigil + choice)
+    aliases = [name.text for name in problem.syntax.names if name.kind == ALIAS and name.definition is not None]
+    known = [alias[1:] for alias in aliases if alias[:1] == sigil]
+    return problem.respell(problem.start, problem.values["name"], known, sigil=sigil)
 
 
 def _unknown_symbol(problem: Problem) -> Iterator[Fix]:
     """A symbol that nothing defines, or that is no global."""
     for token in problem.head:
         if problem.tokens[token][:1] == "@":
-            for choice in _close(problem.tokens[token], problem.syntax.globals):
-                yield problem.change(token, choice)
+            yield from problem.respell(problem.syntax.starts[token], problem.tokens[token], problem.syntax.globals)
 
 
 def _keyword(problem: Problem) -> Iterator[Fix]:
@@ -144,39 +132,37 @@ def _keyword(problem: Problem) -> Iterator[Fix]:
     word = problem.tokens[token].strip('"')
     few = choices if len(choices) <= _MOST_CHOICES else []
     if _WORD.fullmatch(word) and word not in choices:
-        for choice in _close(word, choices, cutoff=0.5) or few:
-            new = problem.tokens[token].replace(word, choice)
-            yield Fix(f"Change to '{choice}'", (problem.replace(token, new),))
+        start = problem.syntax.starts[token] + problem.tokens[token].index(word)
+        close = problem.respell(start, word, choices, cutoff=0.5)
+        yield from close or [Fix(f"Change to '{each}'", (Edit(start, start + len(word), each),)) for each in few]
     if not written:
-        start = problem.diagnostic.start
-        is_behind = start > problem.syntax.starts[problem.token]
+        is_behind = problem.diagnostic.start > problem.start
         for choice in few:
-            yield problem.insert(start, f" {choice}" if is_behind else f"{choice} ")
+            yield problem.insert(problem.diagnostic.start, f" {choice}" if is_behind else f"{choice} ")
 
 
-def _unknown_type(problem: Problem) -> Iterator[Fix]:
+def _unknown_type(problem: Problem) -> list[Fix]:
     word = problem.values["name"].partition("<")[0]
     start = problem.diagnostic.start
     if not problem.syntax.text.startswith(word, start):
         # In `4xf33` the element type follows the dimensions.
         found = re.search(rf"(?:(?<![\w.])|(?<=x)){re.escape(word)}(?![\w.])", problem.text)
         if found is None:
-            return
-        start = problem.syntax.starts[problem.token] + found.start()
-    yield from _change_word(start, word, _close(word, (*_ELEMENTS, *sorted(DIALECT_TYPES)), cutoff=0.5))
+            return []
+        start = problem.start + found.start()
+    return problem.respell(start, word, (*_ELEMENTS, *sorted(DIALECT_TYPES)), cutoff=0.5)
 
 
-def _wrong_element(problem: Problem) -> Iterator[Fix]:
+def _wrong_element(problem: Problem) -> list[Fix]:
     """An element type that a type cannot have, behind its dimensions."""
     found = _ELEMENT.match(problem.syntax.text, problem.diagnostic.start)
-    if found is not None:
-        yield from _change_word(found.start(1), found[1], _close(found[1], _ELEMENTS, cutoff=0.5))
+    return problem.respell(found.start(1), found[1], _ELEMENTS, cutoff=0.5) if found is not None else []
 
 
-def _unknown_predicate(problem: Problem) -> Iterator[Fix]:
+def _unknown_predicate(problem: Problem) -> list[Fix]:
     word = problem.text.strip('"')
-    for choice in _close(word, problem.values["choices"].split(", "), cutoff=0.4):
-        yield Fix(f"Change to '{choice}'", (problem.replace(problem.token, problem.text.replace(word, choice)),))
+    start = problem.start + problem.text.index(word)
+    return problem.respell(start, word, problem.values["choices"].split(", "), cutoff=0.4)
 
 
 # --- missing or too much ---
@@ -185,7 +171,7 @@ def _unknown_predicate(problem: Problem) -> Iterator[Fix]:
 def _expected_token(problem: Problem) -> Iterator[Fix]:
     yield from _missing_types(problem)
     expected = problem.values["token"]
-    is_inside = problem.diagnostic.start > problem.syntax.starts[problem.token]
+    is_inside = problem.diagnostic.start > problem.start
     before = problem.token if is_inside else problem.token - 1
     end = problem.syntax.end(before) if before >= 0 else 0
     if expected == "}":
@@ -226,15 +212,13 @@ def _missing_types(problem: Problem) -> Iterator[Fix]:
         yield problem.insert(problem.syntax.end(operation.last), f" : {spelling}")
 
 
-def _delete_scope(problem: Problem) -> Iterator[Fix]:
-    for token in [token for token in problem.head if problem.tokens[token] in _SCOPES][:1]:
-        yield problem.delete(token)
+def _delete_scope(problem: Problem) -> list[Fix]:
+    return [problem.delete(token) for token in problem.head if problem.tokens[token] in _SCOPES][:1]
 
 
-def _insert_scope(problem: Problem) -> Iterator[Fix]:
-    token = problem.head_token(problem.values["ordering"])
-    for scope in _SCOPES if token is not None else ():
-        yield problem.insert(problem.syntax.end(token or 0), f" {scope}")
+def _insert_scope(problem: Problem) -> list[Fix]:
+    tokens = [token for token in problem.head if problem.tokens[token] == problem.values["ordering"]][:1]
+    return [problem.insert(problem.syntax.end(token), f" {scope}") for token in tokens for scope in _SCOPES]
 
 
 # --- results, names and terminators ---
@@ -292,12 +276,11 @@ def _missing_terminator(problem: Problem) -> Iterator[Fix]:
     around = problem.operation
     while around is not None and around.declaration not in _TERMINATORS:
         around = around.parent
-    if around is None or around.declaration is None:
-        return
-    word = _TERMINATORS[around.declaration]
-    for region in [region for region in around.regions if problem.token < region.closing][:1]:
-        indentation = problem.indentation(around.first) + INDENTATION
-        yield problem.insert(problem.syntax.end(region.closing - 1), f"\n{indentation}{word}")
+    for region in around.regions if around is not None else ():
+        if around is not None and around.declaration is not None and problem.token < region.closing:
+            text = f"\n{problem.indentation(around.first)}{INDENTATION}{_TERMINATORS[around.declaration]}"
+            yield problem.insert(problem.syntax.end(region.closing - 1), text)
+            return
 
 
 def _misplaced_terminator(problem: Problem) -> Iterator[Fix]:
@@ -329,11 +312,10 @@ def _plain(type: str) -> str:
     return type.replace("!cuda_tile.", "").replace("cuda_tile.", "").replace(" ", "").removeprefix("!")
 
 
-def _constant_element(problem: Problem) -> Iterator[Fix]:
+def _constant_element(problem: Problem) -> list[Fix]:
     """`<i32: 4> : tile<i64>`: the element type is that of the tile."""
-    token = problem.head_token(problem.values["written"])
-    if token is not None:
-        yield problem.change(token, problem.values["expected"])
+    tokens = [token for token in problem.head if problem.tokens[token] == problem.values["written"]][:1]
+    return [problem.change(token, problem.values["expected"]) for token in tokens]
 
 
 FIXES: Final[dict[str, Callable[[Problem], Iterable[Fix]]]] = {

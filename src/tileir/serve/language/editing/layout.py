@@ -8,6 +8,7 @@ change.  No package beyond tileir is needed here: `tileir format` lays out files
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from functools import cache
 
 from tileir.dialect.ops import GLOBAL, PERMUTE, REDUCE, SCAN, UNREALIZED_CONVERSION_CAST
@@ -110,7 +111,7 @@ class _Layout:
             levels.append(Spacing(self._tokens, operation.name, operation.declaration, self._depth, operation.last))
             return self._line(token, written, self._depth)
         if token in self._labels:
-            levels.append(Spacing(self._tokens, -1, None, self._depth, self._end_of_label(token), label=True))
+            levels.append(Spacing(self._tokens, -1, None, self._depth, self._end_of_label(token), is_label=True))
             return self._line(token, written, max(self._depth - 1, 0))
         if token - 1 in self._opening:
             return self._line(token, written, self._depth)
@@ -219,93 +220,73 @@ def _tight_words(syntax: str) -> frozenset[str]:
     return _OWN_TIGHT_WORDS.get(syntax) or frozenset(_TIGHT_WORDS.findall(syntax))
 
 
+@dataclass
 class Spacing:
-    """The gaps of one operation (or alias definition, or label) up to its token `last`, at a depth."""
+    """The gaps of one operation (or alias definition, or label) up to its token `last`, at a depth.
 
-    __slots__ = ("_brackets", "_label", "_name", "_tight", "_tokens", "_wide", "declaration", "depth", "last")
+    `name` is the token of the operation's name, before which its results are named.
+    """
 
-    def __init__(
-        self,
-        tokens: list[str],
-        name: int,
-        declaration: OperationDeclaration | None,
-        depth: int,
-        last: int,
-        label: bool = False,
-    ) -> None:
-        self._tokens = tokens
-        # The token of the operation's name, before which its results are named.
-        self._name = name
-        self.declaration = declaration
-        self.depth = depth
-        self.last = last
-        syntax = declaration.syntax if declaration is not None else ""
+    tokens: list[str]
+    name: int
+    declaration: OperationDeclaration | None
+    depth: int
+    last: int
+    is_label: bool = False
+    brackets: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        syntax = self.declaration.syntax if self.declaration is not None else ""
         self._tight = _tight_words(syntax)
-        self._wide = declaration in (GLOBAL, UNREALIZED_CONVERSION_CAST) or "rounding(" in syntax
-        self._label = label
-        self._brackets: list[str] = []
+        self._wide = self.declaration in (GLOBAL, UNREALIZED_CONVERSION_CAST) or "rounding(" in syntax
 
     def step(self, token: int) -> None:
         """Note a token that is not the brace of a region."""
-        text = self._tokens[token]
+        text = self.tokens[token]
         if text in CLOSING_OF:
-            before = self._tokens[token - 1] if token else ""
-            inside_opaque = bool(self._brackets) and self._brackets[-1] is _OPAQUE
+            before = self.tokens[token - 1] if token else ""
+            inside_opaque = bool(self.brackets) and self.brackets[-1] is _OPAQUE
             named = before[:1] in ("#", "!") or before in _BUILTIN_TYPES
             if inside_opaque or (text == "<" and named):
                 text = _OPAQUE
             elif text == "(" and before in _LOCATIONS:
                 text = _LOCATION
-            self._brackets.append(text)
-        elif text in CLOSING and self._brackets:
-            self._brackets.pop()
+            self.brackets.append(text)
+        elif text in CLOSING and self.brackets:
+            self.brackets.pop()
 
     def gap(self, token: int, written: str) -> str:
         """What stands between a token and the one before it, which were `written` apart, on one line."""
         found = self._gap(token)
         if found is None or found == written:
             return written
-        if not found and _grow_together(self._tokens[token - 1], self._tokens[token]):
+        if not found and _grow_together(self.tokens[token - 1], self.tokens[token]):
             return written
-        if found == " " and written == "  " and self._wide and not self._brackets:
+        if found == " " and written == "  " and self._wide and not self.brackets:
             # Never where an operand follows.
-            return written if self._tokens[token][:1] != "%" else found
+            return written if self.tokens[token][:1] != "%" else found
         return found
 
     def _gap(self, token: int) -> str | None:
-        before, after = self._tokens[token - 1], self._tokens[token]
-        inside = self._brackets[-1] if self._brackets else ""
+        before, after = self.tokens[token - 1], self.tokens[token]
+        inside = self.brackets[-1] if self.brackets else ""
         if inside is _OPAQUE:
             return None
-        if after in (",", ")", "]", ">", "::") or before in ("(", "[", "<", "::"):
-            return ""
-        if after == "}" or before == "{":
+        if after in (",", ")", "]", ">", "}", "::") or before in ("(", "[", "<", "{", "::", "-"):
             return ""
         if before == ",":
             return " "
-        if before == "-":
-            return ""
         if "=" in (before, after):
-            return self._around_equals(token if after == "=" else token - 1)
+            word = self.tokens[token - 1 - (before == "=" != after)]
+            return "" if word in self._tight and not self.brackets else " "
+        is_tight = inside is _LOCATION or token < self.name
         if after == ":":
-            return self._before_colon(token, inside)
+            is_tight = is_tight or (self.is_label and not inside) or (inside == "(" and before[:1] == "%")
+            # `<i32: 4>`.
+            return "" if is_tight or (inside == "<" and self.tokens[token - 2] == "<") else " "
         if before == ":":
-            return "" if inside is _LOCATION or token < self._name else " "
-        if after in CLOSING_OF:
-            return self._before_opening(before, after)
-        return " "
-
-    def _around_equals(self, equals: int) -> str:
-        return "" if self._tokens[equals - 1] in self._tight and not self._brackets else " "
-
-    def _before_colon(self, token: int, inside: str) -> str:
-        before = self._tokens[token - 1]
-        if inside is _LOCATION or token < self._name or (self._label and not inside):
-            return ""
-        if inside == "(":
-            return "" if before[:1] == "%" else " "
-        # `<i32: 4>`.
-        return "" if inside == "<" and self._tokens[token - 2] == "<" else " "
+            return "" if is_tight else " "
+        return self._before_opening(before, after) if after in CLOSING_OF else " "
 
     def _before_opening(self, before: str, after: str) -> str:
         first = before[:1]
@@ -313,7 +294,7 @@ class Spacing:
         if after == "{":
             return " "
         if after == "<":
-            constant = before.rpartition(".")[2] == "constant" and not self._brackets
+            constant = before.rpartition(".")[2] == "constant" and not self.brackets
             return "" if first in ("#", "!") or (word and not constant) else " "
         # A type is one token, and is not called.
         if word and "<" in before:

@@ -7,7 +7,9 @@ requests all tokens of a file at once.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import zip_longest
 from typing import Final
 
 from lsprotocol import types as lsp
@@ -18,11 +20,10 @@ from tileir.dialect.enums import PADDING
 from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.dialect.types import DYNAMIC, TOKEN, PartitionViewType, StridedViewType
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import Type
 from tileir.serve.language.document.document import Document
 from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, format_of
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.tree import VALUE, Name
+from tileir.serve.language.document.tree import Name
 from tileir.text.lexer import TYPES_WITH_PARAMETERS
 
 _TYPES: Final = [each.value for each in lsp.SemanticTokenTypes]
@@ -40,54 +41,47 @@ _WORDS_OF_TYPES: Final = frozenset(["cuda_tile", *TYPES_WITH_PARAMETERS, TOKEN.s
 Span = tuple[int, int, str, int]
 
 
-def semantic_tokens(document: Document) -> lsp.SemanticTokens:
-    """Every word of a document."""
-    return lsp.SemanticTokens(_encoded(document, _spans(document, 0, document.syntax.count)))
+def semantic_tokens(document: Document, shown: lsp.Range | None = None) -> lsp.SemanticTokens:
+    """The words of the lines of a range, or of a whole document.
 
-
-def semantic_tokens_range(document: Document, shown: lsp.Range) -> lsp.SemanticTokens:
-    """The words of the lines of a range."""
-    syntax = document.syntax
-    start, end = document.offset(shown.start), document.offset(shown.end)
-    first = max(syntax.token_before(start), 0)
-    words = _spans(document, first, syntax.token_before(end) + 1)
-    return lsp.SemanticTokens(_encoded(document, [word for word in words if start <= word[0] < end]))
-
-
-def _encoded(document: Document, words: list[Span]) -> list[int]:
-    """The words as the protocol has them: five numbers each, places as distances from the word before."""
+    The protocol has five numbers for each: places are distances from the word before.
+    """
+    start, end = (document.offset(shown.start), document.offset(shown.end)) if shown else (0, len(document.text))
     data: list[int] = []
     plain = document.text.isascii()
     last_line, last_column = 0, 0
-    for start, length, kind, modifiers in words:
-        line = document.line_of(start)
-        column = start - document.line_start(line)
-        if not plain:
-            first, last = document.position(start), document.position(start + length)
-            column, length = first.character, last.character - first.character
-        distance = column - last_column if line == last_line else column
-        data += (line - last_line, distance, length, _NUMBER_OF[kind], modifiers)
-        last_line, last_column = line, column
-    return data
+    for word, length, kind, modifiers in sorted(_words(document, start, end)):
+        if start <= word < end:
+            line = document.line_of(word)
+            column = word - document.line_start(line)
+            if not plain:
+                first, last = document.position(word), document.position(word + length)
+                column, length = first.character, last.character - first.character
+            distance = column - last_column if line == last_line else column
+            data += (line - last_line, distance, length, _NUMBER_OF[kind], modifiers)
+            last_line, last_column = line, column
+    return lsp.SemanticTokens(data)
 
 
 # --- words ---
 
 
-def _spans(document: Document, first: int, end: int) -> list[Span]:
-    """The words of the tokens from one to another, and the comments between them, in order."""
-    syntax = document.syntax
-    tokens = syntax.tokens
-    found: list[Span] = []
+def _words(document: Document, start: int, end: int) -> Iterator[Span]:
+    """The words of the tokens that begin between two offsets, and of the one before; comments there."""
+    syntax, tokens = document.syntax, document.syntax.tokens
     operation: OperationNode | None = None
     known: dict[str, str] = {}
-    for token in range(first, end):
-        text = tokens[token]
-        head, start = text[:1], syntax.starts[token]
+    for match in _COMMENT.finditer(document.text, start, end):
+        before = syntax.token_before(match.start() + 1)
+        if before < 0 or syntax.end(before) <= match.start():
+            yield match.start(), match.end() - match.start(), "comment", 0
+    for token in range(max(syntax.token_before(start), 0), syntax.token_before(end) + 1):
+        text, place = tokens[token], syntax.starts[token]
+        head = text[:1]
         if len(text) == 1 and not head.isalnum():
             continue
         if "<" in text and head not in ('"', "%", "@"):
-            found.extend([(start + at, length, kind, 0) for at, length, kind in _type_pieces(text)])
+            yield from [(place + at, length, kind, 0) for at, length, kind in _type_pieces(text)]
             continue
         if operation is None or not operation.first <= token <= operation.last or operation.regions:
             operation = syntax.operation_of_token(token)
@@ -104,22 +98,7 @@ def _spans(document: Document, first: int, end: int) -> list[Span]:
         elif text == TOKEN.spelling and tokens[token + 1] == "=":
             kind = "property"
         if kind:
-            found.append((start, len(text), kind, modifiers))
-    return _with_comments(document, found, first, end)
-
-
-def _with_comments(document: Document, words: list[Span], first: int, end: int) -> list[Span]:
-    syntax = document.syntax
-    start = syntax.end(first - 1) if first else 0
-    finish = syntax.starts[end] if end < syntax.count else len(document.text)
-    if document.text.find("//", start, finish) < 0:
-        return words
-    comments = []
-    for match in _COMMENT.finditer(document.text, start, finish):
-        before = syntax.token_before(match.start() + 1)
-        if before < 0 or syntax.end(before) <= match.start():
-            comments.append((match.start(), match.end() - match.start(), "comment", 0))
-    return sorted([*words, *comments])
+            yield place, len(text), kind, modifiers
 
 
 def _value_kind(name: Name | None, token: int) -> tuple[str, int]:
@@ -139,7 +118,6 @@ def _symbol_kind(name: Name | None, token: int) -> tuple[str, int]:
     return kind, _DECLARATION if name is not None and token == name.definition else 0
 
 
-@cache
 def _operation_kind(declaration: OperationDeclaration | None) -> tuple[str, int]:
     if declaration is None:
         return "function", 0
@@ -154,17 +132,14 @@ def _kinds_of(declaration: OperationDeclaration | None) -> dict[str, str]:
         return {}
     known: dict[str, str] = {}
     form = format_of(declaration)
-    for part in form.parts:
+    for part, following in zip_longest(form.parts, form.parts[1:]):
         if part.enumeration is not None:
             words = part.enumeration.values if part.kind == ATTRIBUTE else [part.name]
-            known.update(dict.fromkeys([*words, *part.enumeration.aliases], "enumMember"))
-    for part in form.parts:
-        if part.kind == WORD and part.enumeration is None and part.name[:1].isalpha():
-            follows = [form.parts[index].name for index in form.following(part.index)]
-            if "=" in follows or "<" in follows:
-                known[part.name] = "property"
-            else:
-                known[part.name] = "keyword" if part.attribute is None else "modifier"
+            known |= dict.fromkeys([*words, *part.enumeration.aliases], "enumMember")
+        elif part.kind == WORD and part.name[:1].isalpha():
+            is_property = following is not None and following.name in ("=", "<")
+            kind = "property" if is_property else "keyword" if part.attribute is None else "modifier"
+            known[part.name] = kind
     return known
 
 
@@ -207,19 +182,17 @@ def inlay_hints(document: Document, shown: lsp.Range) -> list[lsp.InlayHint]:
     syntax = document.syntax
     hints: list[lsp.InlayHint] = []
     for token in range(max(syntax.token_before(start), 0), syntax.token_before(end) + 1):
-        if syntax.tokens[token][:1] != "%":
+        name = syntax.name_at(token) if syntax.tokens[token][:1] == "%" else None
+        if name is None or name.definition != token or name.operation is None:
             continue
-        name = syntax.name_at(token)
-        if name is None or name.definition != token or name.kind != VALUE or name.operation is None:
-            continue
-        label = ""
+        type, label = document.analysis.type_of(name), ""
         if settings.inlay_types and not _is_stated(document, name, name.operation):
-            label = _type_label(document.analysis.type_of(name))
-        elif settings.inlay_shapes:
-            label = _grid_label(document.analysis.type_of(name))
+            label = type.spelling if type is not None else ""
+        elif settings.inlay_shapes and isinstance(type, (PartitionViewType, StridedViewType)):
+            label = f"{_grid(type)} tiles"
         if label:
             place = document.position(syntax.end(token))
-            hints.append(lsp.InlayHint(place, label, kind=lsp.InlayHintKind.Type))
+            hints.append(lsp.InlayHint(place, f": {label}", kind=lsp.InlayHintKind.Type))
     return hints
 
 
@@ -243,17 +216,9 @@ def _is_stated(document: Document, name: Name, written: OperationNode) -> bool:
     )
 
 
-def _type_label(type: Type | None) -> str:
-    return f": {type.spelling}" if type is not None else ""
-
-
-def _grid_label(type: Type | None) -> str:
+def _grid(type: PartitionViewType | StridedViewType) -> str:
     """How many tiles a view has along each index; `?` where that is known only when the program runs."""
-    if not isinstance(type, (PartitionViewType, StridedViewType)):
-        return ""
     steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
-    counts: list[str] = []
-    for dimension, step in zip(type.dim_map, steps, strict=True):
-        size = type.tensor.shape[dimension]
-        counts.append("?" if size == DYNAMIC else str(-(-size // step)))
-    return f": {'x'.join(counts)} tiles"
+    sizes = [type.tensor.shape[dimension] for dimension in type.dim_map]
+    counts = ["?" if size == DYNAMIC else str(-(-size // step)) for size, step in zip(sizes, steps, strict=True)]
+    return "x".join(counts)

@@ -24,10 +24,8 @@ from tileir.ir.attributes import EnumKind
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS, FloatFormat, is_finite, parse_float, to_double
 from tileir.ir.types import Type
-from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
 from tileir.rewrite.fact import width_of
-from tileir.rewrite.facts import Facts
 from tileir.serve.language.document.document import Document, markup
 from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode
@@ -54,11 +52,13 @@ def hover(document: Document, position: lsp.Position) -> lsp.Hover | None:
         # Just behind a word, before a bracket or a comma.
         token -= 1
     lines = _lines(document, token)
-    findings = _finding_lines(document, offset)
-    lines = [*lines, *(_RULE if lines and findings else []), *findings]
-    if not lines:
-        return None
-    return lsp.Hover(markup("\n".join(lines)), document.token_range(token))
+    for found in document.analysis.diagnostics:
+        # The pages of the lint rules that found something here.
+        if found.rule is not None and found.start <= offset <= found.end:
+            for page in find(found.rule)[:1]:
+                lines = [*lines, *(_RULE if lines else []), f"**{page.name}**: {prose(page.summary)}.", ""]
+                lines += _sections(page.sections[:2])
+    return lsp.Hover(markup("\n".join(lines)), document.token_range(token)) if lines else None
 
 
 def _lines(document: Document, token: int) -> list[str]:
@@ -74,17 +74,14 @@ def _lines(document: Document, token: int) -> list[str]:
     if name is not None and text[:1] == "@":
         return _symbol_lines(document, name)
     if name is not None and name.definition is not None:
-        line = _line(document, name.definition)
-        return [*_code(line), "", f"{name.kind} `{name.text}`, {len(name.uses)} uses"]
+        return [*_code(_line(document, name.definition)), "", f"{name.kind} `{name.text}`, {len(name.uses)} uses"]
     type = type_at(document, token)
     if type is not None:
         return _type_lines(type)
     if node is not None and declaration is not None:
         lines = _part_lines(declaration, NodeStatement(syntax, node).part_of(token), text)
-        if lines:
-            return lines
-        if text[:1].isdigit():
-            return _number_lines(syntax.tokens, node, token)
+        if lines or text[:1].isdigit():
+            return lines or _number_lines(syntax.tokens, node, token)
     return _named_lines(text)
 
 
@@ -137,11 +134,9 @@ def _part_lines(declaration: OperationDeclaration, part: Part | None, text: str)
     if part is None or part.kind == TYPE:
         return []
     declared = part.attribute
-    is_hint = declared is not None and declared.constraint.kind == "hints"
-    if text in HINT_DOCUMENTATION and is_hint:
-        return [f"**{text}**: {HINT_DOCUMENTATION[text]}"]
-    if text in ARCHITECTURES and is_hint:
-        return [f"**{text}**: the hints for this architecture"]
+    hints = {**dict.fromkeys(ARCHITECTURES, "the hints for this architecture"), **HINT_DOCUMENTATION}
+    if text in hints and declared is not None and declared.constraint.kind == "hints":
+        return [f"**{text}**: {hints[text]}"]
     lines: list[str] = []
     if part.enumeration is not None:
         legal = legal_keywords(declaration, declared, NEWEST) if declared is not None else list(part.enumeration.values)
@@ -174,16 +169,6 @@ def _named_lines(text: str) -> list[str]:
     page = pages[0]
     shown = [each for each in page.sections if each.title in ("Description", "Layout", "Range", "Keywords")]
     return [f"**{page.name}**: {prose(page.summary)}.", "", facts_line(page), "", *_sections(shown)][:-1]
-
-
-def _finding_lines(document: Document, offset: int) -> list[str]:
-    """The pages of the lint rules that found something here."""
-    lines: list[str] = []
-    for found in document.analysis.diagnostics:
-        if found.rule is not None and found.start <= offset <= found.end:
-            for page in find(found.rule)[:1]:
-                lines.extend([f"**{page.name}**: {prose(page.summary)}.", "", *_sections(page.sections[:2])])
-    return lines
 
 
 # --- symbols and values ---
@@ -258,18 +243,15 @@ def _uses(document: Document, name: Name) -> str:
 def _value_facts(document: Document, name: Name) -> list[str]:
     """The facts about the elements of a value; none in a kernel with errors."""
     analysis, node = document.analysis, name.operation
-    while node is not None and node.declaration is not ENTRY:
-        node = node.parent
+    node = node.function if node is not None else None
     if node is None or not analysis.is_verified:
         return []
     start, end = document.syntax.span(node.first, node.last)
     if any(found.severity == "error" and start <= found.start <= end for found in analysis.diagnostics):
         return []
-    value = analysis.value_of(name)
-    return _facts(analysis.facts, value) if value is not None else []
-
-
-def _facts(facts: Facts, value: Value) -> list[str]:
+    value, facts = analysis.value_of(name), analysis.facts
+    if value is None:
+        return []
     width, type = width_of(value.type), value.type
     found: list[str] = []
     has_elements = isinstance(type, TileType) and type.count > 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 
 from lsprotocol import types as lsp
@@ -140,14 +140,8 @@ _SHORTEST_RUN = 3
 
 def folding_ranges(document: Document) -> list[lsp.FoldingRange]:
     """All that can be folded, in order of the text."""
-    found = [*_regions(document), *_runs(document), *_comments(document)]
-    found.sort(key=lambda area: (area.start_line, -area.end_line))
-    return found
-
-
-def _regions(document: Document) -> list[lsp.FoldingRange]:
     syntax = document.syntax
-    found: list[lsp.FoldingRange] = []
+    found = [*_runs(document), *_comments(document)]
     for operation in syntax.operations:
         begun = document.line_of(syntax.starts[operation.first])
         for region in operation.regions:
@@ -156,13 +150,11 @@ def _regions(document: Document) -> list[lsp.FoldingRange]:
                 # A head on several lines: the parameters of a kernel, say.
                 found.append(lsp.FoldingRange(begun, first - 1))
             # The line with `}` stays in sight.
-            last = document.line_of(syntax.starts[region.closing])
-            if syntax.tokens[region.closing] == "}":
-                last -= 1
+            last = document.line_of(syntax.starts[region.closing]) - (syntax.tokens[region.closing] == "}")
             if last > first:
                 found.append(lsp.FoldingRange(first, last))
             begun = last + 1
-    return found
+    return sorted(found, key=lambda area: (area.start_line, -area.end_line))
 
 
 def _runs(document: Document) -> list[lsp.FoldingRange]:
@@ -221,10 +213,18 @@ def _selection(document: Document, offset: int) -> lsp.SelectionRange:
     syntax = document.syntax
     token = syntax.token_at(offset)
     found = [syntax.span(token)] if token is not None else []
-    for opening, end in _brackets_around(syntax.tokens[: syntax.count], syntax.token_before(offset)):
-        found.append(syntax.span(opening, end))
-        if end > opening + 1:
-            found.append(syntax.span(opening + 1, end - 1))
+    place, opened = syntax.token_before(offset), list[int]()
+    for index in range(syntax.count):
+        if syntax.tokens[index] in CLOSING_OF:
+            opened.append(index)
+        elif syntax.tokens[index] in CLOSING and opened:
+            opening = opened.pop()
+            if opening <= place < index:
+                found.append(syntax.span(opening, index))
+                if index > opening + 1:
+                    found.append(syntax.span(opening + 1, index - 1))
+        if index > place and not opened:
+            break
     operation = syntax.operation_at(offset)
     while operation is not None and len(found) < 2 * _MOST:
         # All of it, and what computes its results.
@@ -240,22 +240,3 @@ def _selection(document: Document, offset: int) -> lsp.SelectionRange:
             start, end = inner
             selection = lsp.SelectionRange(document.range(start, end), selection)
     return selection
-
-
-def _brackets_around(tokens: list[str], place: int) -> Iterator[tuple[int, int]]:
-    """The brackets that are open behind a token, with those that close them, the innermost first."""
-    opened: list[int] = []
-    depth = 0
-    for index, token in enumerate(tokens):
-        if index <= place and token in CLOSING_OF:
-            opened.append(index)
-        elif index <= place and token in CLOSING:
-            del opened[-1:]
-        elif token in CLOSING_OF:
-            depth += 1
-        elif token in CLOSING and depth:
-            depth -= 1
-        elif token in CLOSING and opened:
-            yield opened.pop(), index
-        if index > place and not opened:
-            return

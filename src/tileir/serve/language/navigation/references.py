@@ -65,11 +65,11 @@ def type_definition(document: Document, position: lsp.Position) -> list[lsp.Loca
     # Of several aliases, the one behind the name of an argument, or one that stands for the type.
     behind = syntax.name_at(name.definition + 2) if syntax.tokens[name.definition + 1] == ":" else None
     type = document.analysis.type_of(name)
-    fitting = [alias for alias in aliases if type is not None and _stands_for(syntax, alias, type.spelling)]
+    spelling = type.spelling.replace(" ", "") if type is not None else None
+    stated = {alias: syntax.tokens[alias.definition + 2] for alias in aliases if alias.definition is not None}
+    fitting = [a for a in stated if stated[a].replace("!cuda_tile.", "").replace(" ", "") == spelling]
     best = [behind] if behind in aliases else fitting[:1] or aliases[-1:]
-    return [
-        _location(document, alias.definition) for alias in best if alias is not None and alias.definition is not None
-    ]
+    return [_location(document, each.definition) for each in best if each is not None and each.definition is not None]
 
 
 def references(document: Document, position: lsp.Position, with_definition: bool = True) -> list[lsp.Location]:
@@ -126,12 +126,6 @@ def _base_range(document: Document, token: int) -> lsp.Range:
 
 def _location(document: Document, token: int) -> lsp.Location:
     return lsp.Location(document.uri, document.token_range(token))
-
-
-def _stands_for(syntax: SyntaxTree, alias: Name, spelling: str) -> bool:
-    """Whether `!name = type` is written with a type."""
-    written = syntax.tokens[alias.definition + 2] if alias.definition is not None else ""
-    return written.replace("!cuda_tile.", "").replace(" ", "") == spelling.replace(" ", "")
 
 
 # --- locations in scripts ---
@@ -254,20 +248,17 @@ def _refuse_conflict(syntax: SyntaxTree, name: Name, new: str) -> None:
     """Refuse a name that means something else where the old one is visible."""
     plain = "@" + new[1:].strip('"') if name.kind == SYMBOL_KIND else new
     for other in syntax.names:
-        if other is name or other.kind != name.kind or other.text != plain or not _overlap(name, other):
+        if other is name or other.kind != name.kind or other.text != plain:
+            continue
+        one, two = name.scope, other.scope
+        is_nested = one is not None and two is not None and (_is_around(one, two) or _is_around(two, one))
+        if one is not two and not (is_nested and name.kind == VALUE):
             continue
         token = other.definition if other.definition is not None else other.tokens[0]
         line = f" in line {syntax.text.count(chr(10), 0, syntax.starts[token]) + 1}"
         if other.definition is None:
             raise RequestRefused(f"'{new}' is used{line} and defined nowhere: it would become '{name.text}'.")
         raise RequestRefused(f"'{new}' is already the name of another {name.kind}, defined{line}.")
-
-
-def _overlap(one: Name, other: Name) -> bool:
-    """Whether one name is visible somewhere where the other one is."""
-    if one.scope is None or other.scope is None or one.kind != VALUE:
-        return one.scope is other.scope
-    return _is_around(one.scope, other.scope) or _is_around(other.scope, one.scope)
 
 
 def _is_around(outer: RegionNode, inner: RegionNode) -> bool:
