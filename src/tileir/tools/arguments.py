@@ -1,7 +1,7 @@
 """Command lines: a table of options, read in one pass.
 
 It is not argparse because importing that takes as long as Python takes to start: with it, `tileir dis` of a small file
-takes 3.0 times the processor time of bare Python, without it 2.3; the bar is 2.5 (`benchmarks/startup.py`).
+takes 3.1 times the processor time of bare Python, without it 2.4; the bar is 2.5 (`benchmarks/startup.py`).
 """
 
 from __future__ import annotations
@@ -189,10 +189,11 @@ def wants_color(stream: TextIO) -> bool:
 class Usage:
     """The command line of one command.
 
-    `operands` is how the help shows what is not an option, `least` and `most` how many there may be (-1: any number).
-    `single_dash` lets long options begin with one dash or two, as LLVM's tools do.  With `rest_after` what follows the
-    first operand, or one of the options it names, are operands whatever they look like: the command line of another
-    program.  `more_help`, given the command line, makes what the help ends with and takes time to find out.
+    `operands` is how the help shows what is not an option, and says how many there are: `[FILE]` may be left out,
+    `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  `single_dash` lets long
+    options begin with one dash or two, as LLVM's tools do.  With `rest_after` what follows the first operand, or one of
+    the options it names, are operands whatever they look like: the command line of another program.  `more_help`, given
+    the command line, makes what the help ends with and takes time to find out.
     """
 
     def __init__(
@@ -202,8 +203,8 @@ class Usage:
         operands: str,
         options: tuple[Option, ...],
         *,
-        least: int = 1,
-        most: int = 1,
+        least: int | None = None,
+        most: int | None = None,
         details: str = "",
         single_dash: bool = False,
         usage_status: int = EXIT_USAGE,
@@ -214,8 +215,10 @@ class Usage:
         self.summary: str = summary
         self.operands: str = operands
         self.options: tuple[Option, ...] = options
-        self.least: int = least
-        self.most: int = most
+        words = operands.split()
+        required = len([word for word in words if not word.startswith("[")])
+        self.least: int = required if least is None else least
+        self.most: int = (-1 if "..." in operands else len(words)) if most is None else most
         self.details: str = details
         self.single_dash: bool = single_dash
         self.usage_status: int = usage_status

@@ -8,7 +8,6 @@ from tileir.ir.versions import version_named
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
 from tileir.tools.options import (
-    COLOR,
     LAUNCH,
     OUTPUT,
     OUTPUT_DIRECTORY,
@@ -37,10 +36,8 @@ USAGE = Usage(
         Option("legalize", "first replace what only the drafts define with what NVIDIA's tools accept"),
         LAUNCH,
         OVERWRITE,
-        COLOR,
         *READING_OPTIONS,
     ),
-    most=-1,
     details=f"""\
 {SCRIPT} Its kernel is then written.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.tools.arguments import Arguments, Usage
 from tileir.tools.command import command
-from tileir.tools.options import COLOR, JOBS, QUIET, READING_OPTIONS
+from tileir.tools.options import JOBS, QUIET, READING_OPTIONS
 from tileir.tools.programs import read_programs
 from tileir.tools.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
@@ -16,10 +16,8 @@ USAGE = Usage(
         *REPORTING_OPTIONS,
         QUIET.with_help("errors only: no warnings, no remarks, no counts"),
         JOBS,
-        COLOR,
         *READING_OPTIONS,
     ),
-    most=-1,
     details=f"""\
 {FILES}
 

@@ -49,10 +49,8 @@ USAGE = Usage(
         options.JSON.with_help("print one JSON object per cubin: file, target, kernels, resources, findings"),
         options.LAUNCH,
         options.OVERWRITE,
-        options.COLOR,
         *options.READING_OPTIONS,
     ),
-    most=-1,
     details=f"""\
 {options.SCRIPT} Its kernel is then compiled.
 

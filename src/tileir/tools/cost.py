@@ -34,7 +34,6 @@ USAGE = Usage(
         Option("measure", "make the arrays and launch the kernel, too, if the target is here"),
         Option("no-assembler", "do not compile the kernel to see what it takes of the GPU"),
         options.JSON.with_help("print one JSON object per target"),
-        options.COLOR,
         *options.READING_OPTIONS,
     ),
     most=-1,

@@ -40,7 +40,6 @@ USAGE = Usage(
         Option("batch", "end when these are done, and ask nothing; exit status 1 if one of them failed", short="batch"),
         Option("dap", "speak the debug adapter protocol, for editors, on standard input and output"),
         Option("tcp", "the same at an address, for one editor after the other", value="HOST:PORT"),
-        options.COLOR,
         *options.READING_OPTIONS,
     ),
     least=0,

@@ -41,11 +41,8 @@ USAGE = Usage(
         options.ARG,
         options.BACKEND,
         options.TIMEOUT,
-        options.COLOR,
         *options.READING_OPTIONS,
     ),
-    least=2,
-    most=2,
     details="""\
 Both are text or bytecode, of any version; one of them may be '-' for standard input. A SCRIPT.py that launches one
 cuTile kernel is run on this machine, as by tileir emulate. Operations go together by what they are computed from and

@@ -28,7 +28,6 @@ USAGE = Usage(
         Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
         OVERWRITE,
     ),
-    most=-1,
     details="""\
 FILE may be '-' for standard input. Each of several files is printed after a comment with its name, or written to
 NAME.mlir in the directory of --output-dir.""",

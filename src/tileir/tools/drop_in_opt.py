@@ -33,7 +33,6 @@ USAGE = Usage(
     "Reads a Tile IR program, verifies it, runs passes and prints it, as NVIDIA's cuda-tile-opt does.",
     "[FILE]",
     (*OPTIONS, _PIPELINE, _VERIFY, *_PASSES),
-    least=0,
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
     usage_status=EXIT_WRONG_INPUT,

@@ -40,7 +40,6 @@ USAGE = Usage(
         OVERWRITE,
         *OPTIONS,
     ),
-    least=0,
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
     usage_status=EXIT_WRONG_INPUT,

@@ -22,8 +22,6 @@ USAGE: Final = Usage(
     "Shows the documentation of an operation, type, attribute, keyword, version, opcode or rule of lint; or the list.",
     "[NAME...]",
     (COLOR,),
-    least=0,
-    most=-1,
     details="""\
 NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the drafts' spellings (mulhi); a type may be
 written out ('tile<4x8xf32>'). A number, such as 0x49 or 73, is an opcode, a tag or a section of bytecode.""",

@@ -56,7 +56,6 @@ USAGE = Usage(
         options.RECORDING_LIMIT,
         Option("port", "where the page is served on 127.0.0.1 (default: a port that is free)", value="N"),
         Option("no-browser", "print the address of the page and open no browser"),
-        options.COLOR,
         *options.READING_OPTIONS,
     ),
     most=-1,

@@ -26,7 +26,6 @@ USAGE = Usage(
         Option("diff", "write nothing: show what would change, and fail if anything would"),
         QUIET.with_help("do not say what was done"),
     ),
-    most=-1,
     details="""\
 Only blanks and line ends change: the program, its names, aliases and comments stay. ('tileir opt -O0 FILE' prints a
 program in canonical form, with the printer's own names and without comments.)

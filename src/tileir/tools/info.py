@@ -24,7 +24,7 @@ from tileir.ir.versions import VERSION_NAMES, version_named
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
 from tileir.tools.main import identity_text
-from tileir.tools.options import COLOR, JSON, READING_OPTIONS, SCRIPT
+from tileir.tools.options import JSON, READING_OPTIONS, SCRIPT
 from tileir.tools.programs import BYTECODE, Program, is_script, name_of, program_in, read_bytes, read_programs
 
 if TYPE_CHECKING:
@@ -36,11 +36,8 @@ USAGE = Usage(
     "[FILE|SCRIPT.py...]",
     (
         JSON.with_help("print one JSON object per line: for each file, or for this installation"),
-        COLOR,
         *READING_OPTIONS,
     ),
-    least=0,
-    most=-1,
     details=f"""\
 {SCRIPT} Its kernels are then shown.
 

@@ -14,7 +14,7 @@ from tileir.ir.location import UnknownLocation
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
 from tileir.tools.command import command
-from tileir.tools.options import COLOR, JOBS, QUIET, READING_OPTIONS, VERSION
+from tileir.tools.options import JOBS, QUIET, READING_OPTIONS, VERSION
 from tileir.tools.output import write_output
 from tileir.tools.programs import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
 from tileir.tools.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
@@ -44,11 +44,9 @@ USAGE = Usage(
         Option("list-rules", "list the rules and stop"),
         Option("explain", "show what there is to know about a rule and stop", value="RULE"),
         JOBS,
-        COLOR,
         *READING_OPTIONS,
     ),
     least=0,
-    most=-1,
     details=f"""\
 {FILES}
 

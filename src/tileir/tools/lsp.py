@@ -21,8 +21,6 @@ USAGE = Usage(
         Option("stdio", "talk over standard input and output (the default)"),
         Option("tcp", "listen for editors at this address", value="HOST:PORT"),
     ),
-    least=0,
-    most=0,
     details="The server speaks the Language Server Protocol.  It needs lsprotocol: pip install 'tileir[lsp]'.",
 )
 

@@ -14,7 +14,7 @@ from tileir.ir.versions import version_text
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, print_diagnostics
-from tileir.tools.options import COLOR, LAUNCH, OUTPUT, OVERWRITE, READING_OPTIONS, SCRIPT, SCRIPT_ARGUMENTS
+from tileir.tools.options import LAUNCH, OUTPUT, OVERWRITE, READING_OPTIONS, SCRIPT, SCRIPT_ARGUMENTS
 from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import TEXT, dialect_version, read_bytes, read_program, script_arguments
 
@@ -83,7 +83,6 @@ USAGE = Usage(
         Option("debug", "show each step of rewriting, before and after, on standard error"),
         Option("trace-patterns", "show each pattern that did not match, and why, on standard error"),
         OVERWRITE,
-        COLOR,
         *READING_OPTIONS,
     ),
     most=-1,

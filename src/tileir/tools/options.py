@@ -15,9 +15,9 @@ QUIET = Option("quiet", "print less", short="q")
 COLOR = Option(
     "color", "colors: on a terminal (auto, the default), always or never", choices=("auto", "always", "never")
 )
-
-# How a program is read and verified.
+# How a program is read and verified, and its diagnostics are printed.
 READING_OPTIONS = (
+    COLOR,
     Option("dialect-version", "the dialect a text is written in (default: the newest)", choices=VERSION_NAMES),
     Option("hints", "what to do about doubtful hints (default: ignore)", choices=HINT_MODES),
     Option("no-draft-spellings", "accept only the spellings NVIDIA's tools accept"),

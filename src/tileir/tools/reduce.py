@@ -44,7 +44,6 @@ USAGE = Usage(
         Option("state", "keep what was found out there, and go on from it", value="DIR"),
         Option("allow-invalid", "candidates need not be valid: also lines, words and bytes are taken away"),
         options.QUIET.with_help("show no progress"),
-        options.COLOR,
         *options.READING_OPTIONS,
     ),
     details="""\

@@ -34,8 +34,6 @@ USAGE = Usage(
         JSON.with_help("print an object for each program: its text, launch, and digests of the expected results"),
         Option("list", "show the families"),
     ),
-    least=0,
-    most=0,
     details="""\
 The same command gives the same program on every machine. Its first line is its launch, in the words of 'tileir run',
 which takes them from there: 'tileir run FILE'. In a .npz file argument_0, argument_1, .. are what the program is

@@ -63,8 +63,6 @@ USAGE = Usage(
         options.QUIET.with_help("print nothing but what is wrong with the sweep itself"),
         options.COLOR,
     ),
-    least=0,
-    most=-1,
     details="""\
 INPUT may be a program, text or bytecode; a directory, in which programs are searched; a pattern such as 'k/**/*.mlir';
 an archive (zip, tar, tar.gz, ..); a Python module with cuTile kernels (*.py); @LIST, a file with a path on each line,

@@ -12,7 +12,7 @@ from tileir.execute.launching.entries import select_entry
 from tileir.tools.arguments import EXIT_FINE, Arguments, Option, Usage
 from tileir.tools.command import command
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
-from tileir.tools.options import COLOR, LAUNCH_OPTIONS, QUIET, READING_OPTIONS
+from tileir.tools.options import LAUNCH_OPTIONS, QUIET, READING_OPTIONS
 from tileir.tools.programs import read_program, refuse_script
 
 USAGE = Usage(
@@ -23,7 +23,6 @@ USAGE = Usage(
         *LAUNCH_OPTIONS,
         Option("fast", "tune the code that 'fast' asks for"),
         QUIET.with_help("no progress"),
-        COLOR,
         *READING_OPTIONS,
     ),
     details=f"""\
