@@ -7,10 +7,9 @@ takes 3.1 times the processor time of bare Python, without it 2.4; the bar is 2.
 from __future__ import annotations
 
 import os
-import sys
 
 from tileir.annotations import TYPE_CHECKING, Callable, Iterator
-from tileir.ir.quoting import close_names, harmless
+from tileir.ir.quoting import close_names
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -38,8 +37,8 @@ class ToolFailure(Exception):
         self.status: int = status
 
 
-class UsageMistake(Exception):
-    """The command line makes no sense; the message says why."""
+class UsageMistake(ToolFailure):
+    """The command line makes no sense; the message says why, and where help is."""
 
 
 class Option:
@@ -225,11 +224,6 @@ class Usage:
         self.rest_after: tuple[str, ...] | None = rest_after
         self.more_help: Callable[[list[str]], str] | None = more_help
 
-    def report(self, mistake: UsageMistake) -> int:
-        """Print a mistake; the exit status."""
-        print(f"{self.program}: {harmless(str(mistake))}\nTry '{self.program} --help'.", file=sys.stderr)
-        return self.usage_status
-
     def parse(self, arguments: list[str]) -> Arguments | None:
         """Read a command line, or raise `UsageMistake`; None after printing the help."""
         found = Arguments(self.program)
@@ -248,9 +242,9 @@ class Usage:
             else:
                 self._read_option(word, words, found)
         if len(found.operands) < self.least:
-            raise UsageMistake(f"expected {self.operands}")
+            raise self._mistake(f"expected {self.operands}")
         if 0 <= self.most < len(found.operands):
-            raise UsageMistake(f"unexpected argument '{found.operands[self.most]}'")
+            raise self._mistake(f"unexpected argument '{found.operands[self.most]}'")
         return found
 
     def _read_option(self, word: str, words: Iterator[str], found: Arguments) -> None:
@@ -264,10 +258,10 @@ class Usage:
             else:
                 option = None
         if option is None:
-            raise UsageMistake(f"unknown option '{spelled}'{self._hint(spelled)}")
+            raise self._mistake(f"unknown option '{spelled}'{self._hint(spelled)}")
         if not option.value:
             if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
-                raise UsageMistake(f"option '{spelled}' takes no value")
+                raise self._mistake(f"option '{spelled}' takes no value")
             if value in ("false", "0"):
                 found.options.pop(option.name, None)
                 return
@@ -275,16 +269,19 @@ class Usage:
         elif not equals:
             following = option.bare if option.bare is not None else next(words, None)
             if following is None:
-                raise UsageMistake(f"option '{spelled}' needs a value: {option.spelling(self._dash)}")
+                raise self._mistake(f"option '{spelled}' needs a value: {option.spelling(self._dash)}")
             value = following
         if option.choices and value not in option.choices:
             *others, last = option.choices
             choices = f"{', '.join(others)} or {last}" if others else last
-            raise UsageMistake(f"'{value}' is not a value of '{spelled}': use {choices}")
+            raise self._mistake(f"'{value}' is not a value of '{spelled}': use {choices}")
         found.options[option.name] = value
         found.sequence.append((option.name, value))
         if self.rest_after is not None and option.name in self.rest_after:
             found.operands.extend(words)
+
+    def _mistake(self, message: str) -> UsageMistake:
+        return UsageMistake(message, self.usage_status)
 
     @property
     def _dash(self) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
-from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.command import complain
 from tileir.tools.options import BACKEND, EXACT, SANITIZE, WATCH_NAN
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def run(arguments: list[str]) -> int:
         settings = _settings(given.sequence)
         work = program_of(given.options, given.operands)
     except (SettingsMistake, UsageMistake) as mistake:
-        return USAGE.report(UsageMistake(str(mistake)))
+        complain(USAGE.program, UsageMistake(str(mistake)))
+        return EXIT_USAGE
     perform(begin(settings), work)
     return EXIT_FINE
 

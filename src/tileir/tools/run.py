@@ -63,7 +63,6 @@ USAGE = Usage(
         options.NAMES,
         options.EXACT,
         options.OVERWRITE,
-        options.COLOR,
         options.QUIET.with_help("no summary of what was written"),
         *options.READING_OPTIONS,
     ),
