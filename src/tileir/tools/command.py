@@ -129,9 +129,14 @@ def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    return end_of_process(name, lambda: finish(Arguments(name), lambda: tool(arguments)))
+
+
+def end_of_process(name: str, work: Callable[[], int]) -> int:
+    """The exit status of a process that does some work, with its streams flushed."""
     status = EXIT_WRONG_INPUT
     try:
-        status = finish(Arguments(name), lambda: tool(arguments))
+        status = work()
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of the output has gone, and needs no message.
