@@ -68,15 +68,21 @@ def complain(name: str, failure: ToolFailure) -> None:
 
 def for_each_file(given: Arguments, work: Callable[[str], int | None]) -> int:
     """Do some work for each file, also after one that fails; the worst status."""
-    return max([finish(given, lambda path=path: work(path)) for path in given.operands])
+
+    def finish_file(path: str) -> int:
+        return finish(given, lambda: work(path))
+
+    return max(map(finish_file, given.operands))
 
 
 def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     """Print diagnostics for people, on standard error."""
-    render = Diagnostic.render
+    render: Callable[[Diagnostic], str] = Diagnostic.render
     if diagnostics and given.wants_color(sys.stderr):
         # Imported here: most output has no colors.
-        from tileir.tools.terminal import painted as render
+        from tileir.tools.terminal import painted
+
+        render = painted
     for diagnostic in diagnostics:
         with_suggestions(diagnostic)
         print(render(diagnostic), file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tileir.analyze.reducing.commands import CommandTest, Ended, FileCommand, shell_words, succeeds
 from tileir.analyze.reducing.observing import ObservationTest, Question
@@ -25,7 +25,6 @@ from tileir.execute.arguments.argument_text import LaunchWords
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import Arguments, ToolFailure
-from tileir.tools.command import reason
 
 ASSEMBLER = "tileiras"
 WAYS = ("interesting", "crashes", "differs", "message")
@@ -53,11 +52,7 @@ def check_ways(given: Arguments) -> None:
         except PipelineError as error:
             raise ToolFailure(error.message) from None
     ways = [way for way in WAYS if given.has(way)]
-    if ways in (["crashes", "message"],):
-        return
-    if not ways and given.has("passes"):
-        return
-    if len(ways) != 1:
+    if len(ways) != 1 and ways != ["crashes", "message"] and (ways or not given.has("passes")):
         words = " or ".join([f"--{way}" for way in WAYS])
         raise ToolFailure(f"say what is interesting with one of {words}")
 
@@ -74,38 +69,36 @@ def interest_of(
     if given.has("interesting"):
         return _command(given, form, timeout)
     message = given.options.get("message")
-    if given.value("crashes", "") == ASSEMBLER:
+    if given.value("crashes") == ASSEMBLER:
         return _assembler(given, message, timeout)
     if given.has("differs"):
-        first, second = engines_of(given.value("differs", ""))
+        first, second = engines_of(given.value("differs"))
         assert launch is not None
-        question = ask_difference(first, second, launch)
         about, missed = f"differs {first} {second}", f"{first} and {second} give the same results"
-        return _observed(question, original, about, missed, timeout, same_difference, _differs)
-    engine = given.value("backend", given.value("crashes", ""))
+        return _observed(ask_difference(first, second, launch), original, about, missed, timeout, same_difference)
+    engine = given.value("backend", given.value("crashes"))
     if engine:
         assert launch is not None
         _present(engine)
         question, about = ask_engine(engine, launch), f"engine {engine}"
     elif given.has("passes"):
-        question, about = ask_passes(given.value("passes", "")), f"passes {given.value('passes', '')}"
+        question, about = ask_passes(given.value("passes")), f"passes {given.value('passes')}"
     elif message is not None:
-        contents = ObservationTest(ask_contents, lambda answer: message in answer, timeout)
-        about, missed = f"message {message}", f"a check does not say '{harmless(message)}'"
-        interest = _observed(ask_check, original, about, missed, timeout, lambda a, o: message in a, bool)
-        return Interest(interest.programs, contents, interest.about, interest.why_not)
+        question, about = ask_check, "check"
     else:
         raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine")
-    if message is not None:
-        missed = f"what is said does not have '{harmless(message)}'"
-        return _observed(
-            question, original, f"{about} says {message}", missed, timeout, lambda a, o: message in a, bool
-        )
+    if message is None:
+        return _observed(question, original, f"{about} crashes", "nothing crashes", timeout, _same_crash)
+    subject = "a check does not say" if about == "check" else "what is said does not have"
+    missed = f"{subject} '{harmless(message)}'"
+    found = _observed(question, original, f"{about} says {message}", missed, timeout, lambda each, _: message in each)
+    if about != "check":
+        return found
+    return found._replace(contents=ObservationTest(ask_contents, lambda answer: message in answer, timeout))
 
-    def same_crash(answer: str, first: str) -> bool:
-        return kind_of_crash(answer) == kind_of_crash(first)
 
-    return _observed(question, original, f"{about} crashes", "nothing crashes", timeout, same_crash, is_crash)
+def _same_crash(answer: str, first: str) -> bool:
+    return is_crash(first) and kind_of_crash(answer) == kind_of_crash(first)
 
 
 def engines_of(text: str) -> tuple[str, str]:
@@ -128,10 +121,6 @@ def _present(engine: str) -> None:
         raise ToolFailure(error.message) from None
 
 
-def _differs(answer: str) -> bool:
-    return same_difference(answer, answer)
-
-
 def _observed(
     question: Question[Program],
     original: Program | None,
@@ -139,26 +128,17 @@ def _observed(
     missed: str,
     timeout: float,
     same: Callable[[str, str], bool],
-    is_one: Callable[[str], Any],
 ) -> Interest:
     """A test that wants of a candidate what it sees of the original; `missed` says what is wrong if it sees nothing."""
     first = ""
-
-    def judge(answer: str) -> bool:
-        return bool(is_one(first)) and same(answer, first)
-
-    test: ObservationTest[Program] = ObservationTest(question, judge, timeout)
+    test: ObservationTest[Program] = ObservationTest(question, lambda answer: same(answer, first), timeout)
     if original is not None:
         first = test.observe(original)
-
-    def why_not() -> str:
-        return missed if first == FINE else f"{missed}: {harmless(first)}"
-
-    return Interest(test, None, about, why_not)
+    return Interest(test, None, about, lambda: missed if first == FINE else f"{missed}: {harmless(first)}")
 
 
 def _command(given: Arguments, form: ProgramFile, timeout: float) -> Interest:
-    line = given.value("interesting", "")
+    line = given.value("interesting")
     try:
         words = shell_words(line) if given.has("shell") else shlex.split(line)
     except ValueError as error:
@@ -208,8 +188,3 @@ def _tested(command: FileCommand, words: list[str], form: ProgramFile, judge: Ca
     programs: CommandTest[Program] = CommandTest(command, form.data, kept)
     contents: CommandTest[bytes] = CommandTest(command, lambda data: data, kept)
     return Interest(programs, contents, " ".join(words), why_not)
-
-
-def cannot_run(error: OSError) -> ToolFailure:
-    """What to say of a command that the system does not start."""
-    return ToolFailure(f"cannot run '{error.filename}': {reason(error)}")

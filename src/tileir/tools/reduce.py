@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
 from tileir.analyze.reducing.reduce import ProgramKind, search_contents, search_program
-from tileir.analyze.reducing.search import NotInterestingError
+from tileir.analyze.reducing.search import NotInterestingError, Search
 from tileir.analyze.reducing.verdicts import StoredVerdicts, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
@@ -18,8 +19,8 @@ from tileir.ir.quoting import harmless
 from tileir.ir.versions import NEWEST
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, print_diagnostics
-from tileir.tools.interesting import Interest, cannot_run, check_ways, interest_of, needs_launch
+from tileir.tools.command import command, print_diagnostics, reason
+from tileir.tools.interesting import Interest, check_ways, interest_of, needs_launch
 from tileir.tools.output import check_target, write_bytes, write_output
 from tileir.tools.programs import name_of, program_in, read_bytes, refuse_script
 from tileir.tools.terminal import Progress
@@ -53,8 +54,6 @@ ends the search; the best program so far is written. Exit status: 0 fine, 1 the 
 itself, 2 the command line is wrong or a file cannot be read or written, 130 interrupted.""",
 )
 
-_TIMEOUT = 60.0
-
 
 def run(words: list[str]) -> int:
     return _run(_joined(words))
@@ -62,15 +61,13 @@ def run(words: list[str]) -> int:
 
 @command(USAGE)
 def _run(given: Arguments) -> int:
-
     check_ways(given)
-    output = given.value("output", "-")
-    if output != "-":
-        check_target(output)
+    if given.value("output", "-") != "-":
+        check_target(given.value("output"))
     try:
-        return _Reducing(given, output).run()
+        return _Reducing(given).run()
     except (FileNotFoundError, PermissionError) as error:
-        raise cannot_run(error) from None
+        raise ToolFailure(f"cannot run '{error.filename}': {reason(error)}") from None
 
 
 def _joined(arguments: list[str]) -> list[str]:
@@ -86,24 +83,21 @@ def _joined(arguments: list[str]) -> list[str]:
 class _Reducing:
     """One run of the tool: the file, what is interesting about it, and what it comes to."""
 
-    def __init__(self, given: Arguments, output: str) -> None:
-        self._given: Arguments = given
-        self._output: str = output
+    def __init__(self, given: Arguments) -> None:
+        self._given = given
+        self._output: str = given.value("output", "-")
         self._jobs: int = given.number("jobs", 1, most=1024)
-        self._timeout: float = given.seconds("timeout", _TIMEOUT)
+        self._timeout: float = given.seconds("timeout", 60.0)
         self._path: str = given.operands[0]
         refuse_script(self._path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
         self._data: bytes = read_bytes(self._path)
         self._invalid: bool = given.has("allow-invalid")
-        self._progress: Progress = Progress(is_quiet=given.has("quiet"), every=10.0, prefix="tileir reduce: ")
+        self._progress = Progress(is_quiet=given.has("quiet"), every=10.0, prefix="tileir reduce: ")
 
     def run(self) -> int:
         original, valid = self._read()
-        if original is None and not self._invalid:
-            # Its diagnostics are printed.
-            return EXIT_WRONG_INPUT
         form = self._form(original)
-        launch = self._launch(original)
+        launch = self._launch(original) if needs_launch(self._given) else None
         if launch is not None:
             form.launches[:] = [launch]
         if original is not None and len(form.launches) == 1:
@@ -113,23 +107,30 @@ class _Reducing:
         try:
             data, complete = self._reduced(original, valid, form, interest, verdicts)
         except NotInterestingError:
-            print(f"tileir reduce: the program is not interesting to begin with: {interest.why_not()}", file=sys.stderr)
+            why = f"the program is not interesting to begin with: {interest.why_not()}"
+            print(f"tileir reduce: {why}", file=sys.stderr)
             return EXIT_WRONG_INPUT
         finally:
             verdicts.close()
-        return self._write(data, complete)
+        if is_bytecode(data):
+            write_bytes(self._output, data)
+        else:
+            write_output(self._output, data.decode("utf-8", "surrogateescape"))
+        if complete:
+            return EXIT_FINE
+        where = "above" if self._output == "-" else f"in '{harmless(self._output)}'"
+        print(f"tileir reduce: interrupted; the best program so far is {where}", file=sys.stderr)
+        return EXIT_INTERRUPTED
 
     def _read(self) -> tuple[Program | None, bool]:
         """The program, if there is one, and whether it is valid."""
-
         read = program_in(self._data, name_of(self._path), self._given)
         if read.module is not None or not self._invalid:
             print_diagnostics(read.diagnostics, self._given)
         if read.module is not None:
             return Program.original(read.module), True
         if not self._invalid:
-            print("tileir reduce: with --allow-invalid, what is no valid program is reduced too", file=sys.stderr)
-            return None, False
+            raise ToolFailure("with --allow-invalid, what is no valid program is reduced too", EXIT_WRONG_INPUT)
         try:
             return Program.original(load(self._data, verify=False)), False
         except TileIRError:
@@ -144,12 +145,8 @@ class _Reducing:
         origin = origin_of(from_bytecode(self._data, verify=False))
         return ProgramFile(NEWEST if origin is None else origin.version)
 
-    def _launch(self, original: Program | None) -> LaunchWords | None:
+    def _launch(self, original: Program | None) -> LaunchWords:
         """What the kernel is launched with: as given, as stated, or random."""
-
-        given = self._given
-        if not needs_launch(given):
-            return None
         # Its error says what to install where NumPy is missing.
         from tileir.execute.launching import kernel as _  # noqa: F401
 
@@ -158,13 +155,11 @@ class _Reducing:
         from tileir.analyze.random_arguments import random_launch
         from tileir.execute.launching.entries import select_entry
 
-        name = given.options.get("entry")
+        given, name = self._given, self._given.options.get("entry")
         entry = select_entry(original.module, name)
-        arguments = given.values("arg")
-        if arguments or given.has("grid"):
-            return LaunchWords(grid_of(given.value("grid", "1")), arguments, name)
-        text = self._data.decode("utf-8", "surrogateescape")
-        stated = stated_launch(text, entry.symbol_name)
+        if given.has("arg") or given.has("grid"):
+            return LaunchWords(grid_of(given.value("grid", "1")), given.values("arg"), name)
+        stated = stated_launch(self._data.decode("utf-8", "surrogateescape"), entry.symbol_name)
         if stated is not None:
             return LaunchWords(stated.grid, stated.arguments, name if name is not None else stated.entry)
         words = random_launch(entry, 0).words
@@ -183,62 +178,37 @@ class _Reducing:
         self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
     ) -> tuple[bytes, bool]:
         """The contents of the smallest file, and whether the search came to its end."""
-
         data, complete = self._data, True
+        contents = interest.contents if self._invalid else None
         if original is not None:
             count = len(original.operations)
 
             def words(best: Program) -> str:
-                size = len(form.data(best) or b"")
-                return f"{len(best.operations)} of {count} operations, {size} of {len(self._data)} bytes"
+                return f"{len(best.operations)} of {count} operations, {self._size(form.data(best) or b'')}"
 
+            kind = ProgramKind(valid, form)
+            show = self._shower(words)
             try:
-                found = search_program(
-                    original,
-                    ProgramKind(valid, form),
-                    interest.programs,
-                    self._jobs,
-                    verdicts,
-                    lambda search: self._show(lambda: words(search.best), search.tests),
-                )
+                found = search_program(original, kind, interest.programs, self._jobs, verdicts, show)
             except NotInterestingError:
                 # What matters may be how it is written.
-                if not self._invalid or interest.contents is None:
+                if contents is None:
                     raise
             else:
-                data = form.data(found.best) or data
-                complete = found.complete
+                data, complete = form.data(found.best) or data, found.complete
                 self._end(words(found.best), found.tests)
-        if self._invalid and complete and interest.contents is not None:
-
-            def size(best: bytes) -> str:
-                return f"{len(best)} of {len(self._data)} bytes"
-
-            contents = search_contents(
-                data,
-                interest.contents,
-                self._jobs,
-                verdicts,
-                lambda search: self._show(lambda: size(search.best), search.tests),
-            )
-            self._end(size(contents.best), contents.tests)
-            return contents.best, contents.complete
+        if contents is not None and complete:
+            smallest = search_contents(data, contents, self._jobs, verdicts, self._shower(self._size))
+            self._end(self._size(smallest.best), smallest.tests)
+            return smallest.best, smallest.complete
         return data, complete
 
-    def _write(self, data: bytes, complete: bool) -> int:
-        if is_bytecode(data):
-            write_bytes(self._output, data)
-        else:
-            write_output(self._output, data.decode("utf-8", "surrogateescape"))
-        if complete:
-            return EXIT_FINE
-        where = "above" if self._output == "-" else f"in '{harmless(self._output)}'"
-        print(f"tileir reduce: interrupted; the best program so far is {where}", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    def _size(self, data: bytes) -> str:
+        return f"{len(data)} of {len(self._data)} bytes"
 
-    def _show(self, words: Callable[[], str], tests: int) -> None:
-        """Show how far a search is."""
-        self._progress.show(lambda: self._line(words(), tests))
+    def _shower(self, words: Callable[[Any], str]) -> Callable[[Search[Any]], None]:
+        """What shows how far a search is."""
+        return lambda search: self._progress.show(lambda: self._line(words(search.best), search.tests))
 
     def _line(self, words: str, tests: int) -> str:
         return f"{words}, {tests} tests, {self._progress.seconds:.0f} s"
