@@ -69,8 +69,6 @@ Read on: 'tileir docs gpu', 'tileir docs triton'.""",
 )
 
 _TIMEOUTS = (AssemblerTimeout, TritonTimeout)
-_PRINTED = ("resource-usage", "json")
-"""What is printed to standard output, where a cubin would go."""
 
 
 @command(USAGE)
@@ -136,7 +134,6 @@ class _Job:
 
     def _compile_for(self, target: str, root: Operation, path: str, output: str, before: list[Diagnostic]) -> int:
         """Compile a correct program for one GPU."""
-
         backend = self.backend
         try:
             module = tile_module(root)
@@ -188,7 +185,6 @@ class _Job:
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
-
         outcome: dict[str, Any] = {
             "file": name,
             "target": target,
@@ -200,7 +196,6 @@ class _Job:
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
-
         name = self.given.value("entry")
         kernels = list(entries_of(module).values())
         if name or len(kernels) < 2:
@@ -226,26 +221,25 @@ class _Job:
         places = output_paths(given, extensions[0])
         is_named = given.has("output")
         if "-" in places:
-            prints = any(given.has(option) for option in _PRINTED)
+            target = "-"
+            prints = given.has("resource-usage") or given.has("json")
             if prints or (given.has("remarks") and not is_named):
                 if is_named:
                     raise ToolFailure("standard output is for a cubin or for what is printed: give a file to -o")
-                return [[""] * len(targets)] * len(places)
-            if self.backend.stage:
-                return [["-"] * len(targets)] * len(places)
-            if len(places) > 1 or len(targets) > 1:
+                target = ""
+            elif not self.backend.stage and (len(places) > 1 or len(targets) > 1):
                 raise ToolFailure("several cubins need '-o FILE' or '--output-dir DIR'")
-            return [["-"]]
+            return [[target] * len(targets)] * len(places)
         found: list[list[str]] = []
         for place in places:
             stem = os.path.splitext(place)[0]
             named = [place if is_named else stem + extension for extension in extensions]
-            found.append([_named_by(each, target) for each, target in zip(named, targets, strict=True)])
-            if len(targets) == 1:
-                found[-1] = named
-        for place in [each for group in found for each in group]:
-            # Before the work, which may take minutes.
-            check_target(place)
+            if len(targets) > 1:
+                named = [_named_by(each, target) for each, target in zip(named, targets, strict=True)]
+            for each in named:
+                # Before the work, which may take minutes.
+                check_target(each)
+            found.append(named)
         return found
 
 
@@ -268,7 +262,6 @@ def _named_by(path: str, word: str) -> str:
 
 def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     """The diagnostics of an error; those of a launch get the file that they are about."""
-
     if type(error) is not LaunchError:
         return error.diagnostics
     return [
@@ -286,18 +279,15 @@ def _facts(resources: Resources) -> dict[str, object]:
 
 def _table(rows: list[_Row], has_files: bool) -> str:
     """What kernels take of GPUs, in bytes and counts; with the names of several files."""
-
-    first = 0 if has_files else 1
-    numbers = ("registers", "threads", "shared", "stack", "stores", "loads", "spills", "code")
-    names = [Column(title) for title in ("file", "kernel", "target")]
+    names = ["file", "kernel", "target"] if has_files else ["kernel", "target"]
+    numbers = ["registers", "threads", "shared", "stack", "stores", "loads", "spills", "code"]
     cells: list[list[str]] = []
     for row in rows:
         each = row.resources
-        labels = [row.file, row.kernel or "-" if each is None else each.kernel, row.target]
-        cells.append([*labels[first:], *(["-"] * len(numbers) if each is None else _numbers(each))])
-    return table([*names[first:], *[Column(title, is_number=True) for title in numbers]], cells, 0)
-
-
-def _numbers(each: Resources) -> list[str]:
-    counts = (each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads)
-    return [*map(str, counts), "yes" if each.spills else "no", str(each.code)]
+        labels = [row.file, row.kernel or "-" if each is None else each.kernel, row.target][-len(names) :]
+        counts: list[object] = ["-"] * len(numbers)
+        if each is not None:
+            counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
+            counts += ["yes" if each.spills else "no", each.code]
+        cells.append([*labels, *map(str, counts)])
+    return table([*map(Column, names), *[Column(title, is_number=True) for title in numbers]], cells, 0)

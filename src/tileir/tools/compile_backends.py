@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tileir.execute.gpu.targets import target_named
 from tileir.ir.diagnostics import Diagnostic
@@ -27,37 +26,36 @@ class Piece(NamedTuple):
     diagnostics: list[Diagnostic]
 
 
-class CompileBackend(ABC):
-    """One that compiles."""
+class CompileBackend:
+    """One that compiles.
 
-    name: ClassVar[str]
-    others: ClassVar[tuple[str, ...]]
-    """Options that only the other one has."""
-    other: ClassVar[str]
-    """What that is, and what to do."""
-    is_whole: ClassVar[bool]
-    """Whether all kernels of a module come as one."""
+    `others` are the options that only the other one has, `other` what that is and what to do.  `is_whole` says whether
+    all kernels of a module come as one.
+    """
+
+    name = others = other = ""
+    is_whole = False
 
     def __init__(self, given: Arguments) -> None:
         self.stage: str = given.value("dump")
-        given.refuse(self.others, f"is an option of {self.other}")
+        given.refuse(tuple(self.others.split()), f"is an option of {self.other}")
 
-    @abstractmethod
     def target(self, text: str) -> str:
         """The target that a text names."""
+        return target_named(text)
 
     def extension(self, target: str) -> str:
         """Of files with code or text for a target."""
         return ".cubin" if not self.stage else ".sass" if self.stage == "cubin" else f".{self.stage}"
 
-    @abstractmethod
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
         """Compile a kernel, or with none all of a module."""
+        raise NotImplementedError
 
 
 class AssemblerBackend(CompileBackend):
     name = "tileiras"
-    others = ("fast",)
+    others = "fast"
     other = "Triton's: add --backend triton"
     is_whole = True
 
@@ -77,9 +75,6 @@ class AssemblerBackend(CompileBackend):
             given.gibibytes("memory-limit", MEMORY_LIMIT),
         )
 
-    def target(self, text: str) -> str:
-        return target_named(text)
-
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
         from tileir.execute.gpu.tileiras.assembly import assemble
 
@@ -95,9 +90,8 @@ class AssemblerBackend(CompileBackend):
 
 class TritonBackend(CompileBackend):
     name = "triton"
-    others = ("opt-level", "remarks", "host", "host-system")
+    others = "opt-level remarks host host-system"
     other = "NVIDIA's assembler, and Triton has none like it: leave it out"
-    is_whole = False
 
     def __init__(self, given: Arguments) -> None:
         from tileir.execute.gpu.triton.code import CodeOptions, Limits
@@ -135,19 +129,20 @@ class TritonBackend(CompileBackend):
         assert entry is not None, "kernels come one by one"
         gpu = triton_target(target)
         kernel = entry.symbol_name or ""
-        said = (
-            [Diagnostic("remark", f"kernel @{kernel}: {NOT_RUN}", user_location(entry.location))] if gpu.is_amd else []
-        )
+        notes = [NOT_RUN] if gpu.is_amd else []
+        diagnostics: list[Diagnostic] = []
+        resources: list[Resources] = []
         if self.stage:
             text = stage_text(entry, gpu, self._options, self.stage, self._limits)
-            return Piece(kernel, text.encode("utf-8", "surrogateescape"), [], said)
-        made = make(entry, gpu, self._options, self._limits)
-        if made.code is not None:
-            said += [
-                Diagnostic("remark", f"kernel @{kernel}: {each}", user_location(entry.location))
-                for each in made.code.notes
-            ]
-        return Piece(kernel, made.data, [] if made.resources is None else [made.resources], [*made.diagnostics, *said])
+            data = text.encode("utf-8", "surrogateescape")
+        else:
+            made = make(entry, gpu, self._options, self._limits)
+            data, diagnostics = made.data, list(made.diagnostics)
+            notes += made.code.notes if made.code is not None else []
+            resources += [made.resources] if made.resources is not None else []
+        place = user_location(entry.location)
+        diagnostics += [Diagnostic("remark", f"kernel @{kernel}: {each}", place) for each in notes]
+        return Piece(kernel, data, resources, diagnostics)
 
 
 BACKENDS: dict[str, type[CompileBackend]] = {each.name: each for each in (AssemblerBackend, TritonBackend)}
