@@ -42,41 +42,29 @@ class UsageMistake(ToolFailure):
 
 
 class Option:
-    """One option.
+    """One option, spelled as the help shows it: `-o, --output FILE`.
 
-    `value` names what it takes (empty for a flag), `choices` limits it.  `bare` is the value of an option whose value
-    may be left out; it is then given with `=` only, as in `--split-input-file=MARKER`.
+    A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`;
+    it is given with `=` only: `--sanitize[=mistakes|all]`.
     """
 
-    __slots__ = ("bare", "choices", "help", "name", "short", "value")
+    __slots__ = ("bare", "choices", "help", "name", "short", "spelling", "value")
 
-    def __init__(
-        self,
-        name: str,
-        help: str,
-        *,
-        value: str = "",
-        choices: tuple[str, ...] = (),
-        short: str = "",
-        bare: str | None = None,
-    ) -> None:
-        self.name: str = name
+    def __init__(self, spelling: str, help: str, *, bare: str = "") -> None:
+        self.spelling: str = spelling
         self.help: str = help
-        self.value: str = value or "|".join(choices)
-        self.choices: tuple[str, ...] = choices
-        self.short: str = short
-        self.bare: str | None = bare
-
-    def spelling(self, dash: str = "--") -> str:
-        """How the help shows it."""
-        long = f"{dash}{self.name}" if len(self.name) > 1 else f"-{self.name}"
-        if self.value:
-            long += f"[={self.value}]" if self.bare is not None else f" {self.value}"
-        return f"-{self.short}, {long}" if self.short else long
+        short, _, long = spelling.rpartition(", ")
+        is_optional = long.endswith("]") and "[=" in long
+        name, _, value = long[:-1].partition("[=") if is_optional else long.partition(" ")
+        self.name: str = name.lstrip("-")
+        self.short: str = short[1:]
+        self.value: str = value
+        self.choices: tuple[str, ...] = tuple(value.split("|")) if "|" in value else ()
+        self.bare: str | None = bare if is_optional else None
 
     def with_help(self, help: str) -> Option:
         """The same option for a command that has more to say about it."""
-        return Option(self.name, help, value=self.value, choices=self.choices, short=self.short, bare=self.bare)
+        return Option(self.spelling, help, bare=self.bare or "")
 
 
 class Arguments:
@@ -269,7 +257,7 @@ class Usage:
         elif not equals:
             following = option.bare if option.bare is not None else next(words, None)
             if following is None:
-                raise self._mistake(f"option '{spelled}' needs a value: {option.spelling(self._dash)}")
+                raise self._mistake(f"option '{spelled}' needs a value: {option.spelling}")
             value = following
         if option.choices and value not in option.choices:
             *others, last = option.choices
@@ -303,7 +291,7 @@ class Usage:
         return f"; did you mean '{self._dash}{close[0]}'?" if close else ""
 
     def help(self) -> str:
-        rows = [(option.spelling(self._dash), option.help) for option in self.options]
+        rows = [(option.spelling, option.help) for option in self.options]
         rows.append(("-h, --help" if not self.single_dash else "-help", "show this text"))
         width = min(max([len(left) for left, _ in rows]), 30)
         words = [*self.operands.split(), "[options]"] if self.rest_after is None else ["[options]", self.operands]

@@ -90,7 +90,7 @@ def _command(name: str, summary: str) -> Command:
         for each in usage.options
     ]
     words = _operands(name)
-    flags.append(Flag(Option("help", "show the help", short="h")))
+    flags.append(Flag(Option("-h, --help", "show the help")))
     return Command(name, summary, flags, words, not words and _names_file(usage.operands))
 
 

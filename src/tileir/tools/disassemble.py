@@ -22,10 +22,10 @@ USAGE = Usage(
     "Prints the programs in bytecode files, exactly as NVIDIA's tileirdisasm does.",
     "FILE...",
     (
-        Option("print-debug-info", "print locations", short="g"),
+        Option("-g, --print-debug-info", "print locations"),
         OUTPUT,
         OUTPUT_DIRECTORY,
-        Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
+        Option(f"--layout {'|'.join(LAYOUTS)}", "read the file in this layout (default: recognized by content)"),
         OVERWRITE,
     ),
     details="""\

@@ -16,7 +16,7 @@ USAGE = Usage(
     "tileir docs",
     "Prints a page of the documentation; without a name, lists the pages.",
     "[PAGE...]",
-    (Option("path", "print where the pages are, to open them in an editor or a browser"), COLOR),
+    (Option("--path", "print where the pages are, to open them in an editor or a browser"), COLOR),
     details="""\
 PAGE is a name from the list, as in 'tileir docs command_line', and may be one section of it, as in
 'tileir docs command_line#exit-status'. The pages are Markdown. 'tileir explain NAME' is shorter for an operation, a

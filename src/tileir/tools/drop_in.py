@@ -26,22 +26,21 @@ VERSION = V13_3
 SPLIT_MARKER = "// -----"
 
 OPTIONS = (
-    Option("o", "where to write (default: standard output)", value="FILE"),
-    Option("split-input-file", "process each part between markers separately", value="MARKER", bare=SPLIT_MARKER),
-    Option("output-split-marker", "the separator between the results of the parts", value="MARKER"),
+    Option("-o FILE", "where to write (default: standard output)"),
+    Option("-split-input-file[=MARKER]", "process each part between markers separately", bare=SPLIT_MARKER),
+    Option("-output-split-marker MARKER", "the separator between the results of the parts"),
     Option(
-        "verify-diagnostics",
+        "-verify-diagnostics[=all|only-expected]",
         "compare the diagnostics with the expected-* comments of the text",
-        choices=("all", "only-expected"),
         bare="all",
     ),
-    Option("allow-unregistered-dialect", "accept operations of unknown dialects, in generic form"),
-    Option("no-implicit-module", "do not wrap the text in a module"),
-    Option("mlir-print-op-generic", "print the generic form"),
-    Option("mlir-print-debuginfo", "print locations"),
-    Option("mlir-disable-threading", "accepted for compatibility; has no effect"),
-    Option("Wunsupported-hints", "warn about doubtful optimization hints"),
-    Option("Werr-hints", "with -Wunsupported-hints, reject them"),
+    Option("-allow-unregistered-dialect", "accept operations of unknown dialects, in generic form"),
+    Option("-no-implicit-module", "do not wrap the text in a module"),
+    Option("-mlir-print-op-generic", "print the generic form"),
+    Option("-mlir-print-debuginfo", "print locations"),
+    Option("-mlir-disable-threading", "accepted for compatibility; has no effect"),
+    Option("-Wunsupported-hints", "warn about doubtful optimization hints"),
+    Option("-Werr-hints", "with -Wunsupported-hints, reject them"),
 )
 
 # Turns the module of one part into the tool's output; findings are added to the list, None means it could not be done.

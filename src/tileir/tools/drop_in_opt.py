@@ -17,16 +17,9 @@ from tileir.tools.output import write_output
 from tileir.tools.programs import decode, read_bytes
 
 # The test-only pass of the public suite is the one whose options stand in the value.
-_PASSES = tuple(
-    Option(found.name, found.summary, value="OPTIONS" if found.options else "", bare="" if found.options else None)
-    for found in registered_passes()
-)
-_PIPELINE = Option(
-    "pass-pipeline", "run the passes of a pipeline such as 'builtin.module(canonicalize)'", value="PIPELINE"
-)
-_VERIFY = Option(
-    "verify-each", "verify the program after each pass (default)", choices=("true", "false", "1", "0"), bare="true"
-)
+_PASSES = [Option(f"-{each.name}{'[=OPTIONS]' if each.options else ''}", each.summary) for each in registered_passes()]
+_PIPELINE = Option("-pass-pipeline PIPELINE", "run the passes of a pipeline such as 'builtin.module(canonicalize)'")
+_VERIFY = Option("-verify-each[=true|false|1|0]", "verify the program after each pass (default)", bare="true")
 
 USAGE = Usage(
     "tileir-opt",

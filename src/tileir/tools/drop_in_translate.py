@@ -23,9 +23,9 @@ from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import BYTECODE, TEXT, decode, read_bytes
 
 TRANSLATIONS = (
-    Option("mlir-to-cudatilebc", "text into bytecode"),
-    Option("cudatilebc-to-mlir", "bytecode into text"),
-    Option("test-cudatile-roundtrip", "text into bytecode and back"),
+    Option("-mlir-to-cudatilebc", "text into bytecode"),
+    Option("-cudatilebc-to-mlir", "bytecode into text"),
+    Option("-test-cudatile-roundtrip", "text into bytecode and back"),
 )
 
 USAGE = Usage(
@@ -34,9 +34,9 @@ USAGE = Usage(
     "[FILE]",
     (
         *TRANSLATIONS,
-        Option("bytecode-version", "the bytecode version to write (default: 13.3)", value="VERSION"),
-        Option("list-versions", "list the bytecode versions"),
-        Option("generic-form", "after a round trip, print the generic form"),
+        Option("-bytecode-version VERSION", "the bytecode version to write (default: 13.3)"),
+        Option("-list-versions", "list the bytecode versions"),
+        Option("-generic-form", "after a round trip, print the generic form"),
         OVERWRITE,
         *OPTIONS,
     ),

@@ -26,26 +26,22 @@ USAGE = Usage(
     "SCRIPT|-m MODULE|-c CODE [ARGUMENTS..]",
     (
         BACKEND,
-        Option("gpu", "the GPU that the program sees, such as h100 or b200", value="NAME"),
+        Option("--gpu NAME", "the GPU that the program sees, such as h100 or b200"),
         SANITIZE.with_help(
             "find and explain mistakes in every launch ('tileir docs sanitizer'); all: also elements never written"
         ),
         WATCH_NAN,
         Option(
-            "trace-block",
-            "write each value that one tile block computes to standard error",
-            value=OPTIONS["trace-block"],
+            f"--trace-block {OPTIONS['trace-block']}", "write each value that one tile block computes to standard error"
         ),
+        Option("--names script|tile", "whose names these have: the script's (default) or the tile program's"),
         Option(
-            "names",
-            "whose names these have: the script's (default) or the tile program's",
-            choices=("script", "tile"),
+            "--debug", "open Python's debugger at the first launch that fails or has findings, or uncaught exception"
         ),
-        Option("debug", "open Python's debugger at the first launch that fails or has findings, or uncaught exception"),
         EXACT,
-        Option("fast", "faster functions in the cpu backend; results round differently"),
-        Option("m", "run a module, as python -m does", value="MODULE"),
-        Option("c", "run a string, as python -c does", value="CODE"),
+        Option("--fast", "faster functions in the cpu backend; results round differently"),
+        Option("-m MODULE", "run a module, as python -m does"),
+        Option("-c CODE", "run a string, as python -c does"),
     ),
     least=0,
     most=-1,

@@ -22,8 +22,8 @@ USAGE = Usage(
     "Lays out Tile IR texts: one operation on a line, two spaces for each level, blanks as NVIDIA's tools print them.",
     "FILE...",
     (
-        Option("check", "write nothing: name the files that would change, and fail if there are any"),
-        Option("diff", "write nothing: show what would change, and fail if anything would"),
+        Option("--check", "write nothing: name the files that would change, and fail if there are any"),
+        Option("--diff", "write nothing: show what would change, and fail if anything would"),
         QUIET.with_help("do not say what was done"),
     ),
     details="""\

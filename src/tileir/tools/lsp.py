@@ -18,8 +18,8 @@ USAGE = Usage(
     "Answers an editor's questions about tile programs while they are written (tileir docs editors).",
     "",
     (
-        Option("stdio", "talk over standard input and output (the default)"),
-        Option("tcp", "listen for editors at this address", value="HOST:PORT"),
+        Option("--stdio", "talk over standard input and output (the default)"),
+        Option("--tcp HOST:PORT", "listen for editors at this address"),
     ),
     details="The server speaks the Language Server Protocol.  It needs lsprotocol: pip install 'tileir[lsp]'.",
 )

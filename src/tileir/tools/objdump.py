@@ -25,7 +25,7 @@ USAGE = Usage(
     (
         JSON.with_help("print a JSON list: offset, length, path, value and meaning of each field and group"),
         OUTPUT,
-        Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
+        Option(f"--layout {'|'.join(LAYOUTS)}", "read the file in this layout (default: recognized by content)"),
         OVERWRITE,
     ),
     details="""\

@@ -22,8 +22,8 @@ from tileir.tools.programs import TEXT, Program, name_of
 FORMATS = ("text", "json", "sarif", "github")
 
 REPORTING_OPTIONS = (
-    Option("format", "how findings are written (default: text)", choices=FORMATS),
-    Option("json", "the same as --format json: one JSON object per line for each finding"),
+    Option(f"--format {'|'.join(FORMATS)}", "how findings are written (default: text)"),
+    Option("--json", "the same as --format json: one JSON object per line for each finding"),
 )
 
 FILES = f"""\

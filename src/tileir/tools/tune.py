@@ -21,7 +21,7 @@ USAGE = Usage(
     "FILE",
     (
         *LAUNCH_OPTIONS,
-        Option("fast", "tune the code that 'fast' asks for"),
+        Option("--fast", "tune the code that 'fast' asks for"),
         QUIET.with_help("no progress"),
         *READING_OPTIONS,
     ),
