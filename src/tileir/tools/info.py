@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import platform
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tileir.bytecode import is_bytecode
-from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, Container, read_container
+from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, read_container
 from tileir.bytecode.layouts import layout_of
 from tileir.bytecode.primitives import Malformed
 from tileir.dialect.availability import newer_features
@@ -56,41 +59,43 @@ _MOST_SHOWN = 12
 @command(USAGE)
 def run(given: Arguments) -> int:
     if not given.operands:
-        _show_installation(given.has("json"))
+        found = _installation()
+        print(json.dumps(found) if given.has("json") else "\n".join(_installation_lines(found)))
         return EXIT_FINE
     is_first = True
 
     def show(path: str) -> int:
         nonlocal is_first
-        if not is_first and not given.has("json"):
-            print()
-        is_first = False
-        return _show_file(path, given)
+        status = EXIT_FINE
+        for data, program in _read(path, given):
+            if not is_first and not given.has("json"):
+                print()
+            is_first = False
+            status = max(status, _show_facts(name_of(path), data, program, given))
+        return status
 
     return for_each_file(given, show)
 
 
-def _show_file(path: str, given: Arguments) -> int:
-    if not is_script(path):
-        data, name = read_bytes(path), name_of(path)
-        return _show_facts(name, data, program_in(data, name, given), given)
-    status = EXIT_FINE
-    for number, program in enumerate(read_programs(path, given)):
-        if number and not given.has("json"):
-            print()
-        assert program.launch is not None
-        status = max(status, _show_facts(path, program.launch.data, program, given))
-    return status
+def _read(path: str, given: Arguments) -> Iterator[tuple[bytes, Program]]:
+    """The programs of a file, with their bytes."""
+    if is_script(path):
+        for program in read_programs(path, given):
+            assert program.launch is not None
+            yield program.launch.data, program
+    else:
+        data = read_bytes(path)
+        yield data, program_in(data, name_of(path), given)
 
 
 def _show_facts(name: str, data: bytes, program: Program, given: Arguments) -> int:
-    facts = file_facts(name, data)
+    facts = _file_facts(name, data)
     if program.module is not None:
-        facts.update(program_facts(program.module))
+        facts.update(_program_facts(program.module))
     if given.has("json"):
         print(json.dumps(facts))
     elif program.module is not None or facts["kind"] == BYTECODE:
-        print(facts_text(facts))
+        print(harmless("\n".join(_lines(facts)), keep="\n"))
     sys.stdout.flush()
     print_diagnostics([diagnostic for diagnostic in program.diagnostics if diagnostic.severity == "error"], given)
     return EXIT_WRONG_INPUT if program.module is None else EXIT_FINE
@@ -99,125 +104,89 @@ def _show_facts(name: str, data: bytes, program: Program, given: Arguments) -> i
 # --- this installation ---
 
 
-def _show_installation(as_json: bool) -> None:
-    found = _installation()
-    if as_json:
-        print(json.dumps(found))
-        return
-    print(f"{identity_text()}\nPython {found['python']}, {found['machine']} ({sys.executable})")
-    print(f"the reading, checking and printing of programs is {found['build']}")
-    print("\nengines:")
-    engines: dict[str, dict[str, Any]] = found["engines"]
-    width = max([len(name) for name in engines])
-    for name, engine in engines.items():
-        if not engine["summary"]:
-            # A plugin that cannot be loaded.
-            print(f"  {harmless_line(name):{width}}  {harmless_line(engine['missing'])}")
-            continue
-        lines = [engine["summary"]]
-        if engine["missing"]:
-            lines.append(f"cannot work here: {engine['missing']}")
-        lines += [f"{fact}: {what}" for fact, what in engine["facts"].items()]
-        for number, line in enumerate(lines):
-            print(f"  {'' if number else name:{width}}  {harmless_line(line)}")
-    print(f"  {'auto':{width}}  {harmless_line('on a GPU: ' + found['auto']['gpu'])}")
-    print("\nprograms that are judged are confined by:")
-    for name, what in found["confinement"].items():
-        print(f"  {name}: {what}")
-
-
 def _installation() -> dict[str, Any]:
     from tileir import __version__
     from tileir.execute.engine.registry import all_engines, gpu_choice_words
+    from tileir.ir import core
     from tileir.ir.versions import NEWEST_NAME
     from tileir.processes.sandbox import in_force
 
     engines, failures = all_engines()
-    found: dict[str, Any] = {}
-    for engine in engines:
-        missing, facts = _state(engine)
-        found[engine.name] = {
-            "summary": engine.summary or engine.called,
-            "missing": missing or None,
-            "facts": {name: str(what) for name, what in facts.items()},
-        }
-    found |= {name: {"summary": "", "missing": reason, "facts": {}} for name, reason in failures.items()}
+    failed = {name: {"summary": "", "missing": reason, "facts": {}} for name, reason in failures.items()}
     return {
         "version": __version__,
         "dialect": NEWEST_NAME,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        "build": _build(),
-        "engines": found,
+        "build": "compiled" if str(core.__file__).endswith((".so", ".pyd")) else "pure Python",
+        "engines": {engine.name: _engine(engine) for engine in engines} | failed,
         "auto": {"gpu": gpu_choice_words()},
         "confinement": in_force(),
     }
 
 
-def _build() -> str:
-    """How this tileir was built (hatch_build.py)."""
-    from tileir.ir import core
-
-    return "compiled" if str(core.__file__).endswith((".so", ".pyd")) else "pure Python"
-
-
-def _state(engine: Engine) -> tuple[str, dict[str, Any]]:
-    """Why an engine cannot work here, and what it says of itself."""
+def _engine(engine: Engine) -> dict[str, Any]:
+    """What an engine says of itself, and why it cannot work here."""
     from tileir.execute.engine.registry import why_missing
 
     missing = why_missing(engine)
+    facts: dict[str, str] = {}
     try:
-        return missing, dict(engine.facts())
+        facts = {name: str(what) for name, what in engine.facts().items()}
     except Exception as error:
         # What it needs is missing; somebody else's code; or a package that is installed and broken.
-        return missing or f"{type(error).__name__}: {error}", {}
+        missing = missing or f"{type(error).__name__}: {error}"
+    return {"summary": engine.summary or engine.called, "missing": missing or None, "facts": facts}
+
+
+def _installation_lines(found: dict[str, Any]) -> list[str]:
+    lines = [identity_text(), f"Python {found['python']}, {found['machine']} ({sys.executable})"]
+    lines += [f"the reading, checking and printing of programs is {found['build']}", "", "engines:"]
+    width = max([len(name) for name in found["engines"]])
+    for name, engine in found["engines"].items():
+        # A plugin that cannot be loaded has no summary.
+        cannot = "cannot work here: " if engine["summary"] else ""
+        texts = [engine["summary"], f"{cannot}{engine['missing'] or ''}" if engine["missing"] else ""]
+        texts = [text for text in texts if text] + [f"{fact}: {what}" for fact, what in engine["facts"].items()]
+        for number, text in enumerate(texts):
+            lines.append(f"  {'' if number else harmless_line(name):{width}}  {harmless_line(text)}")
+    lines += [f"  {'auto':{width}}  {harmless_line('on a GPU: ' + found['auto']['gpu'])}", ""]
+    lines.append("programs that are judged are confined by:")
+    return [*lines, *[f"  {name}: {what}" for name, what in found["confinement"].items()]]
 
 
 # --- a program ---
 
 
-def file_facts(name: str, data: bytes) -> dict[str, Any]:
+def _file_facts(name: str, data: bytes) -> dict[str, Any]:
     """What the outside of a file says, also of one whose inside cannot be read."""
     facts: dict[str, Any] = {"file": name, "bytes": len(data), "kind": "text"}
-    if is_bytecode(data):
-        # The version stands after the magic; of a file that is cut off that may be all there is.
-        version = f"{data[8]}.{data[9]}" if len(data) > 9 else None
-        facts.update({"kind": "bytecode", "version": version, "layout": layout_of(data), "sections": []})
-        container = _container(data)
-        if container is not None:
-            facts["version"] = container.version_name
-            facts["sections"] = [
-                {
-                    "name": SECTION_NAMES[section.identifier],
-                    "offset": section.header,
-                    "bytes": section.end - section.header,
-                }
-                for section in container.order
-            ]
+    if not is_bytecode(data):
+        return facts
+    # The version stands after the magic; of a file that is cut off that may be all there is.
+    version = f"{data[8]}.{data[9]}" if len(data) > 9 else None
+    facts |= {"kind": "bytecode", "version": version, "layout": layout_of(data), "sections": []}
+    with suppress(Malformed):
+        container = read_container(data, known_sections=ATTRIBUTE)
+        facts["version"] = container.version_name
+        for each in container.order:
+            size = each.end - each.header
+            section = {"name": SECTION_NAMES[each.identifier], "offset": each.header, "bytes": size}
+            facts["sections"].append(section)
     return facts
 
 
-def _container(data: bytes) -> Container | None:
-    try:
-        return read_container(data, known_sections=ATTRIBUTE)
-    except Malformed:
-        return None
-
-
-def program_facts(root: Operation) -> dict[str, Any]:
+def _program_facts(root: Operation) -> dict[str, Any]:
     """What is in a program that was read and verified."""
     modules = [operation for operation in root.walk() if operation.declaration is MODULE]
     producers = [p.value for module in modules if isinstance(p := module.attributes.get("producer"), StringAttribute)]
-    operations = [o for o in root.walk() if o.declaration is not MODULE and not o.declaration.is_builtin]
-    functions = [o for o in operations if _is_function(o)]
-    counts: dict[str, int] = {}
-    for operation in operations:
-        if not _is_function(operation):
-            name = operation.declaration.mnemonic if operation.name.startswith("cuda_tile.") else operation.name
-            counts[name] = counts.get(name, 0) + 1
+    everything = [o for o in root.walk() if o.declaration is not MODULE and not o.declaration.is_builtin]
+    functions = [o for o in everything if "function_type" in o.declaration.inherent]
+    operations = [o for o in everything if "function_type" not in o.declaration.inherent]
+    counts = Counter([o.declaration.mnemonic if o.name.startswith("cuda_tile.") else o.name for o in operations])
     return {
         "producer": producers[0] if producers else None,
-        "needs": _needed_version(root),
+        "needs": next((n for n in VERSION_NAMES if not newer_features(root, version_named(n))), VERSION_NAMES[-1]),
         "modules": [module.symbol_name for module in modules],
         "functions": [
             {
@@ -230,21 +199,9 @@ def program_facts(root: Operation) -> dict[str, Any]:
         ],
         "globals": [_global_facts(operation) for operation in operations if operation.declaration is GLOBAL],
         "operations": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        "constants": _constant_facts([o for o in operations if o.declaration is not GLOBAL]),
-        "debug_info": _debug_facts([o for o in operations if not _is_function(o)]),
+        "constants": _constant_facts([o for o in everything if o.declaration is not GLOBAL]),
+        "debug_info": _debug_facts(operations),
     }
-
-
-def _is_function(operation: Operation) -> bool:
-    return "function_type" in operation.declaration.inherent
-
-
-def _needed_version(root: Operation) -> str:
-    """The first version that has everything in a program."""
-    for name in VERSION_NAMES:
-        if not newer_features(root, version_named(name)):
-            return name
-    return VERSION_NAMES[-1]
 
 
 def _global_facts(operation: Operation) -> dict[str, Any]:
@@ -265,31 +222,19 @@ def _constant_facts(operations: list[Operation]) -> dict[str, int]:
 
 def _debug_facts(operations: list[Operation]) -> dict[str, Any]:
     """How many operations name a line of a source, and which files those are; positions in the text are none."""
-    files: dict[str, None] = {}
-    located = 0
-    for operation in operations:
-        if isinstance(operation.location, TextLocation):
-            continue
-        frames = frames_of(operation.location)
-        located += bool(frames)
-        files.update(dict.fromkeys([frame.file for frame in frames]))
-    return {"operations": located, "of": len(operations), "files": sorted(files)}
+    frames = [frames_of(each.location) for each in operations if not isinstance(each.location, TextLocation)]
+    files = {frame.file for each in frames for frame in each}
+    return {"operations": sum(map(bool, frames)), "of": len(operations), "files": sorted(files)}
 
 
 # --- for people ---
 
 
-def facts_text(facts: dict[str, Any]) -> str:
-    return harmless("\n".join(_lines(facts)), keep="\n")
-
-
 def _lines(facts: dict[str, Any]) -> list[str]:
-    head = f"{_shown(facts['file'])}: {facts['kind']}, {facts['bytes']} bytes"
+    head = f"{harmless(facts['file'])}: {facts['kind']}, {facts['bytes']} bytes"
     if facts["kind"] == "bytecode":
         head += f", version {facts['version'] or 'unknown'}, {facts['layout']} layout"
-    lines = [head]
-    if "operations" in facts:
-        lines.extend(_program_lines(facts))
+    lines = [head, *(_program_lines(facts) if "operations" in facts else [])]
     if facts.get("sections"):
         lines.append("sections:")
         width = len(str(facts["bytes"]))
@@ -300,40 +245,35 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _program_lines(facts: dict[str, Any]) -> list[str]:
-    lines = [f"producer: {_shown(facts['producer'] or 'not given')}", f"needs version: {facts['needs']}"]
+    lines = [f"producer: {harmless(facts['producer'] or 'not given')}", f"needs version: {facts['needs']}"]
     for kind, title in ((True, "kernels"), (False, "other functions")):
         group = [function for function in facts["functions"] if function["entry"] is kind]
         if group or kind:
             lines.append(f"{title}:" if group else f"{title}: none")
         for function in group:
             size = several(function["operations"], "operation")
-            lines.append(f"  @{_shown(function['name'])}({', '.join(function['parameters'])}): {size}")
+            lines.append(f"  @{harmless(function['name'])}({', '.join(function['parameters'])}): {size}")
     if facts["globals"]:
         lines.append("globals:")
     for item in facts["globals"]:
         constant = ", constant" if item["constant"] else ""
-        lines.append(f"  @{_shown(item['name'])}: {item['type']}, {several(item['bytes'], 'byte')}{constant}")
+        lines.append(f"  @{harmless(item['name'])}: {item['type']}, {several(item['bytes'], 'byte')}{constant}")
     counts = facts["operations"]
     lines.append(f"operations: {sum(counts.values())} of {several(len(counts), 'kind')}")
     # "Others" are several.
     shown = list(counts.items())[: len(counts) if len(counts) == _MOST_SHOWN + 1 else _MOST_SHOWN]
     width = max([len(name) for name, _ in shown], default=0)
-    lines.extend([f"  {_shown(name):{width}}  {count}" for name, count in shown])
+    lines.extend([f"  {harmless(name):{width}}  {count}" for name, count in shown])
     if len(counts) > len(shown):
         rest = list(counts.values())[_MOST_SHOWN:]
         lines.append(f"  {'others':{width}}  {sum(rest)} of {several(len(rest), 'kind')}")
-    constants = facts["constants"]
+    constants, debug = facts["constants"], facts["debug_info"]
     size = several(constants["bytes"], "byte")
     lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")
-    debug = facts["debug_info"]
     if not debug["operations"]:
         return [*lines, "debug information: none"]
     lines.append(f"debug information: {debug['operations']} of {several(debug['of'], 'operation')}, from")
-    lines.extend([f"  {_shown(file)}" for file in debug["files"][:_MOST_SHOWN]])
+    lines.extend([f"  {harmless(file)}" for file in debug["files"][:_MOST_SHOWN]])
     if len(debug["files"]) > _MOST_SHOWN:
         lines.append(f"  and {len(debug['files']) - _MOST_SHOWN} other files")
     return lines
-
-
-def _shown(text: str) -> str:
-    return harmless(text)
