@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,7 +16,7 @@ from tileir.tools.options import BACKEND, EXACT, SANITIZE, WATCH_NAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType, ModuleType, TracebackType
+    from types import CodeType
 
     from tileir.bridge.contexts import Watcher
     from tileir.bridge.process import Process
@@ -117,66 +118,57 @@ def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], Non
         return lambda: _run_module(name, ["-m", *operands], os.getcwd())
     if "c" in options:
         text = options["c"]
-        return lambda: _run_code(lambda: compile(text, "<string>", "exec"), None, ["-c", *operands], "")
+        return lambda: _run_code(lambda: compile(text, "<string>", "exec"), None, ["-c", *operands])
     if not operands:
         raise SettingsMistake("expected SCRIPT, -m MODULE or -c CODE")
     script = operands[0]
     if script == "-":
-        return lambda: _run_code(lambda: compile(sys.stdin.read(), "<stdin>", "exec"), None, operands, "")
+        return lambda: _run_code(lambda: compile(sys.stdin.read(), "<stdin>", "exec"), None, operands)
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
         return lambda: _run_module("__main__", operands, script, False)
     if not os.path.exists(script):
         raise SettingsMistake(f"cannot open '{script}': there is no such file")
-    folder = os.path.dirname(os.path.realpath(script))
-    return lambda: _run_code(lambda: _compiled(script), script, operands, folder)
+
+    def compiled() -> CodeType:
+        # The encoding may be declared in the file.
+        with io.open_code(os.path.abspath(script)) as file:
+            return compile(file.read(), script, "exec")
+
+    return lambda: _run_code(compiled, script, operands)
 
 
-def _compiled(path: str) -> CodeType:
-    import io
-
-    # The encoding may be declared in the file.
-    with io.open_code(os.path.abspath(path)) as file:
-        return compile(file.read(), path, "exec")
-
-
-def _new_main() -> ModuleType:
-    """The module `__main__`, as empty as that of a new Python."""
+def _begin_main(arguments: list[str], folder: str) -> Any:
+    """The module `__main__`, as empty as that of a new Python, with its arguments and the folder of the program."""
     import builtins
     from types import ModuleType
 
-    module = ModuleType("__main__")
-    module.__dict__["__builtins__"] = builtins
+    module: Any = ModuleType("__main__")
+    module.__builtins__ = builtins
     sys.modules["__main__"] = module
+    sys.argv[:] = arguments
+    if not getattr(sys.flags, "safe_path", False):
+        # In the place of that of the `tileir` script.
+        sys.path[0] = folder
     return module
 
 
-def _run_code(code: Callable[[], CodeType], path: str | None, arguments: list[str], folder: str) -> None:
-    module: Any = _new_main()
+def _run_code(code: Callable[[], CodeType], path: str | None, arguments: list[str]) -> None:
+    module = _begin_main(arguments, "" if path is None else os.path.dirname(os.path.realpath(path)))
     if path is not None:
         from importlib.machinery import SourceFileLoader
 
         module.__file__ = path
         module.__cached__ = None
         module.__loader__ = SourceFileLoader("__main__", path)
-    sys.argv[:] = arguments
-    _set_first_path(folder)
     exec(code(), module.__dict__)
 
 
 def _run_module(name: str, arguments: list[str], folder: str, *options: bool) -> None:
     import runpy
 
-    _new_main()
-    sys.argv[:] = arguments
-    _set_first_path(folder)
+    _begin_main(arguments, folder)
     run_as_main: Any = getattr(runpy, "_run_module_as_main")  # noqa: B009
     run_as_main(name, *options)
-
-
-def _set_first_path(folder: str) -> None:
-    """The folder of the program in the place of that of the `tileir` script."""
-    if not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = folder
 
 
 def perform(process: Process, work: Callable[[], None]) -> None:
@@ -192,19 +184,14 @@ def perform(process: Process, work: Callable[[], None]) -> None:
 
 
 def _show(error: BaseException) -> NoReturn:
-    place = _from_program_on(error.__traceback__)
+    """Show an error with a traceback without this file and what runs modules."""
+    place = error.__traceback__
+    while place is not None:
+        file = place.tb_frame.f_code.co_filename
+        if file not in (__file__, "<frozen runpy>") and not file.endswith("runpy.py"):
+            break
+        place = place.tb_next
     sys.excepthook(type(error), error.with_traceback(place), place)
     # Shown: Python still ends as it does for this error, by the signal where it was an interrupt.
     sys.excepthook = lambda *_: None
     raise error
-
-
-def _from_program_on(place: TracebackType | None) -> TracebackType | None:
-    """A traceback without this file and what runs modules."""
-    here = (__file__, "<frozen runpy>")
-    first = place
-    while first is not None and (
-        first.tb_frame.f_code.co_filename in here or first.tb_frame.f_code.co_filename.endswith("runpy.py")
-    ):
-        first = first.tb_next
-    return first
