@@ -35,8 +35,6 @@ class Program:
     text it was read from, empty for bytecode; `launch` the launch of a script that it was made for.
     """
 
-    __slots__ = ("decoded", "diagnostics", "kind", "launch", "module", "offsets", "text")
-
     def __init__(
         self,
         module: Operation | None,
@@ -47,13 +45,13 @@ class Program:
         decoded: bool,
         text: str = "",
     ) -> None:
-        self.decoded: bool = decoded
-        self.launch: ScriptLaunch | None = None
-        self.text: str = text
-        self.module: Operation | None = module
-        self.kind: str = kind
-        self.diagnostics: list[Diagnostic] = diagnostics
+        self.module = module
+        self.diagnostics = diagnostics
+        self.kind = kind
         self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
+        self.decoded = decoded
+        self.text = text
+        self.launch: ScriptLaunch | None = None
 
     def checked(self, given: Arguments) -> Operation:
         """The module, after the diagnostics are printed; with errors among them the work on this file ends."""
@@ -85,6 +83,12 @@ def read_programs(path: str, given: Arguments) -> list[Program]:
     return [read_program(path, given)]
 
 
+def _of_launch(path: str, given: Arguments, launch: ScriptLaunch) -> Program:
+    program = program_in(launch.data, path, given)
+    program.launch = launch
+    return program
+
+
 def read_launches(path: str, given: Arguments, arguments: Sequence[str] = ()) -> list[Program]:
     """The same with a program for each launch of a script, or for the one that --launch names."""
     if is_script(path):
@@ -92,12 +96,6 @@ def read_launches(path: str, given: Arguments, arguments: Sequence[str] = ()) ->
 
         return [_of_launch(path, given, each) for each in script_launches(path, arguments, given.number("launch"))]
     return [read_program(path, given)]
-
-
-def _of_launch(path: str, given: Arguments, launch: ScriptLaunch) -> Program:
-    program = program_in(launch.data, path, given)
-    program.launch = launch
-    return program
 
 
 def is_script(path: str) -> bool:
@@ -154,24 +152,19 @@ def program_in(data: bytes, name: str, given: Arguments) -> Program:
         allow_unregistered=given.has("allow-unregistered-dialect"),
         draft_spellings=not given.has("no-draft-spellings"),
     )
-    diagnostics = found.diagnostics
-    if found.module is not None:
-        context = VerifyContext(version, given.value("hints", "ignore"))
-        verify_operation(found.module, context)
-        diagnostics = diagnostics + context.diagnostics
-        if _is_made_up(found.module):
-            warning = Diagnostic("warning", "there is no program in this text", resolved(found.module.location))
-            diagnostics = [*diagnostics, warning]
-    module = None if has_errors(diagnostics) else found.module
-    if found.module is None and not may_be_program(text, name):
+    module, diagnostics = found.module, found.diagnostics
+    if module is None and not may_be_program(text, name):
         raise no_program(data, name)
-    return Program(module, sorted(diagnostics, key=_place), TEXT, decoded=found.module is not None, text=text)
-
-
-def _is_made_up(module: Operation) -> bool:
-    """Whether a module is only what the reader puts around a text, with nothing in it."""
-    empty = all(block.first is None for region in module.regions for block in region.blocks)
-    return empty and isinstance(module.location, CharacterLocation)
+    if module is not None:
+        context = VerifyContext(version, given.value("hints", "ignore"))
+        verify_operation(module, context)
+        diagnostics = diagnostics + context.diagnostics
+        # The module that the reader puts around a text, with nothing in it.
+        is_empty = all(block.first is None for region in module.regions for block in region.blocks)
+        if is_empty and isinstance(module.location, CharacterLocation):
+            diagnostics.append(Diagnostic("warning", "there is no program in this text", resolved(module.location)))
+    sound = None if has_errors(diagnostics) else module
+    return Program(sound, sorted(diagnostics, key=_place), TEXT, decoded=module is not None, text=text)
 
 
 def _read_bytecode(data: bytes, given: Arguments) -> Program:
@@ -188,29 +181,29 @@ def _read_bytecode(data: bytes, given: Arguments) -> Program:
         # The offsets in the messages count from the start of a section or function; this one is that of the file.
         offsets = [annotate(data).failure] * len(error.diagnostics)
         return Program(None, error.diagnostics, BYTECODE, offsets, decoded=False)
-    context = VerifyContext(NEWEST, given.value("hints", "ignore"))
+    hints = given.value("hints", "ignore")
+    context = VerifyContext(NEWEST, hints)
     verify_operation(module, context)
-    if not context.diagnostics:
+    found = context.diagnostics
+    if not found:
         return Program(module, [], BYTECODE, decoded=True)
-    sound = module if not has_errors(context.diagnostics) else None
-    return Program(sound, context.diagnostics, BYTECODE, _offsets(data, given) or None, decoded=True)
+    return Program(None if has_errors(found) else module, found, BYTECODE, _offsets(data, hints), decoded=True)
 
 
-def _offsets(data: bytes, given: Arguments) -> list[int]:
+def _offsets(data: bytes, hints: str) -> list[int] | None:
     """Where in a file that could be read the findings of the verifier are."""
     from tileir.bytecode.annotated import annotate
 
     found = annotate(data)
     if found.module is None:
-        return []
-    context = VerifyContext(NEWEST, given.value("hints", "ignore"))
+        return None
+    context = VerifyContext(NEWEST, hints)
     verify_operation(found.module, context)
-    starts: dict[Operation, int] = {}
+    starts: dict[Operation | None, int] = {}
     waiting = list(found.nodes)
     while waiting:
         node = waiting.pop()
-        if node.operation is not None:
-            starts.setdefault(node.operation, node.start)
+        starts.setdefault(node.operation, node.start)
         waiting.extend(node.children)
     return [-1 if subject is None else starts.get(subject, -1) for subject in context.subjects]
 
