@@ -15,21 +15,17 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.versions import V13_1, Version, version_text
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9}")
-
 _WHERE = "`tileir objdump FILE` shows what each byte of a file is."
 
 
-def number_in(text: str) -> int | None:
-    """The number that a name spells, in either base."""
-    return int(text, 0 if text[:2] in ("0x", "0X") else 10) if _NUMBER.fullmatch(text) else None
-
-
-def number_pages(number: int) -> list[Page]:
-    """All that a number means, then the page of its operation; none if it means nothing."""
-    rows = _meanings(number)
-    if not rows:
+def number_pages(text: str) -> list[Page]:
+    """All that a number, in either base, means, then the page of its operation; none if it means nothing."""
+    if not _NUMBER.fullmatch(text):
         return []
-    pages = [operation_page(declaration) for declaration in operations_of(number)]
+    number = int(text, 0 if text[:2] in ("0x", "0X") else 10)
+    found = [declaration for declaration in operations() if declaration.opcode == number]
+    rows = _meanings(number, found)
+    pages = [operation_page(declaration) for declaration in found]
     if len(rows) > len(pages):
         summary = f"{number} in bytecode; where it stands tells which of these it is" if rows[1:] else "in bytecode"
         blocks = (Table(("place", "meaning"), tuple(rows)), Paragraph(_WHERE))
@@ -37,15 +33,8 @@ def number_pages(number: int) -> list[Page]:
     return pages
 
 
-def operations_of(opcode: int) -> list[OperationDeclaration]:
-    return [declaration for declaration in operations() if declaration.opcode == opcode]
-
-
-def _meanings(number: int) -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
-    for declaration in operations_of(number):
-        since = _since(declaration.since)
-        rows.append(("opcode", f"`{declaration.mnemonic}`: {declaration.summary}{since}"))
+def _meanings(number: int, found: list[OperationDeclaration]) -> list[tuple[str, str]]:
+    rows = [("opcode", f"`{each.mnemonic}`: {each.summary}{_since(each.since)}") for each in found]
     type = SCALARS[number].spelling if number in SCALARS else TYPE_TAGS.get(number)
     if type is not None:
         rows.append(("type tag", f"`{type}`{_since(TAG_GATES[number][1] if number in TAG_GATES else None)}"))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 
+from tileir.analyze.documentation.markdown import anchor as slug_of
 from tileir.ir.quoting import close_names
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
 from tileir.tools.terminal import BOLD, CYAN, PLAIN
@@ -30,16 +32,15 @@ _HEADING = re.compile(r"(#+) (.+)")
 
 
 @command(USAGE)
-def run(given: Arguments) -> int:
+def run(given: Arguments) -> None:
     directory = directory_of_pages()
     names = page_names(directory)
     if given.has("path"):
         print(directory)
-        return EXIT_FINE
+        return
     texts = [_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)]
     text = "\n".join(texts)
     sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
-    return EXIT_FINE
 
 
 def _text(operand: str, directory: str, names: list[str]) -> str:
@@ -47,11 +48,11 @@ def _text(operand: str, directory: str, names: list[str]) -> str:
     path, _, anchor = operand.partition("#")
     name = path.removeprefix("docs/").removesuffix(_EXTENSION)
     if name not in names:
-        raise ToolFailure(_unknown(operand, name, names), EXIT_WRONG_INPUT)
+        close = close_names(name, names)
+        hint = f"did you mean '{close[0]}'?" if close else "'tileir docs' lists the pages"
+        raise ToolFailure(f"there is no page '{operand}': {hint}", EXIT_WRONG_INPUT)
     text = _page(directory, name)
-    if not anchor:
-        return text
-    found = section(text, anchor)
+    found = section(text, anchor) if anchor else text
     if not found:
         anchors = ", ".join([slug for slug, _, _, _ in sections(text)])
         raise ToolFailure(f"'{name}' has no section '{anchor}', but {anchors}", EXIT_WRONG_INPUT)
@@ -82,12 +83,6 @@ def _page(directory: str, name: str) -> str:
         return file.read()
 
 
-def _unknown(operand: str, name: str, names: list[str]) -> str:
-    close = close_names(name, names)
-    hint = f"did you mean '{close[0]}'?" if close else "'tileir docs' lists the pages"
-    return f"there is no page '{operand}': {hint}"
-
-
 def _overview(directory: str, names: list[str]) -> str:
     lines = ["# Pages", ""]
     width = max([len(name) for name in names])
@@ -106,21 +101,18 @@ def sections(text: str) -> list[tuple[str, int, str, int]]:
     for number, line in _outside_fences(text):
         heading = _HEADING.fullmatch(line)
         if heading is not None:
-            slug = re.sub(r"[^\w -]", "", heading[2].lower()).replace(" ", "-")
-            found.append((slug, len(heading[1]), heading[2], number))
+            found.append((slug_of(heading[2]), len(heading[1]), heading[2], number))
     return found
 
 
-def _outside_fences(text: str) -> list[tuple[int, str]]:
+def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
     """The lines that are not code, with their numbers."""
-    found: list[tuple[int, str]] = []
     fenced = False
     for number, line in enumerate(text.split("\n")):
         if line.startswith("```"):
             fenced = not fenced
         elif not fenced:
-            found.append((number, line))
-    return found
+            yield number, line
 
 
 def section(text: str, anchor: str) -> str:

@@ -73,23 +73,24 @@ def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnost
     module = found.module
     # Only the module that was put around the text stands at 0:0.
     if module is not None and given.has("no-implicit-module") and module.location is file_location(name, 0, 0):
-        module = _only_operation(module, name, diagnostics)
-    if module is None:
-        return None
-    context = VerifyContext(VERSION, hint_mode(given), first_only=True)
-    verify_operation(module, context)
-    diagnostics.extend(context.diagnostics)
+        contents = list(module.regions[0].blocks[0])
+        if len(contents) == 1:
+            module = contents[0]
+            module.detach()
+        else:
+            message = f"source must contain a single top-level operation, found: {len(contents)}"
+            diagnostics.append(Diagnostic("error", message, module.location))
+    if module is not None:
+        verify(module, given, diagnostics)
     return None if has_errors(diagnostics) else module
 
 
-def _only_operation(module: Operation, name: str, diagnostics: list[Diagnostic]) -> Operation | None:
-    contents = list(module.regions[0].blocks[0])
-    if len(contents) == 1:
-        contents[0].detach()
-        return contents[0]
-    message = f"source must contain a single top-level operation, found: {len(contents)}"
-    diagnostics.append(Diagnostic("error", message, file_location(name, 0, 0)))
-    return None
+def verify(module: Operation, given: Arguments, diagnostics: list[Diagnostic]) -> bool:
+    """Whether a module is valid; up to the first error, findings are added to the list."""
+    context = VerifyContext(VERSION, hint_mode(given), first_only=True)
+    verify_operation(module, context)
+    diagnostics.extend(context.diagnostics)
+    return not has_errors(context.diagnostics)
 
 
 def hint_mode(given: Arguments) -> str:

@@ -11,13 +11,11 @@ from tileir.bytecode.writer import write_public
 from tileir.dialect.ops import MODULE
 from tileir.dialect.ops.testing import TESTING_VERSIONS
 from tileir.ir.core import Operation
-from tileir.ir.declaration import VerifyContext
-from tileir.ir.diagnostics import Diagnostic, has_errors
-from tileir.ir.verifier import verify_operation
+from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.versions import V13_1, V13_2, V13_3, Version, version_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, run_process
-from tileir.tools.drop_in import OPTIONS, VERSION, hint_mode, print_module, process
+from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process, verify
 from tileir.tools.options import OVERWRITE
 from tileir.tools.output import protect_input, write_output
 from tileir.tools.programs import BYTECODE, TEXT, decode, read_bytes
@@ -87,13 +85,12 @@ def run(given: Arguments) -> int:
 
 def _bytecode_version(given: Arguments) -> Version:
     text = given.value("bytecode-version", version_text(VERSION))
-    for version in _VERSIONS:
-        if text == version_text(version):
-            return version
-    raise ToolFailure(
-        f"for the --bytecode-version option: Invalid argument '{text}': the supported versions are [13.1 - 13.3]",
-        EXIT_WRONG_INPUT,
-    )
+    found = next((version for version in _VERSIONS if text == version_text(version)), None)
+    if found is None:
+        supported = "the supported versions are [13.1 - 13.3]"
+        message = f"for the --bytecode-version option: Invalid argument '{text}': {supported}"
+        raise ToolFailure(message, EXIT_WRONG_INPUT)
+    return found
 
 
 # --- what is done with the module of one part of a text ---
@@ -151,10 +148,7 @@ def _read(data: bytes, given: Arguments, diagnostics: list[Diagnostic]) -> Opera
                 diagnostic.message = "invalid magic number"
         diagnostics.extend(error.diagnostics)
         return None
-    context = VerifyContext(VERSION, hint_mode(given), first_only=True)
-    verify_operation(module, context)
-    diagnostics.extend(context.diagnostics)
-    if not has_errors(context.diagnostics):
+    if verify(module, given, diagnostics):
         return module
     message = "verification failed for deserialized cuda_tile::ModuleOp"
     diagnostics.append(Diagnostic("error", message, module.location))

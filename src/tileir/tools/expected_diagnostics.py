@@ -13,6 +13,7 @@ and `@below` step over lines that are such comments themselves.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from tileir.ir.diagnostics import Diagnostic, position_of
 from tileir.ir.location import CharacterLocation, Location, SourceText
@@ -23,18 +24,16 @@ _DESIGNATOR = re.compile(
 )
 
 
+@dataclass(slots=True)
 class Expectation:
     """One comment: what it asks for, and whether that was seen.  Line 0 stands for an unknown location."""
 
-    __slots__ = ("line", "location", "pattern", "seen", "severity", "text")
-
-    def __init__(self, severity: str, line: int, text: str, location: Location) -> None:
-        self.severity: str = severity
-        self.line: int = line
-        self.text: str = text
-        self.location: Location = location
-        self.pattern: re.Pattern[str] | None = None
-        self.seen: bool = False
+    severity: str
+    line: int
+    text: str
+    location: Location
+    pattern: re.Pattern[str] | None = None
+    seen: bool = False
 
     def matches(self, message: str) -> bool:
         return self.text in message if self.pattern is None else self.pattern.search(message) is not None
@@ -84,24 +83,19 @@ class ExpectedDiagnostics:
 
     def _compile(self, expectation: Expectation) -> bool:
         """`{{...}}` inside the text is a regular expression, the rest stands for itself."""
-        pieces: list[str] = []
-        rest = expectation.text
-        while True:
-            before, opening, rest = rest.partition("{{")
-            pieces.append(re.escape(before))
-            if not opening:
-                break
-            inner, closing, rest = rest.partition("}}")
+        literal, *rest = expectation.text.split("{{")
+        pieces = [re.escape(literal)]
+        for piece in rest:
+            inner, closing, literal = piece.partition("}}")
             if not closing:
                 self._problem("found start of regex with no end '}}'", expectation.location)
                 return False
-            pieces.append(f"({inner})")
+            pieces += [f"({inner})", re.escape(literal)]
         try:
             expectation.pattern = re.compile("".join(pieces))
         except re.error as error:
             self._problem(f"invalid regex: {error}", expectation.location)
-            return False
-        return True
+        return expectation.pattern is not None
 
     def _problem(self, message: str, location: Location) -> None:
         self.problems.append(Diagnostic("error", message, location))
@@ -109,33 +103,27 @@ class ExpectedDiagnostics:
     def compare(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
         """What is wrong with the findings: those nobody expected, those expected in vain."""
         for diagnostic in diagnostics:
-            self._take(diagnostic)
-            for note in diagnostic.notes:
-                self._take(note)
-        for expectation in self.expectations:
-            if not expectation.seen:
-                self._problem(
-                    f'expected {expectation.severity} "{expectation.text}" was not produced', expectation.location
-                )
+            for each in (diagnostic, *diagnostic.notes):
+                self._take(each)
+        for wanted in self.expectations:
+            if not wanted.seen:
+                self._problem(f'expected {wanted.severity} "{wanted.text}" was not produced', wanted.location)
         return self.problems
 
     def _take(self, diagnostic: Diagnostic) -> None:
         found = position_of(diagnostic.location)
+        # An unknown location is on line 0.
+        line = 0 if found is None else found.line if found.file == self.name else -1
         near_miss: Expectation | None = None
         for expectation in self.expectations:
-            if found is None:
-                here = expectation.line == 0
-            else:
-                here = found.file == self.name and found.line == expectation.line
-            if here and expectation.matches(diagnostic.message):
+            if expectation.line == line and expectation.matches(diagnostic.message):
                 if expectation.severity == diagnostic.severity:
                     expectation.seen = True
                     return
                 near_miss = expectation
+        severity = diagnostic.severity
         if near_miss is not None:
-            self._problem(
-                f"'{diagnostic.severity}' diagnostic emitted when expecting a '{near_miss.severity}'",
-                near_miss.location,
-            )
+            words = f"'{severity}' diagnostic emitted when expecting a '{near_miss.severity}'"
+            self._problem(words, near_miss.location)
         elif not self.only_expected:
-            self._problem(f"unexpected {diagnostic.severity}: {diagnostic.message}", diagnostic.location)
+            self._problem(f"unexpected {severity}: {diagnostic.message}", diagnostic.location)

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
+from itertools import zip_longest
 
 from tileir.analyze.documentation.grammar import FURTHER_ATTRIBUTES, LEGEND
 from tileir.analyze.documentation.pages import Block, Bullets, Code, Page, Paragraph, Table, listed
@@ -30,12 +31,13 @@ written out ('tile<4x8xf32>'). A number, such as 0x49 or 73, is an opcode, a tag
 _INDENT: Final = "  "
 _WIDEST: Final = 100
 _NARROWEST: Final = 60
-_CODE: Final = re.compile(r"`([^`]+)`")
 
 
 @command(USAGE)
 def run(given: Arguments) -> int:
-    width, color = terminal_width(), given.wants_color(sys.stdout)
+    # As wide as the terminal within reason; the same everywhere when nobody watches.
+    columns = shutil.get_terminal_size((_WIDEST, 24)).columns if sys.stdout.isatty() else _WIDEST
+    width, color = max(_NARROWEST, min(columns, _WIDEST)), given.wants_color(sys.stdout)
     if not given.operands:
         sys.stdout.write(styled(overview_text(width), color))
         return EXIT_FINE
@@ -46,7 +48,9 @@ def run(given: Arguments) -> int:
         texts.extend([page_text(page, width) for page in pages])
         if not pages:
             status = EXIT_WRONG_INPUT
-            sys.stderr.write(unknown_text(name))
+            close = close_names(name)
+            hint = f"; did you mean {listed(close)}?" if close else "; 'tileir explain' lists what there is."
+            print(f"tileir explain: nothing is known about '{harmless(name)}'{hint}", file=sys.stderr)
     separator = "\n" + "-" * width + "\n\n"
     sys.stdout.write(styled(separator.join(texts), color))
     return status
@@ -57,36 +61,21 @@ def pages_of(name: str) -> list[Page]:
     pages = find(name)
     if not pages and name[:1].isdigit():
         # Imported here: few ask for numbers, and the readers of bytecode are large.
-        from tileir.tools.bytecode_numbers import number_in, number_pages
+        from tileir.tools.bytecode_numbers import number_pages
 
-        number = number_in(name)
-        return number_pages(number) if number is not None else []
+        return number_pages(name)
     return pages
-
-
-def terminal_width() -> int:
-    """As wide as the terminal within reason; the same everywhere when nobody watches."""
-    if not sys.stdout.isatty():
-        return _WIDEST
-    return max(_NARROWEST, min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST))
 
 
 def styled(text: str, color: bool) -> str:
     """Headings in bold and code in color; without colors the text as it is."""
     if not color:
         return text
-    text = _CODE.sub(lambda found: f"{CYAN}{found.group(1)}{PLAIN}", text)
-    lines = []
-    for number, line in enumerate(text.split("\n")):
-        heading = number == 0 or (line[:1].isalpha() and line == line.upper())
-        lines.append(f"{BOLD}{line}{PLAIN}" if heading and line else line)
+    lines = re.sub(r"`([^`]+)`", rf"{CYAN}\1{PLAIN}", text).split("\n")
+    for number, line in enumerate(lines):
+        if line and (number == 0 or (line[:1].isalpha() and line == line.upper())):
+            lines[number] = f"{BOLD}{line}{PLAIN}"
     return "\n".join(lines)
-
-
-def unknown_text(name: str) -> str:
-    close = close_names(name)
-    suggestion = f"; did you mean {listed(close)}?" if close else "; 'tileir explain' lists what there is."
-    return f"tileir explain: nothing is known about '{harmless(name)}'{suggestion}\n"
 
 
 # --- laying out ---
@@ -106,14 +95,10 @@ def page_text(page: Page, width: int = _WIDEST) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _wrapped(text: str, width: int, indent: str, hanging: str | None = None) -> list[str]:
+def _wrapped(text: str, width: int, indent: str = "", hanging: str | None = None) -> list[str]:
+    below = indent if hanging is None else hanging
     return textwrap.wrap(
-        text,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent if hanging is None else hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, width, initial_indent=indent, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -125,10 +110,7 @@ def block_lines(block: Block, width: int) -> list[str]:
             return _wrapped(block.text, width, _INDENT, hanging=_INDENT * 4)
         return [piece for line in block.text.split("\n") for piece in _code_lines(line, width)]
     if isinstance(block, Bullets):
-        lines: list[str] = []
-        for item in block.items:
-            lines.extend(_wrapped(item, width, _INDENT + "- ", hanging=_INDENT * 2))
-        return lines
+        return [line for item in block.items for line in _wrapped(item, width, _INDENT + "- ", hanging=_INDENT * 2)]
     return table_lines(block, width)
 
 
@@ -144,16 +126,10 @@ def table_lines(table: Table, width: int) -> list[str]:
     widths = _column_widths(rows, width)
     lines: list[str] = []
     for row in rows:
-        cells = [
-            textwrap.wrap(cell, room, break_long_words=False, break_on_hyphens=False) or [""]
-            for cell, room in zip(row, widths, strict=True)
-        ]
-        for number in range(max(len(cell) for cell in cells)):
-            parts = [
-                (cell[number] if number < len(cell) else "").ljust(room)
-                for cell, room in zip(cells, widths, strict=True)
-            ]
-            lines.append((_INDENT + "  ".join(parts)).rstrip())
+        cells = [_wrapped(cell, room) or [""] for cell, room in zip(row, widths, strict=True)]
+        for parts in zip_longest(*cells, fillvalue=""):
+            padded = [part.ljust(room) for part, room in zip(parts, widths, strict=True)]
+            lines.append((_INDENT + "  ".join(padded)).rstrip())
     return lines
 
 

@@ -63,7 +63,15 @@ def run(given: Arguments) -> int:
         print(rules_text())
         return EXIT_FINE
     if given.has("explain"):
-        return _explain(given.value("explain"))
+        # Imported here: linting does not need the layout of pages.
+        from tileir.analyze.documentation.pages import rule_page
+        from tileir.tools.explain import page_text
+
+        name = given.value("explain")
+        if name not in RULES:
+            raise ToolFailure(unknown_rule(name))
+        print(page_text(rule_page(RULES[name])), end="")
+        return EXIT_FINE
     if not given.operands:
         raise UsageMistake("expected FILE...")
     linter = Linter(given)
@@ -80,17 +88,6 @@ def rules_text() -> str:
             lines.extend(["", f"{group}: {words}"])
         lines.extend([f"  {rule.name:{width}}  {rule.summary}{'' if rule.default else ' (off)'}" for rule in rules])
     return "\n".join(lines[1:])
-
-
-def _explain(name: str) -> int:
-    # Imported here: linting does not need the layout of pages.
-    from tileir.analyze.documentation.pages import rule_page
-    from tileir.tools.explain import page_text
-
-    if name not in RULES:
-        raise ToolFailure(unknown_rule(name))
-    print(page_text(rule_page(RULES[name])), end="")
-    return EXIT_FINE
 
 
 class Linter:
@@ -127,14 +124,15 @@ class Linter:
                 return Outcome([]) if self._change == "diff" else self._findings(program, path, settings)
             fixed = self._fixed(program, path, settings)
             if self._change == "diff":
-                return _differences(program.text, fixed.text, name_of(path))
+                found = difference(program.text, fixed.text, name_of(path), name_of(path)).rstrip("\n")
+                return Outcome([harmless(found, "\n\t")], EXIT_WRONG_INPUT) if found else Outcome([])
             if fixed.count:
                 write_output(path, fixed.text)
                 program = read_program(path, self._given)
                 if self.writer.format == "text" and not self.writer.quiet:
                     out.append(f"{harmless(path)}: {fixed.count} {'fix' if fixed.count == 1 else 'fixes'} made")
-        found = self._findings(program, path, settings)
-        return Outcome([*out, *found.out], found.status, found.counts)
+        outcome = self._findings(program, path, settings)
+        return Outcome([*out, *outcome.out], outcome.status, outcome.counts)
 
     def _findings(self, program: Program, path: str, settings: LintSettings) -> Outcome:
         if program.module is None:
@@ -176,11 +174,6 @@ class Linter:
         if self._given.has("isolated"):
             return self._options.settings(path)
         return options_for(path, self._options, self._given.value("config")).settings(path)
-
-
-def _differences(before: str, after: str, name: str) -> Outcome:
-    found = difference(before, after, name, name)
-    return Outcome([harmless(found.rstrip("\n"), "\n\t")] if found else [], EXIT_WRONG_INPUT if found else EXIT_FINE)
 
 
 def difference(before: str, after: str, old: str, new: str) -> str:

@@ -49,10 +49,8 @@ def passes_help(arguments: list[str]) -> str:
         lines.append(f"  {harmless(known.name):{width}}  {harmless(summary)}")
     from importlib.metadata import entry_points
 
-    others = [f"{point.name} ({point.value})" for point in entry_points(group=ENTRY_POINTS)]
-    if others:
-        lines.extend(["", "passes of installed packages:", *[f"  {harmless(other)}" for other in others]])
-    return "\n".join(lines)
+    others = [f"  {harmless(f'{point.name} ({point.value})')}" for point in entry_points(group=ENTRY_POINTS)]
+    return "\n".join([*lines, *(["", "passes of installed packages:", *others] if others else [])])
 
 
 USAGE = Usage(

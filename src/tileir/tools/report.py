@@ -69,9 +69,12 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
         count = extract(results, contents, given.value("extract"))
         print(f"{harmless(given.value('extract'))}: {count:,} files", file=sys.stderr)
     if given.has("show"):
-        _write(given, _shown(given, results, contents))
+        digest = digest_named(contents, given.value("show"))
+        is_json = _format(given, "show", "text", "json") == "json"
+        _write(given, row_object(results, digest) if is_json else shown(results, digest, _painter(given)))
     elif older is not None:
-        return _compared(given, older, limit)
+        _write(given, _compared(given, older, limit))
+        return EXIT_WRONG_INPUT if older.is_worse else EXIT_FINE
     elif not (given.has("html") or given.has("extract")) or given.has("format") or given.has("output"):
         _write(given, _text(given, contents, limit))
     return EXIT_FINE
@@ -121,27 +124,19 @@ def _text(given: Arguments, contents: Contents, limit: int) -> str:
     return render[format](contents)
 
 
-def _shown(given: Arguments, results: Results, contents: Contents) -> str:
-    digest = digest_named(contents, given.value("show"))
-    is_json = _format(given, "show", "text", "json") == "json"
-    return row_object(results, digest) if is_json else shown(results, digest, _painter(given))
-
-
 def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
     _format(given, "compare", "text", "json", "markdown")
     with Results(given.value("compare")) as older:
         return compared(contents_of(older), contents)
 
 
-def _compared(given: Arguments, found: SweepComparison, limit: int) -> int:
+def _compared(given: Arguments, found: SweepComparison, limit: int) -> str:
     format = given.value("format", "text")
     if format == "json":
-        _write(given, changes_object(found))
-    elif format == "markdown":
-        _write(given, markdown_changes(found, limit))
-    else:
-        _write(given, changes_text(found, limit, _width(given), _painter(given)))
-    return EXIT_WRONG_INPUT if found.is_worse else EXIT_FINE
+        return changes_object(found)
+    if format == "markdown":
+        return markdown_changes(found, limit)
+    return changes_text(found, limit, _width(given), _painter(given))
 
 
 def _write(given: Arguments, text: str) -> None:

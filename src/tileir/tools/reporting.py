@@ -225,21 +225,14 @@ def json_finding(diagnostic: Diagnostic, path: str, offset: int = -1, rule: str 
     """A finding on one line; one in bytecode has the offset in the file, where it is known."""
     import json
 
-    finding = _finding(diagnostic, path)
+    def fields(each: Diagnostic) -> dict[str, object]:
+        file, line, column = each.position
+        place = {"file": file or path, "line": line, "column": column}
+        return {**place, "severity": each.severity, "message": each.message}
+
+    finding = fields(diagnostic)
     if rule:
         finding["rule"] = rule
     if offset >= 0:
         finding["offset"] = offset
-    finding["notes"] = [_finding(note, path) for note in diagnostic.notes]
-    return json.dumps(finding)
-
-
-def _finding(diagnostic: Diagnostic, path: str) -> dict[str, object]:
-    file, line, column = diagnostic.position
-    return {
-        "file": file or path,
-        "line": line,
-        "column": column,
-        "severity": diagnostic.severity,
-        "message": diagnostic.message,
-    }
+    return json.dumps({**finding, "notes": [fields(note) for note in diagnostic.notes]})

@@ -112,11 +112,8 @@ def _save(program: SmithProgram, path: str) -> None:
 
     from tileir.tools.launches import plain
 
-    arrays: dict[str, Any] = {}
-    for number, argument in enumerate(program.arguments):
-        arrays[f"argument_{number}"] = plain(numpy.asarray(argument))
-    for number, array in results:
-        arrays[f"expected_{number}"] = plain(array)
+    arrays = {f"argument_{number}": plain(numpy.asarray(each)) for number, each in enumerate(program.arguments)}
+    arrays |= {f"expected_{number}": plain(array) for number, array in results}
     contents = io.BytesIO()
     numpy.savez(contents, **arrays)
     write_file(path, contents.getbuffer())

@@ -6,6 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tileir.ir.quoting import harmless
+from tileir.judge.report.contents import counted
+from tileir.judge.report.tables import shortened
 from tileir.tools.terminal import Progress, in_outcome
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class SweepReporter:
         message = step.message.strip().partition("\n")[0] if step is not None else verdict.cause
         outcome = in_outcome(verdict.outcome, verdict.outcome) if self._color else verdict.outcome
         where = f"{step.name}: " if step is not None else ""
-        line = f"{outcome}: {harmless(name)}: {where}{harmless(_shortened(message, _LONGEST_MESSAGE))}"
+        line = f"{outcome}: {harmless(name)}: {where}{harmless(shortened(message, _LONGEST_MESSAGE, at_end=True))}"
         print(line, file=sys.stderr, flush=True)
         if count == _MOST_CAUSES:
             print("more kinds of failures are in the report only", file=sys.stderr, flush=True)
@@ -64,7 +66,7 @@ class SweepReporter:
         """Print the result of one of them."""
         self.progress.clear()
         if not self._is_quiet:
-            cause = harmless(_shortened(reduced.cluster.title, _LONGEST_CAUSE))
+            cause = harmless(shortened(reduced.cluster.title, _LONGEST_CAUSE, at_end=True))
             print(f"{cause}: {harmless(reduced.name)}: {harmless(reduced.note)}", flush=True)
 
     def interrupted(self, path: str) -> None:
@@ -78,14 +80,11 @@ class SweepReporter:
             return
         print(summary(progress))
         if progress.outdated:
-            count = f"{progress.outdated:,} {'was' if progress.outdated == 1 else 'were'}"
-            print(f"{count} judged by another tileir than this one: give another file to judge all of them anew")
+            verb = "was" if progress.outdated == 1 else "were"
+            another = "judged by another tileir than this one: give another file to judge all of them anew"
+            print(f"{progress.outdated:,} {verb} {another}")
         if progress.failed:
             print(f"tileir report {harmless(path)}  shows what is wrong with which")
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 2]}.."
 
 
 def line(progress: SweepProgress) -> str:
@@ -100,14 +99,11 @@ def line(progress: SweepProgress) -> str:
 
 def summary(progress: SweepProgress) -> str:
     """`10,000 programs: 9,871 passed, 129 failed; 9,000 judged in 2 minutes, 1,000 known before, ..`"""
-    words = f"{progress.done:,} {'program' if progress.done == 1 else 'programs'}: {_outcomes(progress) or 'nothing'}"
+    words = f"{counted(progress.done, 'program')}: {_outcomes(progress) or 'nothing'}"
     parts = [f"{progress.judged:,} judged in {duration(progress.seconds)}"] if progress.judged else []
-    if progress.known:
-        parts.append(f"{progress.known:,} judged before")
-    if progress.duplicates:
-        parts.append(f"{progress.duplicates:,} the same as another one")
-    if progress.lost:
-        parts.append(f"{progress.lost:,} {'chunk' if progress.lost == 1 else 'chunks'} lost and judged again")
+    parts += [f"{progress.known:,} judged before"] if progress.known else []
+    parts += [f"{progress.duplicates:,} the same as another one"] if progress.duplicates else []
+    parts += [f"{counted(progress.lost, 'chunk')} lost and judged again"] if progress.lost else []
     return f"{words}; {', '.join(parts)}" if parts else words
 
 
@@ -120,9 +116,7 @@ def duration(seconds: float) -> str:
 
 
 def _rate(rate: float) -> str:
-    return (
-        f"{rate:.0f} a second" if rate >= 10 else f"{rate:.1f} a second" if rate >= 1 else f"{rate * 60:.1f} a minute"
-    )
+    return f"{rate * 60:.1f} a minute" if rate < 1 else f"{rate:.{0 if rate >= 10 else 1}f} a second"
 
 
 def _outcomes(progress: SweepProgress) -> str:
