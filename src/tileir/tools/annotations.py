@@ -50,12 +50,11 @@ def sarif_result(
 
 def sarif_document(results: list[str], more_rules: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
     """The document around the findings, in pieces; one finding on each line."""
-    rules: list[dict[str, object]] = [
-        {"id": name, "shortDescription": {"text": words}, "defaultConfiguration": {"level": level}}
-        for name, (level, words) in RULES.items()
-    ]
-    for name, (level, words, more) in more_rules.items():
-        described: dict[str, object] = {"id": name, "shortDescription": {"text": words}, "help": {"text": more}}
+    rules: list[dict[str, object]] = []
+    for name, (level, words, *more) in [*RULES.items(), *more_rules.items()]:
+        described: dict[str, object] = {"id": name, "shortDescription": {"text": words}}
+        if more:
+            described["help"] = {"text": more[0]}
         rules.append({**described, "defaultConfiguration": {"level": _LEVELS[level]}})
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     head = {"$schema": SCHEMA, "version": "2.1.0"}
@@ -93,18 +92,12 @@ _COMMANDS = {"error": "error", "warning": "warning", "remark": "notice"}
 def workflow_command(diagnostic: Diagnostic, path: str) -> str:
     """A finding as a workflow command; its notes are lines of the message."""
     file, line, column = diagnostic.position
-    properties = [f"file={_property(harmless(file or path))}"]
-    if line:
-        properties.append(f"line={line}")
-        if column:
-            properties.append(f"col={column}")
+    properties = [f"file={_escaped(harmless(file or path), '%:,')}"]
+    properties += [f"line={line}"] if line else []
+    properties += [f"col={column}"] if line and column else []
     message = "\n".join([diagnostic.shown_message, *[str(note) for note in diagnostic.notes]])
-    return f"::{_COMMANDS[diagnostic.severity]} {','.join(properties)}::{_data(message)}"
+    return f"::{_COMMANDS[diagnostic.severity]} {','.join(properties)}::{_escaped(message)}"
 
 
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escaped(text: str, characters: str = "%\r\n") -> str:
+    return "".join([f"%{ord(each):02X}" if each in characters else each for each in text])

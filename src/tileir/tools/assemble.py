@@ -5,17 +5,9 @@ from __future__ import annotations
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError, has_errors
 from tileir.ir.versions import version_named
+from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
-from tileir.tools.options import (
-    LAUNCH,
-    OUTPUT,
-    OUTPUT_DIRECTORY,
-    OVERWRITE,
-    READING_OPTIONS,
-    SCRIPT,
-    VERSION,
-)
 from tileir.tools.output import output_paths, protect_input, write_bytes
 from tileir.tools.programs import BYTECODE, check_launch, read_program
 
@@ -24,18 +16,18 @@ USAGE = Usage(
     "Reads Tile IR programs, verifies them and writes them as bytecode.",
     "FILE|SCRIPT.py...",
     (
-        OUTPUT,
-        OUTPUT_DIRECTORY,
-        VERSION,
+        options.OUTPUT,
+        options.OUTPUT_DIRECTORY,
+        options.VERSION,
         Option("--layout public|documented", "NVIDIA's layout, or that of the bytecode draft (default: public)"),
         Option("-g, --debug-info", "create the debug scopes that locations need, also for positions in the text"),
         Option("--legalize", "first replace what only the drafts define with what NVIDIA's tools accept"),
-        LAUNCH,
-        OVERWRITE,
-        *READING_OPTIONS,
+        options.LAUNCH,
+        options.OVERWRITE,
+        *options.READING_OPTIONS,
     ),
     details=f"""\
-{SCRIPT} Its kernel is then written.
+{options.SCRIPT} Its kernel is then written.
 
 FILE may be '-' for standard input, and may be bytecode of another version or layout. Several files are written to
 NAME.tileirbc in the directory of --output-dir. Bytecode is not written to a terminal.""",
@@ -65,7 +57,7 @@ def _assemble(path: str, output: str, given: Arguments) -> int:
     from tileir.bytecode.primitives import BytecodeError
 
     layout = given.value("layout", "public")
-    requested = given.value(VERSION.name)
+    requested = given.value("bytecode-version")
     version = version_named(requested) if requested else newest_version(layout)
     try:
         print_diagnostics(dropped_information(tile_module(module), layout), given)

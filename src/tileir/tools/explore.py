@@ -98,8 +98,7 @@ class _Request:
                 check_target(path)
         grid_of(given.value("grid", "1"))
         self.schedule: str | None = given.value("schedule") or None
-        if self.schedule is not None:
-            check_schedule(self.schedule)
+        check_schedule(self.schedule or "forward")
         self.launch: int = given.number("launch", 1)
         self.limit: int = recording_limit(given, 0)
         looked_for: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
@@ -155,19 +154,11 @@ def _script(given: Arguments, request: _Request) -> Exploration:
     # A script may go on after the launch, and fail where it needs the results.
     if failures:
         raise failures[0]
-    if not found:
-        raise (
-            ToolFailure("", EXIT_WRONG_INPUT)
-            if status
-            else missing_launch(given.operands[0], counter.count, request.launch)
-        )
-    return found[0]
-
-
-def _short_name(path: str, paths: Sequence[str]) -> str:
-    """A file as a page names it: a page that is given away says nothing of directories, unless it must."""
-    name = os.path.basename(path)
-    return name if [os.path.basename(other) for other in paths].count(name) == 1 else path
+    if found:
+        return found[0]
+    if status:
+        raise ToolFailure("", EXIT_WRONG_INPUT)
+    raise missing_launch(given.operands[0], counter.count, request.launch)
 
 
 def _explored(
@@ -187,7 +178,12 @@ def _explored(
 
     launch = launch_of(kernel, grid, args, entry, title)
     try:
-        others = {_short_name(path, request.compare): load_recording(path) for path in request.compare}
+        # A page that is given away says nothing of directories, unless it must.
+        names = [os.path.basename(path) for path in request.compare]
+        others = {
+            name if names.count(name) == 1 else path: load_recording(path)
+            for name, path in zip(names, request.compare, strict=True)
+        }
     except OSError as error:
         raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}") from None
     made = opened(

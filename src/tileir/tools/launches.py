@@ -45,7 +45,6 @@ def given_launch(given: Arguments, program: Program) -> LaunchWords:
 
 def check_given(entry: Operation, arguments: Sequence[str]) -> None:
     """Refuse a launch without any arguments that needs some, and say where to give them."""
-
     if arguments:
         return
     try:

@@ -13,7 +13,7 @@ from tileir.execute.engine.registry import AUTO, find_engine, is_own
 from tileir.execute.errors import ExecutionError, HostCopyWarning
 from tileir.execute.launching.entries import check_grid, select_entry
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.quoting import harmless
+from tileir.ir.quoting import harmless, several
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
@@ -142,7 +142,9 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
             # The arrays are made here, on the host: nobody could place them elsewhere.
             warnings.simplefilter("ignore", HostCopyWarning)
             if given.has("time"):
-                repeat, flush = _repeat(given), given.has("flush-cache")
+                # As many launches as make sense, where no number is given.
+                repeat = given.number("time") if given.value("time") else None
+                flush = given.has("flush-cache")
                 timing = kernel.time(wanted.grid, *values, repeat=repeat, flush_cache=flush, num_threads=threads)
             else:
                 observer, bar = observation.observer, _bar(progress)
@@ -188,12 +190,10 @@ class _Observation:
         self._reports: list[SanitizerReport] = []
         names: Names = "tile" if given.value("names") == "tile" else "script"
         self._sanitize: str = given.value("sanitize")
-        if given.has("sanitize"):
+        if self._sanitize:
             sanitizer = Sanitizer(uninitialized=unwritten)
-            observers.append(sanitizer)
+            observers += [sanitizer, *([Coverage(report=sanitizer.report)] if self._sanitize == "all" else [])]
             self._reports.append(sanitizer.report)
-            if self._sanitize == "all":
-                observers.append(Coverage(report=sanitizer.report))
         if given.has("watch-nan"):
             numbers = NumberWatch()
             observers.append(numbers)
@@ -202,9 +202,7 @@ class _Observation:
             observers.append(Trace(_block(given.value("trace"), grid), sys.stdout.write, names))
         for report in self._reports:
             report.names = names
-        self.observer: Observer | None = observers[0] if len(observers) == 1 else None
-        if len(observers) > 1:
-            self.observer = Observers(observers)
+        self.observer: Observer | None = Observers(observers) if len(observers) > 1 else next(iter(observers), None)
 
     def report(self, kernel: str, engine: Engine | None, quiet: bool) -> int:
         """Print what was found, or that nothing was and what was not looked for; the exit status."""
@@ -214,15 +212,13 @@ class _Observation:
                 # The summary of arrays that follows is no part of it.
                 print(harmless(report.render(), keep="\n\t"), end="\n" if quiet else "\n\n", file=sys.stderr)
             elif not quiet:
-                print(harmless(report.render()) + self._not_looked_for(report, engine), file=sys.stderr)
+                missed = ""
+                if report.author == "sanitizer" and self._sanitize != "all":
+                    missed = "; --sanitize=all looks also for output that is never written"
+                    if engine is not None and "observer" not in engine.options:
+                        missed = f"; --backend {engine.name} does not look for races and missing tokens"
+                print(harmless(report.render()) + missed, file=sys.stderr)
         return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
-
-    def _not_looked_for(self, report: SanitizerReport, engine: Engine | None) -> str:
-        if report.author != "sanitizer" or self._sanitize == "all":
-            return ""
-        if engine is not None and "observer" not in engine.options:
-            return f"; --backend {engine.name} does not look for races and missing tokens"
-        return "; --sanitize=all looks also for output that is never written"
 
 
 # Options for the code of a kernel, and the name by which an engine lists that it takes them.
@@ -232,7 +228,6 @@ _OBSERVING = ("trace", "watch-nan", "sanitize")
 
 def _engine(given: Arguments) -> Engine | None:
     """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
-
     name = given.value("backend", AUTO)
     engine = _needed(given) if name == AUTO else find_engine(name)
     if engine is None:
@@ -267,13 +262,11 @@ def _takes(engine: Engine, option: str) -> bool:
 
 def _able(option: str) -> Engine:
     """The one of tileir's own engines that takes an option."""
-
     return next(engine for engine in map(find_engine, ("cpu", "interpreter")) if _takes(engine, option))
 
 
 def _needed(given: Arguments) -> Engine | None:
     """The engine that an option is for: one for code, before one that watches, for which the interpreter sees most."""
-
     for option in (*_ABOUT_CODE, "dump"):
         if given.has(option):
             return _able(option)
@@ -281,21 +274,16 @@ def _needed(given: Arguments) -> Engine | None:
     return find_engine("interpreter") if observes or given.value("schedule", "forward") != "forward" else None
 
 
-def _repeat(given: Arguments) -> int | None:
-    """How many launches are timed; None for as many as make sense."""
-    return given.number("time") if given.value("time") else None
-
-
 def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
     """The tile block that `--trace` names."""
     numbers = [natural(part.strip()) for part in text.split(",")]
     extents = [*grid, 1, 1][:3]
     block = [number for number in numbers if number is not None]
-    padded = (*block, 0, 0)[:3]
-    if len(block) < len(numbers) or len(block) > 3 or not all(n < e for n, e in zip(padded, extents, strict=True)):
+    x, y, z = (*block, 0, 0, 0)[:3]
+    if len(block) < len(numbers) or len(block) > 3 or not (x < extents[0] and y < extents[1] and z < extents[2]):
         last = ",".join([str(extent - 1) for extent in extents])
         raise ToolFailure(f"'--trace {text}' is no tile block of the grid: give one from 0,0,0 to {last}")
-    return padded[0], padded[1], padded[2]
+    return x, y, z
 
 
 # --- what is written ---
@@ -333,24 +321,19 @@ def summary(array: Any) -> str:
     from tileir.execute.memory import describe_array
 
     flat = array.reshape(-1)
-    first = ", ".join([_number(value) for value in flat[:_FIRST_ELEMENTS].tolist()])
     parts = [describe_array(array)]
     # A signaling NaN, or a sum that overflows, is no reason for NumPy to warn.
     with numpy.errstate(all="ignore"):
         wide = flat.astype(numpy.float64)
         usable = wide[~numpy.isnan(wide)]
         if usable.size:
-            low, high, mean = [_number(value) for value in (usable.min(), usable.max(), usable.mean())]
+            low, high, mean = [f"{float(value):.6g}" for value in (usable.min(), usable.max(), usable.mean())]
             parts.append(f"min {low}, max {high}, mean {mean}")
-    nans = flat.size - usable.size
-    if nans:
-        parts.append(f"{nans} NaN{'s' if nans > 1 else ''}")
-    parts.append(f"[{first}{', ...' if flat.size > _FIRST_ELEMENTS else ''}]")
+    if flat.size > usable.size:
+        parts.append(several(flat.size - usable.size, "NaN"))
+    first = [str(v) if isinstance(v, (bool, int)) else f"{float(v):.6g}" for v in flat[:_FIRST_ELEMENTS].tolist()]
+    parts.append(f"[{', '.join(first)}{', ...' if flat.size > _FIRST_ELEMENTS else ''}]")
     return "  ".join(parts)
-
-
-def _number(value: Any) -> str:
-    return str(value) if isinstance(value, (bool, int)) else f"{float(value):.6g}"
 
 
 def _bar(progress: Progress) -> Callable[[int, int], None] | None:
