@@ -24,7 +24,7 @@ from tileir.judge.plans import Limits, Plan
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.verdicts.verdict import Outcome, Step, Verdict
-from tileir.tools.sweep_progress import SweepReporter
+from tileir.tools.many.sweep_progress import SweepReporter
 
 PLAN = Plan()
 QUICK = Plan(limits=Limits(seconds=0.01))

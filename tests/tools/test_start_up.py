@@ -23,7 +23,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 # What `check` imports beside what `dis` does too, and the modules of `tools` that preloading is a part of.
 CHECK = (
     "text.attributes text.cursor text.dense text.dialect_types text.lexer text.locations text.parser"
-    " text.reading text.statement_form text.types text.values tools.check tools.reporting"
+    " text.reading text.statement_form text.types text.values tools.programs tools.programs.check"
+    " tools.programs.reporting"
 )
 FIRST = "annotations forking tools tools.main tools.preloading"
 

@@ -16,8 +16,8 @@ from contextlib import suppress
 
 from tileir.tools.arguments import Arguments, ToolFailure
 from tileir.tools.command import reason
+from tileir.tools.input import name_of
 from tileir.tools.options import OUTPUT_DIRECTORY, OVERWRITE
-from tileir.tools.programs import name_of
 
 # What the system says of a file that may be written to and not replaced: a mount point, one of another user in /tmp.
 _PINNED = (errno.EBUSY, errno.EPERM, errno.EACCES)

@@ -14,9 +14,9 @@ from tileir.ir.verifier import verify_operation
 from tileir.text.listing import FirstLinePrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.command import command
+from tileir.tools.input import BYTECODE, not_bytecode, read_bytes, refuse_script
 from tileir.tools.options import JSON, OUTPUT, OVERWRITE
 from tileir.tools.output import protect_input, write_output
-from tileir.tools.programs import BYTECODE, not_bytecode, read_bytes, refuse_script
 
 USAGE = Usage(
     "tileir objdump",

@@ -21,10 +21,10 @@ from tileir.judge.report.tables import Column, table
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, print_diagnostics
-from tileir.tools.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
+from tileir.tools.input import check_launch, name_of, read_program
+from tileir.tools.kernels.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
-from tileir.tools.programs import check_launch, name_of, read_program
-from tileir.tools.reporting import json_finding
+from tileir.tools.programs.reporting import json_finding
 
 USAGE = Usage(
     "tileir compile",

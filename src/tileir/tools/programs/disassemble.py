@@ -14,8 +14,8 @@ from tileir.ir.versions import NEWEST
 from tileir.text.printer import print_disassembly
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.command import command, for_each_file
+from tileir.tools.input import BYTECODE, TEXT, not_bytecode, read_bytes, refuse_script
 from tileir.tools.options import OUTPUT, OUTPUT_DIRECTORY, OVERWRITE
-from tileir.tools.programs import BYTECODE, TEXT, not_bytecode, read_bytes, refuse_script
 
 USAGE = Usage(
     "tileir dis",

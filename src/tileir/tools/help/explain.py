@@ -61,7 +61,7 @@ def pages_of(name: str) -> list[Page]:
     pages = find(name)
     if not pages and name[:1].isdigit():
         # Imported here: few ask for numbers, and the readers of bytecode are large.
-        from tileir.tools.bytecode_numbers import number_pages
+        from tileir.tools.help.bytecode_numbers import number_pages
 
         return number_pages(name)
     return pages

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
-from tileir.tools.main import COMMANDS, module_of
+from tileir.tools.main import COMMANDS
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -79,7 +79,7 @@ def described() -> list[Command]:
 
 def usage_of(name: str) -> Usage:
     """The command line of a command."""
-    usage: Usage = __import__(module_of(name), fromlist=["USAGE"]).USAGE
+    usage: Usage = __import__(COMMANDS[name][1], fromlist=["USAGE"]).USAGE
     return usage
 
 
@@ -128,7 +128,7 @@ def _operands(command: str) -> tuple[str, ...]:
 
         return _words([entry.name for entry in all_entries()])
     if command == "docs":
-        from tileir.tools.documents import directory_of_pages, page_names
+        from tileir.tools.help.documents import directory_of_pages, page_names
 
         return _words(page_names(directory_of_pages()))
     return SHELLS if command == "completion" else ()

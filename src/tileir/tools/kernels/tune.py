@@ -11,9 +11,9 @@ from tileir.execute.gpu.triton.code import Trial, schedule_words
 from tileir.execute.launching.entries import select_entry
 from tileir.tools.arguments import EXIT_FINE, Arguments, Option, Usage
 from tileir.tools.command import command
+from tileir.tools.input import read_program, refuse_script
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
 from tileir.tools.options import LAUNCH_OPTIONS, QUIET, READING_OPTIONS
-from tileir.tools.programs import read_program, refuse_script
 
 USAGE = Usage(
     "tileir tune",

@@ -14,10 +14,10 @@ from tileir.ir.location import UnknownLocation
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
 from tileir.tools.command import command
+from tileir.tools.input import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
 from tileir.tools.options import JOBS, QUIET, READING_OPTIONS, VERSION
 from tileir.tools.output import write_output
-from tileir.tools.programs import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
-from tileir.tools.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
+from tileir.tools.programs.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 if TYPE_CHECKING:
     from tileir.text.listing import PrintedLines
@@ -65,7 +65,7 @@ def run(given: Arguments) -> int:
     if given.has("explain"):
         # Imported here: linting does not need the layout of pages.
         from tileir.analyze.documentation.pages import rule_page
-        from tileir.tools.explain import page_text
+        from tileir.tools.help.explain import page_text
 
         name = given.value("explain")
         if name not in RULES:

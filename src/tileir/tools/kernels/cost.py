@@ -18,8 +18,8 @@ from tileir.ir.quoting import harmless
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
+from tileir.tools.input import Program, read_launches, script_arguments
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
-from tileir.tools.programs import Program, read_launches, script_arguments
 
 USAGE = Usage(
     "tileir cost",

@@ -18,9 +18,9 @@ from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.guard import run_in_child
+from tileir.tools.input import read_program, refuse_script
 from tileir.tools.launches import STATED, check_given, given_launch, is_array, made_arguments, save, uninitialized
 from tileir.tools.output import check_target, protect_input
-from tileir.tools.programs import read_program, refuse_script
 from tileir.tools.terminal import Progress
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.quoting import harmless, several
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
 from tileir.tools.command import complain, with_suggestions
+from tileir.tools.input import TEXT, Program, name_of
 from tileir.tools.options import SCRIPT
-from tileir.tools.programs import TEXT, Program, name_of
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -117,11 +117,11 @@ class Writer:
         if self.format == "json":
             return json_finding(diagnostic, name, offset, rule if rule in self.rules else "")
         if self.format == "sarif":
-            from tileir.tools.annotations import sarif_result
+            from tileir.tools.programs.annotations import sarif_result
 
             return sarif_result(diagnostic, name, offset, rule, self.rules)
         if self.format == "github":
-            from tileir.tools.annotations import workflow_command
+            from tileir.tools.programs.annotations import workflow_command
 
             return workflow_command(diagnostic, name)
         # A finding about bytecode has no position, so it gets at least its file.
@@ -158,7 +158,7 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
             print(line)
         complain(given.program, ToolFailure(outcome.failure))
     if writer.format == "sarif":
-        from tileir.tools.annotations import sarif_document
+        from tileir.tools.programs.annotations import sarif_document
 
         sys.stdout.writelines(sarif_document(lines, writer.rules))
     elif writer.format == "text" and not writer.quiet:
@@ -187,7 +187,7 @@ def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int)
         gc.enable()
     if jobs != 1 and (jobs or len(paths) >= _FEW) and "-" not in paths and len(paths) > 1:
         # Imported here: it takes as long as checking a few files.
-        from tileir.tools.processes import in_processes
+        from tileir.tools.programs.processes import in_processes
 
         return in_processes(outcome_of, paths, jobs)
     return map(outcome_of, paths)

@@ -18,9 +18,9 @@ from tileir.smith import program
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, end_as_interrupted
+from tileir.tools.many.report import write_page
+from tileir.tools.many.sweep_progress import SweepReporter
 from tileir.tools.output import check_target
-from tileir.tools.report import write_page
-from tileir.tools.sweep_progress import SweepReporter
 
 RESULTS = "results.sqlite"
 

@@ -13,8 +13,8 @@ from tileir.execute.schedule import check_schedule
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
 from tileir.tools.command import command
+from tileir.tools.input import is_script, read_program, script_arguments
 from tileir.tools.launches import STATED, given_launch, recording_limit
-from tileir.tools.programs import is_script, read_program, script_arguments
 
 if TYPE_CHECKING:
     from tileir.execute.sanitizer.report import Names
@@ -98,7 +98,7 @@ def _program(given: Arguments) -> int:
 def _script(given: Arguments) -> int:
     from tileir.serve.debugger.launches import ScriptDebugging
     from tileir.serve.debugger.terminal.terminal import ScriptTerminal
-    from tileir.tools.emulate import run_script
+    from tileir.tools.kernels.emulate import run_script
 
     front = ScriptTerminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
     kernel, limit = given.value("kernel"), recording_limit(given, _MOST)
@@ -136,7 +136,7 @@ def _adapter(given: Arguments) -> int:
         return _listen(given.value("tcp"))
     from tileir.serve.debugger.adapter.connections import GREETED, standard_channel
     from tileir.serve.debugger.adapter.editor import host
-    from tileir.tools.emulate import run_script
+    from tileir.tools.kernels.emulate import run_script
 
     # Taken out of the environment: a script that is debugged does not see it.
     host(standard_channel(is_greeted=os.environ.pop(GREETED, None) is not None), run_script)
@@ -145,7 +145,7 @@ def _adapter(given: Arguments) -> int:
 
 def _listen(address: str) -> int:
     from tileir.serve.debugger.adapter.connections import serve
-    from tileir.tools.lsp import announced
+    from tileir.tools.help.lsp import announced
 
     listener = announced(address, "in the editor's launch configuration")
     try:

@@ -11,9 +11,9 @@ from tileir.ir.quoting import harmless, several
 from tileir.program_files import ProgramFiles
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain
+from tileir.tools.input import decode, may_be_program, name_of, no_program, read_bytes, refuse_script
 from tileir.tools.options import QUIET
 from tileir.tools.output import write_output
-from tileir.tools.programs import decode, may_be_program, name_of, no_program, read_bytes, refuse_script
 
 _PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_tile\.module"', re.MULTILINE)
 
@@ -78,7 +78,7 @@ def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None
     # Imported here: `--help` needs none of it.
     from tileir.serve.language.editing.layout import laid_out
     from tileir.text.reading import read_text
-    from tileir.tools.lint import difference
+    from tileir.tools.programs.lint import difference
 
     refuse_script(path, "'tileir opt {}' prints the program of its kernel")
     data = read_bytes(path)

@@ -19,8 +19,8 @@ from tileir.ir.versions import V13_3
 from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
-from tileir.tools.expected_diagnostics import ExpectedDiagnostics
-from tileir.tools.programs import name_of
+from tileir.tools.drop_in.expected_diagnostics import ExpectedDiagnostics
+from tileir.tools.input import name_of
 
 VERSION = V13_3
 SPLIT_MARKER = "// -----"

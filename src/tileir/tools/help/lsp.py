@@ -63,7 +63,9 @@ def _pass_over_project() -> None:
     For `python -m tileir lsp` it is the first place of modules, and it is the user's project: opening a file must not
     run code that has the name of a package there.
     """
-    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    import tileir
+
+    own = os.path.dirname(os.path.dirname(os.path.abspath(tileir.__file__)))
     try:
         here = os.path.realpath(os.getcwd())
     except OSError:

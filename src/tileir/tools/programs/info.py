@@ -26,9 +26,9 @@ from tileir.ir.quoting import harmless, harmless_line, several
 from tileir.ir.versions import VERSION_NAMES, version_named
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
+from tileir.tools.input import BYTECODE, Program, is_script, name_of, program_in, read_bytes, read_programs
 from tileir.tools.main import identity_text
 from tileir.tools.options import JSON, READING_OPTIONS, SCRIPT
-from tileir.tools.programs import BYTECODE, Program, is_script, name_of, program_in, read_bytes, read_programs
 
 if TYPE_CHECKING:
     from tileir.execute.engine.interface import Engine

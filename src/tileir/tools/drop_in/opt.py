@@ -12,9 +12,9 @@ from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.registry import PipelineError, Step, parse_options, parse_pipeline
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, run_process
-from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process
+from tileir.tools.drop_in.common import OPTIONS, VERSION, print_module, process
+from tileir.tools.input import decode, read_bytes
 from tileir.tools.output import write_output
-from tileir.tools.programs import decode, read_bytes
 
 # The test-only pass of the public suite is the one whose options stand in the value.
 _PASSES = [Option(f"-{each.name}{'[=OPTIONS]' if each.options else ''}", each.summary) for each in registered_passes()]

@@ -20,9 +20,9 @@ from tileir.ir.versions import NEWEST
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, print_diagnostics, reason
-from tileir.tools.interesting import Interest, check_ways, interest_of, needs_launch
+from tileir.tools.input import name_of, program_in, read_bytes, refuse_script
+from tileir.tools.many.interesting import Interest, check_ways, interest_of, needs_launch
 from tileir.tools.output import check_target, write_bytes, write_output
-from tileir.tools.programs import name_of, program_in, read_bytes, refuse_script
 from tileir.tools.terminal import Progress
 
 USAGE = Usage(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tileir.tools.arguments import Arguments, Usage
 from tileir.tools.command import command
+from tileir.tools.input import read_programs
 from tileir.tools.options import JOBS, QUIET, READING_OPTIONS
-from tileir.tools.programs import read_programs
-from tileir.tools.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
+from tileir.tools.programs.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 USAGE = Usage(
     "tileir check",

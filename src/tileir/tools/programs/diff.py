@@ -17,8 +17,8 @@ from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, print_diagnostics
 from tileir.tools.guard import run_in_child
+from tileir.tools.input import Program, read_program
 from tileir.tools.launches import given_launch
-from tileir.tools.programs import Program, read_program
 
 USAGE = Usage(
     "tileir diff",

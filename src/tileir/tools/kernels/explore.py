@@ -17,10 +17,10 @@ from tileir.ir.quoting import harmless
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, end_as_interrupted, reason
-from tileir.tools.emulate import run_script
+from tileir.tools.input import is_script, read_program, script_arguments
+from tileir.tools.kernels.emulate import run_script
 from tileir.tools.launches import STATED, given_launch, made_arguments, recording_limit, uninitialized
 from tileir.tools.output import check_target, write_output
-from tileir.tools.programs import is_script, read_program, script_arguments
 from tileir.tools.scripts import missing_launch
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from tileir.ir.versions import version_named
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
+from tileir.tools.input import BYTECODE, check_launch, read_program
 from tileir.tools.output import output_paths, protect_input, write_bytes
-from tileir.tools.programs import BYTECODE, check_launch, read_program
 
 USAGE = Usage(
     "tileir as",

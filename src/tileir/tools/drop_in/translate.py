@@ -15,10 +15,10 @@ from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.versions import V13_1, V13_2, V13_3, Version, version_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, run_process
-from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process, verify
+from tileir.tools.drop_in.common import OPTIONS, VERSION, print_module, process, verify
+from tileir.tools.input import BYTECODE, TEXT, decode, read_bytes
 from tileir.tools.options import OVERWRITE
 from tileir.tools.output import protect_input, write_output
-from tileir.tools.programs import BYTECODE, TEXT, decode, read_bytes
 
 TRANSLATIONS = (
     Option("-mlir-to-cudatilebc", "text into bytecode"),

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 
+import tileir
 from tileir.analyze.documentation.markdown import anchor as slug_of
 from tileir.ir.quoting import close_names
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
@@ -60,7 +61,7 @@ def _text(operand: str, directory: str, names: list[str]) -> str:
 
 
 def directory_of_pages() -> str:
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package = os.path.dirname(os.path.abspath(tileir.__file__))
     for place in _PLACES:
         directory = os.path.normpath(os.path.join(package, place))
         if os.path.isfile(os.path.join(directory, "command_line" + _EXTENSION)):

@@ -14,9 +14,9 @@ from tileir.ir.versions import version_text
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, print_diagnostics
+from tileir.tools.input import TEXT, dialect_version, read_bytes, read_program, script_arguments
 from tileir.tools.options import LAUNCH, OUTPUT, OVERWRITE, READING_OPTIONS, SCRIPT, SCRIPT_ARGUMENTS
 from tileir.tools.output import protect_input, write_output
-from tileir.tools.programs import TEXT, dialect_version, read_bytes, read_program, script_arguments
 
 if TYPE_CHECKING:
     from tileir.passes.registry import Step
