@@ -102,6 +102,26 @@ def reason(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
+SYSTEM = (OSError, ValueError)
+"""What the system says of a file: of one that has a NUL in its name, Python says it."""
+
+
+class refusing:
+    """A block in which errors are failures of the command line; `before` begins their messages."""
+
+    def __init__(self, before: str = "", kinds: type[Exception] | tuple[type[Exception], ...] = TileIRError) -> None:
+        self._before = before
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._kinds) and not isinstance(error, BrokenPipeError):
+            message = error.message if isinstance(error, TileIRError) else reason(error)
+            raise ToolFailure(f"{self._before}{message}") from None
+
+
 def _missing(error: ModuleNotFoundError) -> TileIRError:
     """The message about a package that running programs needs; any other missing module is a defect of tileir."""
     if (error.name or "").partition(".")[0] in ("numpy", "ml_dtypes"):

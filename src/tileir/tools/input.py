@@ -15,7 +15,7 @@ from tileir.ir.location import CharacterLocation, TextLocation, resolved
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST, NEWEST_NAME, Version, version_named
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, ToolFailure
-from tileir.tools.command import print_diagnostics, reason
+from tileir.tools.command import SYSTEM, print_diagnostics, refusing
 
 if TYPE_CHECKING:
     from tileir.tools.scripts import ScriptLaunch
@@ -224,7 +224,7 @@ _MOST_OF_A_DEVICE = 1 << 24
 
 
 def read_bytes(path: str) -> bytes:
-    try:
+    with refusing(f"cannot read '{path}': ", SYSTEM):
         if path == "-":
             if sys.stdin is None:
                 raise ToolFailure("cannot read standard input: it is closed")
@@ -236,8 +236,6 @@ def read_bytes(path: str) -> bytes:
             if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
                 raise ToolFailure(f"cannot read '{path}': it is a device without an end")
             return data + file.read()
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot read '{path}': {reason(error)}") from None
 
 
 def decode(data: bytes, name: str) -> str:

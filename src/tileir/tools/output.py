@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 
 from tileir.tools.arguments import Arguments, ToolFailure
-from tileir.tools.command import reason
+from tileir.tools.command import SYSTEM, refusing
 from tileir.tools.input import name_of
 from tileir.tools.options import OUTPUT_DIRECTORY, OVERWRITE
 
@@ -47,10 +47,8 @@ def output_paths(given: Arguments, extension: str) -> list[str]:
 
 
 def make_directory(path: str) -> None:
-    try:
+    with refusing(f"cannot make the directory '{path}': ", SYSTEM):
         os.makedirs(path, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot make the directory '{path}': {reason(error)}") from None
 
 
 def write_output(path: str, text: str) -> None:
@@ -73,7 +71,7 @@ def write_bytes(path: str, data: bytes, subject: str = "bytecode is") -> None:
 
 def write_file(path: str, data: bytes | memoryview) -> None:
     """Give a file new contents, or fail with what was there before in place."""
-    try:
+    with refusing(f"cannot write '{path}': ", SYSTEM):
         descriptor = _open_descriptor(path)
         if descriptor >= 0:
             sys.stdout.flush()
@@ -85,19 +83,13 @@ def write_file(path: str, data: bytes | memoryview) -> None:
             _write_to(os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), data)
         else:
             _replace(target, existing, data)
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {reason(error)}") from None
 
 
 def check_target(path: str) -> None:
     """Refuse a place before the work that `write_file` would refuse after it."""
-    try:
+    with refusing(f"cannot write '{path}': ", SYSTEM):
         if _open_descriptor(path) < 0:
             _checked(path)
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {reason(error)}") from None
 
 
 def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, str]) -> None:

@@ -20,7 +20,7 @@ from tileir.ir.quoting import harmless
 from tileir.judge.report.tables import Column, table
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, complain, print_diagnostics
+from tileir.tools.command import command, complain, print_diagnostics, refusing
 from tileir.tools.input import check_launch, name_of, read_program
 from tileir.tools.kernels.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
@@ -245,14 +245,12 @@ class _Job:
 
 def _targets(given: Arguments, backend: CompileBackend) -> list[str]:
     named = given.names("target")
-    try:
+    with refusing("--target: "):
         if named:
             return list(dict.fromkeys([backend.target(text) for text in named]))
         from tileir.execute.gpu.driver.devices import target_here
 
         return [backend.target(target_here())]
-    except TileIRError as error:
-        raise ToolFailure(f"--target: {error.message}") from None
 
 
 def _named_by(path: str, word: str) -> str:

@@ -13,11 +13,10 @@ from tileir.execute.arguments.argument_text import argument, grid_of, number, sp
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_grid, check_number, select_entry
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import harmless
 from tileir.tools import options
-from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command
+from tileir.tools.arguments import EXIT_FINE, Arguments, Option, Usage
+from tileir.tools.command import command, refusing
 from tileir.tools.input import Program, read_launches, script_arguments
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
 
@@ -55,10 +54,8 @@ FILE may be '-' for standard input.""",
 def run(given: Arguments) -> int:
     # Checked before anything is read.
     grid_of(given.value("grid", "1"))
-    try:
+    with refusing("--target: "):
         targets = [target_named(name) for name in given.names("target") or [DEFAULT]]
-    except OptionError as error:
-        raise ToolFailure(f"--target: {error.message}") from None
     arguments = script_arguments(given, "grid", "arg", "entry")
     for place, program in enumerate(read_launches(given.operands[0], given, arguments)):
         _show_costs(given, program, targets, is_first=not place)

@@ -12,11 +12,11 @@ from tileir.analyze.cost.targets import target_named
 from tileir.execute.arguments.argument_text import grid_of, natural
 from tileir.execute.launching.entries import select_entry
 from tileir.execute.schedule import check_schedule
-from tileir.ir.diagnostics import OptionError, TileIRError
+from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, end_as_interrupted, reason
+from tileir.tools.command import SYSTEM, command, end_as_interrupted, refusing
 from tileir.tools.input import is_script, read_program, script_arguments
 from tileir.tools.kernels.emulate import run_script
 from tileir.tools.launches import STATED, given_launch, made_arguments, recording_limit, uninitialized
@@ -107,11 +107,9 @@ class _Request:
         self.targets: list[str] | None = given.names("targets") if given.has("targets") else None
         self.blocks: str = given.value("blocks")
 
-        try:
+        with refusing("--targets: "):
             for name in self.targets or ():
                 target_named(name)
-        except OptionError as error:
-            raise ToolFailure(f"--targets: {error.message}") from None
 
 
 def _program(given: Arguments, request: _Request) -> Exploration:
@@ -196,10 +194,8 @@ def _explored(
         sanitize=request.sanitize,
     )
     if request.record and made.recording is not None:
-        try:
+        with refusing(f"cannot write '{request.record}': ", SYSTEM):
             made.recording.save(request.record)
-        except OSError as error:
-            raise ToolFailure(f"cannot write '{request.record}': {error.strerror}") from None
     return Exploration(made, request.port)
 
 
@@ -220,10 +216,8 @@ def _write(found: Exploration, request: _Request) -> None:
 
 def _serve(found: Exploration, opens: bool) -> None:
     """Serve the page until the user interrupts, or a signal ends the process."""
-    try:
+    with refusing("cannot serve the page: ", SYSTEM):
         url = found.url
-    except OSError as error:
-        raise ToolFailure(f"cannot serve the page: {reason(error)}") from None
     end_as_interrupted()
     try:
         print(f"{url}\nCtrl-C ends it.", flush=True)

@@ -22,9 +22,9 @@ from tileir.analyze.reducing.questions import (
 )
 from tileir.analyze.reducing.search import Test
 from tileir.execute.arguments.argument_text import LaunchWords
-from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import Arguments, ToolFailure
+from tileir.tools.command import refusing
 
 ASSEMBLER = "tileiras"
 WAYS = ("interesting", "crashes", "differs", "message")
@@ -45,12 +45,10 @@ def check_ways(given: Arguments) -> None:
     """Refuse a command line that does not say what is interesting, or says it twice."""
     if given.has("passes"):
         from tileir.passes.pipeline import check_steps
-        from tileir.passes.registry import PipelineError, parse_passes
+        from tileir.passes.registry import parse_passes
 
-        try:
+        with refusing():
             check_steps(parse_passes(given.value("passes")))
-        except PipelineError as error:
-            raise ToolFailure(error.message) from None
     ways = [way for way in WAYS if given.has(way)]
     if len(ways) != 1 and ways != ["crashes", "message"] and (ways or not given.has("passes")):
         words = " or ".join([f"--{way}" for way in WAYS])
@@ -115,10 +113,8 @@ def _present(engine: str) -> None:
     """An engine that is not there is a mistake of the command line."""
     from tileir.execute.engine.registry import find_engine, require
 
-    try:
+    with refusing():
         require(find_engine(engine))
-    except TileIRError as error:
-        raise ToolFailure(error.message) from None
 
 
 def _observed(

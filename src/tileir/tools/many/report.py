@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.judge.report import documents
 from tileir.judge.report.comparison import SweepComparison, changes_object, changes_text, compared, markdown_changes
@@ -16,7 +15,7 @@ from tileir.judge.report.text import Paint, TextReport, plain
 from tileir.judge.results.results import Results
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command
+from tileir.tools.command import command, refusing
 from tileir.tools.output import check_target, write_output
 from tileir.tools.terminal import in_outcome
 
@@ -54,11 +53,8 @@ def run(given: Arguments) -> int:
         if given.value(name, "-") != "-":
             check_target(given.value(name))
 
-    try:
-        with Results(given.operands[0], given.value("plan") or None) as results:
-            return _reported(given, results, contents_of(results), limit)
-    except TileIRError as error:
-        raise ToolFailure(error.message) from None
+    with refusing(), Results(given.operands[0], given.value("plan") or None) as results:
+        return _reported(given, results, contents_of(results), limit)
 
 
 def _reported(given: Arguments, results: Results, contents: Contents, limit: int) -> int:
@@ -83,11 +79,8 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
 def write_page(path: str, target: str, is_quiet: bool) -> None:
     """Write the page of a file of results."""
 
-    try:
-        with Results(path) as results:
-            _write_page(results, contents_of(results), None, target, is_quiet)
-    except TileIRError as error:
-        raise ToolFailure(error.message) from None
+    with refusing(), Results(path) as results:
+        _write_page(results, contents_of(results), None, target, is_quiet)
 
 
 def _write_page(

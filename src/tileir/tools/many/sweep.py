@@ -9,7 +9,6 @@ import sys
 from tileir.analyze.cost.targets import target_named
 from tileir.execute.engine.registry import find_engine
 from tileir.execute.gpu.targets import target_named as gpu_named
-from tileir.ir.diagnostics import TileIRError
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.sweep import present_engines, sweep
 from tileir.judge.inputs import Seeds
@@ -17,7 +16,7 @@ from tileir.judge.plans import Limits, Plan
 from tileir.smith import program
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, end_as_interrupted
+from tileir.tools.command import command, end_as_interrupted, refusing
 from tileir.tools.many.report import write_page
 from tileir.tools.many.sweep_progress import SweepReporter
 from tileir.tools.output import check_target
@@ -161,12 +160,10 @@ def _reference(given: Arguments) -> str | None:
 def _check_names(plan: Plan) -> None:
     """Names that would fail for each program are mistakes of the command line."""
 
-    try:
+    with refusing():
         for find, names in ((find_engine, plan.engines), (target_named, plan.cost), (gpu_named, plan.targets)):
             for name in names:
                 find(name)
-    except TileIRError as error:
-        raise ToolFailure(error.message) from None
 
 
 def _seeds(given: Arguments) -> Seeds | None:

@@ -10,12 +10,11 @@ from tileir.analyze.difference.difference import ProgramDifference
 from tileir.dialect.ops import ENTRY
 from tileir.execute.arguments.argument_text import LaunchWords, grid_of, natural, stated_launch
 from tileir.execute.engine.registry import AUTO, find_engine
-from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.ir.traversal import functions
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, print_diagnostics
+from tileir.tools.command import command, print_diagnostics, refusing
 from tileir.tools.guard import run_in_child
 from tileir.tools.input import Program, read_program
 from tileir.tools.launches import given_launch
@@ -118,10 +117,8 @@ def _run_both(given: Arguments, difference: ProgramDifference, left: Program, ri
             launches[name] = stated
     runs, seed = given.number("runs", 3), given.number("seed", 0, least=0)
     entry = given.value("entry") or None
-    try:
+    with refusing():
         found = difference.semantic(runs=runs, seed=seed, backend=backend, entry=entry, launch=launches)
-    except TileIRError as error:
-        raise ToolFailure(error.message) from None
     print(json.dumps(found.to_dict()) if given.has("json") else harmless(found.text(), keep="\n"))
     return EXIT_WRONG_INPUT if found else EXIT_FINE
 

@@ -13,7 +13,7 @@ from tileir.ir.quoting import harmless
 from tileir.ir.versions import version_text
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, print_diagnostics
+from tileir.tools.command import command, print_diagnostics, refusing
 from tileir.tools.input import TEXT, dialect_version, read_bytes, read_program, script_arguments
 from tileir.tools.options import LAUNCH, OUTPUT, OVERWRITE, READING_OPTIONS, SCRIPT, SCRIPT_ARGUMENTS
 from tileir.tools.output import protect_input, write_output
@@ -144,17 +144,15 @@ class Optimization:
             raise ToolFailure("'-O' and '--passes' exclude each other")
         # Imported here: printing a program does not need the optimizer.
         from tileir.passes.pipeline import check_steps, passes_of_level
-        from tileir.passes.registry import PipelineError, parse_pass, parse_passes
+        from tileir.passes.registry import parse_pass, parse_passes
 
-        try:
+        with refusing():
             if given.has("passes"):
                 self.steps = parse_passes(given.value("passes", ""))
             else:
                 names = passes_of_level(int(given.value("O", "3")), self.rules, given.has("fuse-fma"))
                 self.steps = [parse_pass(name) for name in names]
             check_steps(self.steps)
-        except PipelineError as error:
-            raise ToolFailure(error.message) from None
 
     def run(self, module: Operation) -> bool:
         """Run the passes; errors are printed, False says that there were some."""
