@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from tileir.annotations import TYPE_CHECKING, Callable, Iterator
+from tileir.annotations import TYPE_CHECKING, Callable, Iterable, Iterator
 from tileir.ir.quoting import close_names
 
 if TYPE_CHECKING:
@@ -109,30 +109,28 @@ class Arguments:
         return number
 
     def seconds(self, name: str, default: float = 0.0) -> float:
-        if name not in self.options:
+        text = self.options.get(name)
+        if text is None:
             return default
-        seconds = _number(self.options[name])
-        if not 0 < seconds < float("inf"):
-            raise ToolFailure(f"'{self.options[name]}' is no number of seconds: give one above 0, as in --{name} 2.5")
-        return min(seconds, _LONGEST_TIME)
+        if not 0 < _number(text) < float("inf"):
+            raise ToolFailure(f"'{text}' is no number of seconds: give one above 0, as in --{name} 2.5")
+        return min(_number(text), _LONGEST_TIME)
 
     def amount(self, name: str) -> float | None:
         """A number from 0 on; None if there is none."""
-        if name not in self.options:
-            return None
-        number = _number(self.options[name])
-        if not 0 <= number < float("inf"):
-            raise ToolFailure(f"'--{name} {self.options[name]}' is no amount: give a number, as 0.01")
-        return number
+        text = self.options.get(name)
+        if text is not None and not 0 <= _number(text) < float("inf"):
+            raise ToolFailure(f"'--{name} {text}' is no amount: give a number, as 0.01")
+        return None if text is None else _number(text)
 
     def gibibytes(self, name: str, default: int) -> int:
         """A number of bytes, which the command line gives in GiB."""
-        if name not in self.options:
+        text = self.options.get(name)
+        if text is None:
             return default
-        number = _number(self.options[name])
-        if not 0 < number < 1 << 20 or not int(number * _GIBIBYTE):
-            raise ToolFailure(f"'{self.options[name]}' is no amount of memory: give GiB, as in --{name} 4")
-        return int(number * _GIBIBYTE)
+        if not 0 < _number(text) < 1 << 20 or not int(_number(text) * _GIBIBYTE):
+            raise ToolFailure(f"'{text}' is no amount of memory: give GiB, as in --{name} 4")
+        return int(_number(text) * _GIBIBYTE)
 
     def only_one(self, *names: str) -> str:
         """The one of some options that is given, or an empty text; several are a mistake."""
@@ -171,6 +169,12 @@ def wants_color(stream: TextIO) -> bool:
         if environment.get(name, "0") not in ("", "0"):
             return True
     return environment.get("TERM") != "dumb" and environment.get("CLICOLOR") != "0" and stream.isatty()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not known."""
+    close = close_names(name, known)
+    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 class Usage:
@@ -246,7 +250,9 @@ class Usage:
             else:
                 option = None
         if option is None:
-            raise self._mistake(f"unknown option '{spelled}'{self._hint(spelled)}")
+            names = [f"{self._dash}{option.name}" for option in self.options]
+            hint = did_you_mean(f"{self._dash}{spelled.lstrip('-')}", names)
+            raise self._mistake(f"unknown option '{spelled}'{hint}")
         if not option.value:
             if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
                 raise self._mistake(f"option '{spelled}' takes no value")
@@ -285,10 +291,6 @@ class Usage:
             if option.name == name and long:
                 return option
         return None
-
-    def _hint(self, spelled: str) -> str:
-        close = close_names(spelled.lstrip("-"), [option.name for option in self.options])
-        return f"; did you mean '{self._dash}{close[0]}'?" if close else ""
 
     def help(self) -> str:
         rows = [(option.spelling, option.help) for option in self.options]

@@ -289,9 +289,7 @@ def not_bytecode(data: bytes, path: str) -> str | None:
     if is_bytecode(data):
         return None
     name = name_of(path)
-    kind = _kind(data)
-    if kind is None and not is_text(data):
-        kind = "holds neither Tile IR text nor Tile IR bytecode"
-    elif kind is None:
+    kind = "holds neither Tile IR text nor Tile IR bytecode"
+    if is_text(data):
         kind = "is a text: 'tileir check' checks it, 'tileir opt -O0' prints it, 'tileir as' makes bytecode of it"
-    return f"note: '{name}' {kind}"
+    return f"note: '{name}' {_kind(data) or kind}"

@@ -99,7 +99,7 @@ def main() -> int:
 
 def run(arguments: list[str]) -> int:
     """Run the command that a command line begins with."""
-    from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
+    from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, UsageMistake, did_you_mean
 
     if not arguments:
         print(help_text(), file=sys.stderr)
@@ -117,12 +117,10 @@ def run(arguments: list[str]) -> int:
     if name in ("--version", "version"):
         print(identity_text())
         return EXIT_FINE
-    from tileir.ir.quoting import close_names, harmless
+    from tileir.tools.command import complain
 
-    close = close_names(name, COMMANDS)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
     kind = "option" if name.startswith("-") else "command"
-    print(f"tileir: unknown {kind} '{harmless(name)}'{hint}\nTry 'tileir --help'.", file=sys.stderr)
+    complain("tileir", UsageMistake(f"unknown {kind} '{name}'{did_you_mean(name, COMMANDS)}"))
     return EXIT_USAGE
 
 

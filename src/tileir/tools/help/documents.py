@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import tileir
 from tileir.analyze.documentation.markdown import anchor as slug_of
-from tileir.ir.quoting import close_names
-from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
 from tileir.tools.terminal import BOLD, CYAN, PLAIN
@@ -49,8 +48,7 @@ def _text(operand: str, directory: str, names: list[str]) -> str:
     path, _, anchor = operand.partition("#")
     name = path.removeprefix("docs/").removesuffix(_EXTENSION)
     if name not in names:
-        close = close_names(name, names)
-        hint = f"did you mean '{close[0]}'?" if close else "'tileir docs' lists the pages"
+        hint = did_you_mean(name, names)[2:] or "'tileir docs' lists the pages"
         raise ToolFailure(f"there is no page '{operand}': {hint}", EXIT_WRONG_INPUT)
     text = _page(directory, name)
     found = section(text, anchor) if anchor else text

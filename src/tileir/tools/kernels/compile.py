@@ -185,11 +185,15 @@ class _Job:
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
+        kernels: list[dict[str, Any]] = []
+        for each in resources or ():
+            parameters = [parameter._asdict() for parameter in each.parameters]
+            kernels.append({**each._asdict(), "spills": each.spills, "parameters": parameters})
         outcome: dict[str, Any] = {
             "file": name,
             "target": target,
             "cubin": output or None,
-            "kernels": None if resources is None else [_facts(each) for each in resources],
+            "kernels": None if resources is None else kernels,
             "findings": [json.loads(json_finding(each, name)) for each in diagnostics],
         }
         print(json.dumps(outcome))
@@ -266,13 +270,6 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
         Diagnostic(each.severity, each.message, user_location(module.location), each.notes)
         for each in error.diagnostics
     ]
-
-
-def _facts(resources: Resources) -> dict[str, object]:
-    """What a kernel takes of a GPU, for JSON."""
-    found: dict[str, object] = {**resources._asdict(), "spills": resources.spills}
-    found["parameters"] = [each._asdict() for each in resources.parameters]
-    return found
 
 
 def _table(rows: list[_Row], has_files: bool) -> str:

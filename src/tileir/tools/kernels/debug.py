@@ -120,10 +120,8 @@ def _names(given: Arguments) -> Names:
 
 def _stop_on(given: Arguments) -> list[Event]:
     found: list[Event] = ["failure"]
-    if given.has("sanitize"):
-        found.append("sanitizer")
-    if given.has("watch-nan"):
-        found.append("nan")
+    found += ["sanitizer"] if given.has("sanitize") else []
+    found += ["nan"] if given.has("watch-nan") else []
     return found
 
 

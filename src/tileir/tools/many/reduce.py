@@ -140,9 +140,7 @@ class _Reducing:
         if not is_bytecode(self._data):
             text = self._data.decode("utf-8", "surrogateescape")
             return ProgramFile(launches=[] if original is None else stated_launches(text, original))
-        if original is None:
-            return ProgramFile(NEWEST)
-        origin = origin_of(from_bytecode(self._data, verify=False))
+        origin = None if original is None else origin_of(from_bytecode(self._data, verify=False))
         return ProgramFile(NEWEST if origin is None else origin.version)
 
     def _launch(self, original: Program | None) -> LaunchWords:

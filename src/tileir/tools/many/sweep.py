@@ -79,6 +79,9 @@ def run(given: Arguments) -> int:
     plan = _plan(given)
     seeds = _seeds(given)
     retry = tuple(given.names("retry"))
+    reference = given.value("reference")
+    if reference and not os.path.exists(reference):
+        raise ToolFailure(f"cannot read the reference '{reference}': there is no such file or directory")
     if given.has("report"):
         check_target(given.value("report"))
     # This process stays, so its garbage is collected.
@@ -91,7 +94,7 @@ def run(given: Arguments) -> int:
             path,
             seeds=seeds,
             plan=plan,
-            reference=_reference(given),
+            reference=reference or None,
             jobs=given.number("jobs") or None,
             dask=given.value("dask") or None,
             retry=retry,
@@ -146,24 +149,12 @@ def _plan(given: Arguments) -> Plan:
             programs_per_child=given.number("programs-per-child", usual.programs_per_child),
         ),
     )
-    _check_names(plan)
-    return plan
-
-
-def _reference(given: Arguments) -> str | None:
-    path = given.value("reference")
-    if path and not os.path.exists(path):
-        raise ToolFailure(f"cannot read the reference '{path}': there is no such file or directory")
-    return path or None
-
-
-def _check_names(plan: Plan) -> None:
-    """Names that would fail for each program are mistakes of the command line."""
-
+    # Names that would fail for each program are mistakes of the command line.
     with refusing():
         for find, names in ((find_engine, plan.engines), (target_named, plan.cost), (gpu_named, plan.targets)):
             for name in names:
                 find(name)
+    return plan
 
 
 def _seeds(given: Arguments) -> Seeds | None:

@@ -64,7 +64,8 @@ def run(given: Arguments) -> int:
     context = None if text == "all" else natural(text)
     if text != "all" and context is None:
         raise ToolFailure(f"'{text}' is no number of lines: give one, or all")
-    width = _width(given)
+    columns = shutil.get_terminal_size((_WIDTH_OF_A_PIPE, 24)).columns if sys.stdout.isatty() else _WIDTH_OF_A_PIPE
+    width = given.number("width", columns, least=40)
     if not given.has("semantic"):
         launching = ("runs", "seed", "entry", "grid", "arg", "backend", "timeout")
         given.refuse(launching, "is about running the programs: add --semantic")
@@ -133,12 +134,6 @@ def _text(difference: ProgramDifference, format: str, width: int, context: int |
     if format == "unified":
         return difference.unified(color, context)
     return f"{difference.side_by_side(width, color, context)}\n{harmless(difference.summary())}\n"
-
-
-def _width(given: Arguments) -> int:
-    if given.has("width"):
-        return given.number("width", least=40)
-    return shutil.get_terminal_size((_WIDTH_OF_A_PIPE, 24)).columns if sys.stdout.isatty() else _WIDTH_OF_A_PIPE
 
 
 def _programs(given: Arguments) -> list[Program]:

@@ -15,6 +15,7 @@ from tileir.tools.input import decode, may_be_program, name_of, no_program, read
 from tileir.tools.options import QUIET
 from tileir.tools.output import write_output
 
+# A tile program among files that nobody has named: other dialects share the extension.
 _PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_tile\.module"', re.MULTILINE)
 
 USAGE = Usage(
@@ -68,11 +69,6 @@ def run(given: Arguments) -> int:
     return status
 
 
-def _is_program(text: str) -> bool:
-    """Whether a file that nobody has named is a tile program: other dialects share the extension."""
-    return _PROGRAM.search("\n".join(text.split("\n", 200)[:200])) is not None
-
-
 def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None:
     """Whether a text changes; None for bytecode, and for what was found and is no tile program of its own."""
     # Imported here: `--help` needs none of it.
@@ -88,7 +84,7 @@ def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None
             raise ToolFailure("standard input is bytecode, which has no layout: 'tileir dis' prints it")
         return None
     text = decode(data, name)
-    if searched and (os.path.islink(path) or not _is_program(text)):
+    if searched and (os.path.islink(path) or not _PROGRAM.search("\n".join(text.split("\n", 200)[:200]))):
         return None
     # As every formatter does: what belongs together in a text is not known before it can be read.
     mistakes = [each for each in read_text(text, name, allow_unregistered=True).diagnostics if each.severity == "error"]

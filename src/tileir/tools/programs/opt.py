@@ -161,12 +161,15 @@ class Optimization:
         from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
         from tileir.passes.registry import WrongPassOption
 
+        def print_after(name: str, module: Operation) -> None:
+            _print_line(f"// -----// after {name} //----- //\n{module.text()}")
+
         given = self.given
         report = PassReport(
             verify=True,
             version=version_text(dialect_version(given)),
             statistics=given.has("statistics"),
-            after_each=_print_module if given.has("print-after-each") else None,
+            after_each=print_after if given.has("print-after-each") else None,
             trace=_print_line if given.has("debug") else None,
             trace_patterns=_print_line if given.has("trace-patterns") else None,
         )
@@ -233,10 +236,6 @@ def _place(error: Exception) -> str:
             other = place
         step = step.tb_next
     return loaded or other
-
-
-def _print_module(name: str, module: Operation) -> None:
-    print(f"// -----// after {name} //----- //\n{module.text()}", file=sys.stderr)
 
 
 def _print_line(text: str) -> None:

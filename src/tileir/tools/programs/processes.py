@@ -31,7 +31,8 @@ def in_processes(work: Callable[[str], _Result], paths: list[str], jobs: int = 0
         yield from map(work, paths)
         return
     _work[:] = [work]
-    pool = ProcessPoolExecutor(jobs, get_context("fork"), _begin)
+    # Ctrl-C reaches every process of a terminal; the first one ends the others.
+    pool = ProcessPoolExecutor(jobs, get_context("fork"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
     try:
         yield from pool.map(_done, paths, chunksize=_CHUNK)
     except BrokenProcessPool:
@@ -42,11 +43,6 @@ def in_processes(work: Callable[[str], _Result], paths: list[str], jobs: int = 0
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(cancel_futures=True)
-
-
-def _begin() -> None:
-    # Ctrl-C reaches every process of a terminal; the first one ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _done(path: str) -> Any:
