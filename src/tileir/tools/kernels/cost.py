@@ -15,7 +15,7 @@ from tileir.execute.launching.entries import check_grid, check_number, select_en
 from tileir.ir.core import Operation
 from tileir.ir.quoting import harmless
 from tileir.tools import options
-from tileir.tools.arguments import EXIT_FINE, Arguments, Option, Usage
+from tileir.tools.arguments import Arguments, Option, Usage
 from tileir.tools.command import command, refusing
 from tileir.tools.input import Program, read_launches, script_arguments
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
@@ -51,7 +51,7 @@ FILE may be '-' for standard input.""",
 
 
 @command(USAGE)
-def run(given: Arguments) -> int:
+def run(given: Arguments) -> None:
     # Checked before anything is read.
     grid_of(given.value("grid", "1"))
     with refusing("--target: "):
@@ -59,7 +59,6 @@ def run(given: Arguments) -> int:
     arguments = script_arguments(given, "grid", "arg", "entry")
     for place, program in enumerate(read_launches(given.operands[0], given, arguments)):
         _show_costs(given, program, targets, is_first=not place)
-    return EXIT_FINE
 
 
 def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:

@@ -15,7 +15,7 @@ from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.tools import options
-from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import SYSTEM, command, end_as_interrupted, refusing
 from tileir.tools.input import is_script, read_program, script_arguments
 from tileir.tools.kernels.emulate import run_script
@@ -70,7 +70,7 @@ input.""",
 
 
 @command(USAGE)
-def run(given: Arguments) -> int:
+def run(given: Arguments) -> None:
     script_arguments(given, "grid", "arg", "entry")
     request = _Request(given)
     # This process stays, so its garbage is collected.
@@ -80,7 +80,6 @@ def run(given: Arguments) -> int:
         _write(found, request)
     else:
         _serve(found, not given.has("no-browser"))
-    return EXIT_FINE
 
 
 class _Request:

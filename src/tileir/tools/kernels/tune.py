@@ -9,7 +9,7 @@ from tileir.execute.arguments.argument_text import grid_of
 from tileir.execute.errors import HostCopyWarning
 from tileir.execute.gpu.triton.code import Trial, schedule_words
 from tileir.execute.launching.entries import select_entry
-from tileir.tools.arguments import EXIT_FINE, Arguments, Option, Usage
+from tileir.tools.arguments import Arguments, Option, Usage
 from tileir.tools.command import command
 from tileir.tools.input import read_program, refuse_script
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
@@ -37,7 +37,7 @@ FILE may be '-' for standard input.""",
 
 
 @command(USAGE)
-def run(given: Arguments) -> int:
+def run(given: Arguments) -> None:
     refuse_script(given.operands[0], "'tileir as {} -o k.tileirbc' writes the program of its kernel")
     grid_of(given.value("grid", "1"))
     program = read_program(given.operands[0], given)
@@ -55,7 +55,6 @@ def run(given: Arguments) -> int:
         warnings.simplefilter("ignore", HostCopyWarning)
         tuning = kernel.tune(wanted.grid, *values, progress=None if given.has("quiet") else _show)
     print(tuning.text())
-    return EXIT_FINE
 
 
 def _show(done: int, count: int, trial: Trial) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.options import JSON, OUTPUT
 from tileir.tools.output import check_target, make_directory, write_bytes, write_file, write_output
@@ -47,14 +47,14 @@ _LARGEST = 100_000
 
 
 @command(USAGE)
-def run(given: Arguments) -> int:
+def run(given: Arguments) -> None:
     from tileir import smith
 
     if given.has("list"):
         width = max(map(len, smith.FAMILIES))
         for family in smith.FAMILIES.values():
             print(f"{family.name:{width}}  {family.summary}")
-        return EXIT_FINE
+        return
     first, count = given.number("seed", 0, least=0), given.number("count", 1, least=0, most=_LARGEST)
     options: dict[str, Any] = {name: given.value(name) or None for name in ("family", "version")}
     if given.has("ops"):
@@ -77,7 +77,6 @@ def run(given: Arguments) -> int:
             _save(program, name + ".npz")
         else:
             _write(program, output, given)
-    return EXIT_FINE
 
 
 def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
