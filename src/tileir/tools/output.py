@@ -86,7 +86,9 @@ def write_file(path: str, data: bytes | memoryview) -> None:
 
 
 def check_target(path: str) -> None:
-    """Refuse a place before the work that `write_file` would refuse after it."""
+    """Refuse a place before the work that `write_file` would refuse after it; `-` is standard output."""
+    if path == "-":
+        return
     with refusing(f"cannot write '{path}': ", SYSTEM):
         if _open_descriptor(path) < 0:
             _checked(path)

@@ -64,7 +64,6 @@ def run(given: Arguments) -> None:
 def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
     """Print what a launch costs on each target."""
     module = program.checked(given)
-
     wanted = given_launch(given, program)
     extents = check_grid(wanted.grid)
     entry = select_entry(module, wanted.entry)

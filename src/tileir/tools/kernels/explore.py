@@ -93,8 +93,7 @@ class _Request:
         self.record: str = given.value("record")
         self.compare: list[str] = given.values("compare")
         for path in (self.export, self.record, *[path for _, _, path in self.pictures]):
-            if path and path != "-":
-                check_target(path)
+            check_target(path or "-")
         grid_of(given.value("grid", "1"))
         self.schedule: str | None = given.value("schedule") or None
         check_schedule(self.schedule or "forward")
@@ -105,7 +104,6 @@ class _Request:
         self.port: int = given.number("port", 0, least=0, most=65535)
         self.targets: list[str] | None = given.names("targets") if given.has("targets") else None
         self.blocks: str = given.value("blocks")
-
         with refusing("--targets: "):
             for name in self.targets or ():
                 target_named(name)
@@ -114,7 +112,6 @@ class _Request:
 def _program(given: Arguments, request: _Request) -> Exploration:
     program = read_program(given.operands[0], given)
     module = program.checked(given)
-
     wanted = given_launch(given, program)
     entry = select_entry(module, wanted.entry)
     values = made_arguments(entry, wanted.arguments)

@@ -62,8 +62,7 @@ def run(words: list[str]) -> int:
 @command(USAGE)
 def _run(given: Arguments) -> int:
     check_ways(given)
-    if given.value("output", "-") != "-":
-        check_target(given.value("output"))
+    check_target(given.value("output", "-"))
     try:
         return _Reducing(given).run()
     except (FileNotFoundError, PermissionError) as error:

@@ -49,10 +49,8 @@ a way that was not there; 2 the command line is wrong or a file cannot be read o
 @command(USAGE)
 def run(given: Arguments) -> int:
     limit = given.number("limit", 20, least=0)
-    for name in ("output", "html"):
-        if given.value(name, "-") != "-":
-            check_target(given.value(name))
-
+    check_target(given.value("output", "-"))
+    check_target(given.value("html", "-"))
     with refusing(), Results(given.operands[0], given.value("plan") or None) as results:
         return _reported(given, results, contents_of(results), limit)
 
@@ -78,7 +76,6 @@ def _reported(given: Arguments, results: Results, contents: Contents, limit: int
 
 def write_page(path: str, target: str, is_quiet: bool) -> None:
     """Write the page of a file of results."""
-
     with refusing(), Results(path) as results:
         _write_page(results, contents_of(results), None, target, is_quiet)
 

@@ -91,7 +91,7 @@ def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
         check_target(given.value("expected"))
     if folder:
         make_directory(output)
-    elif output != "-":
+    else:
         check_target(output)
 
 

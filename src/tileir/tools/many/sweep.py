@@ -82,8 +82,7 @@ def run(given: Arguments) -> int:
     reference = given.value("reference")
     if reference and not os.path.exists(reference):
         raise ToolFailure(f"cannot read the reference '{reference}': there is no such file or directory")
-    if given.has("report"):
-        check_target(given.value("report"))
+    check_target(given.value("report", "-"))
     # This process stays, so its garbage is collected.
     gc.enable()
     end_as_interrupted()

@@ -99,7 +99,6 @@ def _compare(given: Arguments, format: str, width: int, context: int | None) -> 
 
 def _run_both(given: Arguments, difference: ProgramDifference, left: Program, right: Program) -> int:
     """Compare what the programs compute."""
-
     backend = given.value("backend", AUTO)
     if backend != AUTO:
         find_engine(backend)

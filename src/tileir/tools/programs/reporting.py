@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from tileir.ir.diagnostics import Diagnostic, OptionError
@@ -42,6 +42,8 @@ SEVERITIES = ("error", "warning", "remark")
 _FEW = 200
 # As many programs may stay in memory until the end.
 _FEW_PROGRAMS = 8
+# Files that a process takes at a time.
+_CHUNK = 8
 
 # The level of a rule where nothing else is said, what it is about, and more about it.
 Described = tuple[str, str, str]
@@ -147,10 +149,13 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
 
     jobs = given.number("jobs", most=9999)
     paths, failures, searched = _files(given.operands)
-    total = _Total()
+    status = failed = 0
+    counts: list[Sequence[int]] = []
     lines: list[str] = []
     for outcome in chain([writer.failed(*each) for each in failures], _outcomes(outcome_of, paths, jobs)):
-        total.add(outcome)
+        status = max(status, outcome.status)
+        counts.append(outcome.counts)
+        failed += bool(outcome.failure)
         if writer.format == "sarif":
             lines += outcome.out
             continue
@@ -162,10 +167,10 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
 
         sys.stdout.writelines(sarif_document(lines, writer.rules))
     elif writer.format == "text" and not writer.quiet:
-        summary = total.summary(len(paths), searched)
+        summary = _summary(counts, failed, len(paths), searched)
         if summary:
             print(summary)
-    return total.status
+    return status
 
 
 def _files(operands: list[str]) -> tuple[list[str], list[tuple[str, ToolFailure]], bool]:
@@ -186,39 +191,58 @@ def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int)
         gc.freeze()
         gc.enable()
     if jobs != 1 and (jobs or len(paths) >= _FEW) and "-" not in paths and len(paths) > 1:
-        # Imported here: it takes as long as checking a few files.
-        from tileir.tools.programs.processes import in_processes
-
-        return in_processes(outcome_of, paths, jobs)
+        return _in_processes(outcome_of, paths, jobs)
     return map(outcome_of, paths)
 
 
-class _Total:
-    """The outcomes of all files together."""
+# What forks do with a path; a function made by a command cannot be sent to a process.
+_work: list[Callable[[str], Outcome]] = []
 
-    def __init__(self) -> None:
-        self.status: int = EXIT_FINE
-        self.counts: list[int] = [0] * len(SEVERITIES)
-        self.with_findings: int = 0
-        self.failures: int = 0
 
-    def add(self, outcome: Outcome) -> None:
-        self.status = max(self.status, outcome.status)
-        self.counts = [before + more for before, more in zip(self.counts, outcome.counts, strict=True)]
-        self.with_findings += any(outcome.counts)
-        self.failures += bool(outcome.failure)
+def _in_processes(work: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterator[Outcome]:
+    """The outcomes in `jobs` processes, or 0 for one for each processor: forks, which have everything imported."""
+    # Imported here: it takes as long as checking a few files.
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+    from signal import SIG_IGN, SIGINT, signal
 
-    def summary(self, files: int, searched: bool) -> str:
-        """`2 errors, 1 remark in 2 of 3 files; 1 could not be read`; empty for named files without findings."""
-        parts = [several(count, severity) for count, severity in zip(self.counts, SEVERITIES, strict=True) if count]
-        text = ", ".join(parts)
-        if not text and (not searched or not files):
-            return ""
-        if files == 1 and text and not searched:
-            return text
-        read = several(files, "file")
-        text = f"{text} in {self.with_findings} of {read}" if text else f"{read}, no findings"
-        return f"{text}; {self.failures} could not be read" if self.failures else text
+    from tileir.processors import processors
+
+    jobs = min(jobs or processors(), (len(paths) + _CHUNK - 1) // _CHUNK)
+    if jobs < 2 or not hasattr(os, "fork"):
+        yield from map(work, paths)
+        return
+    _work[:] = [work]
+    # Ctrl-C reaches every process of a terminal; the first one ends the others.
+    pool = ProcessPoolExecutor(jobs, get_context("fork"), signal, (SIGINT, SIG_IGN))
+    try:
+        yield from pool.map(_work_on, paths, chunksize=_CHUNK)
+    except BrokenProcessPool:
+        message = "a process was stopped from outside, as happens when memory runs out: try '--jobs 1'"
+        raise ToolFailure(message, EXIT_WRONG_INPUT) from None
+    finally:
+        # After Ctrl-C, or when the reader of the output has gone, nobody waits for what is under way.
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        pool.shutdown(cancel_futures=True)
+
+
+def _work_on(path: str) -> Outcome:
+    return _work[0](path)
+
+
+def _summary(counts: list[Sequence[int]], failed: int, files: int, searched: bool) -> str:
+    """`2 errors, 1 remark in 2 of 3 files; 1 could not be read`; empty for named files without findings."""
+    sums = zip(map(sum, zip(*counts, strict=True)), SEVERITIES, strict=True)
+    text = ", ".join([several(count, severity) for count, severity in sums if count])
+    if not text and (not searched or not files):
+        return ""
+    if files == 1 and text and not searched:
+        return text
+    read = several(files, "file")
+    text = f"{text} in {sum(map(any, counts))} of {read}" if text else f"{read}, no findings"
+    return f"{text}; {failed} could not be read" if failed else text
 
 
 def json_finding(diagnostic: Diagnostic, path: str, offset: int = -1, rule: str = "") -> str:
