@@ -181,10 +181,11 @@ class Usage:
     """The command line of one command.
 
     `operands` is how the help shows what is not an option, and says how many there are: `[FILE]` may be left out,
-    `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  `single_dash` lets long
-    options begin with one dash or two, as LLVM's tools do.  With `rest_after` what follows the first operand, or one of
-    the options it names, are operands whatever they look like: the command line of another program.  `more_help`, given
-    the command line, makes what the help ends with and takes time to find out.
+    `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  With `single_dash` long
+    options may begin with one dash or two, as with LLVM's tools, and mistakes have the status of theirs.  With
+    `rest_after` what follows the first operand, or one of the options it names, are operands whatever they look like:
+    the command line of another program.  `more_help`, given the command line, makes what the help ends with and takes
+    time to find out.
     """
 
     def __init__(
@@ -198,7 +199,6 @@ class Usage:
         most: int | None = None,
         details: str = "",
         single_dash: bool = False,
-        usage_status: int = EXIT_USAGE,
         rest_after: tuple[str, ...] | None = None,
         more_help: Callable[[list[str]], str] | None = None,
     ) -> None:
@@ -212,7 +212,7 @@ class Usage:
         self.most: int = (-1 if "..." in operands else len(words)) if most is None else most
         self.details: str = details
         self.single_dash: bool = single_dash
-        self.usage_status: int = usage_status
+        self.usage_status: int = EXIT_WRONG_INPUT if single_dash else EXIT_USAGE
         self.rest_after: tuple[str, ...] | None = rest_after
         self.more_help: Callable[[list[str]], str] | None = more_help
 

@@ -28,7 +28,6 @@ USAGE = Usage(
     (*OPTIONS, _PIPELINE, _VERIFY, *_PASSES),
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
-    usage_status=EXIT_WRONG_INPUT,
 )
 
 

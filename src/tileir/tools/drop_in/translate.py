@@ -40,7 +40,6 @@ USAGE = Usage(
     ),
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
-    usage_status=EXIT_WRONG_INPUT,
 )
 
 # What each takes and gives.
