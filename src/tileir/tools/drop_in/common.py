@@ -74,12 +74,12 @@ def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnost
     # Only the module that was put around the text stands at 0:0.
     if module is not None and given.has("no-implicit-module") and module.location is file_location(name, 0, 0):
         contents = list(module.regions[0].blocks[0])
-        if len(contents) == 1:
-            module = contents[0]
-            module.detach()
-        else:
+        if len(contents) != 1:
             message = f"source must contain a single top-level operation, found: {len(contents)}"
             diagnostics.append(Diagnostic("error", message, module.location))
+            return None
+        module = contents[0]
+        module.detach()
     if module is not None:
         verify(module, given, diagnostics)
     return None if has_errors(diagnostics) else module
