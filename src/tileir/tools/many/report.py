@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import sys
 
 from tileir.ir.quoting import harmless
@@ -83,7 +83,6 @@ def write_page(path: str, target: str, is_quiet: bool) -> None:
 def _write_page(
     results: Results, contents: Contents, older: SweepComparison | None, target: str, is_quiet: bool = False
 ) -> None:
-
     text = page(results, contents, older)
     write_output(target, text)
     if target != "-" and not is_quiet:
@@ -100,18 +99,15 @@ def _format(given: Arguments, option: str, *allowed: str) -> str:
 
 
 def _text(given: Arguments, contents: Contents, limit: int) -> str:
-    format = given.value("format", "text")
-    if format == "text":
-        return TextReport(contents, _width(given), _painter(given), limit).render()
-    if format == "markdown":
-        return documents.markdown_report(contents, limit)
     render = {
-        "json": documents.json_report,
-        "csv": documents.csv_report,
-        "sarif": documents.sarif_report,
-        "junit": documents.junit_report,
+        "text": lambda: TextReport(contents, _width(given), _painter(given), limit).render(),
+        "markdown": lambda: documents.markdown_report(contents, limit),
+        "json": lambda: documents.json_report(contents),
+        "csv": lambda: documents.csv_report(contents),
+        "sarif": lambda: documents.sarif_report(contents),
+        "junit": lambda: documents.junit_report(contents),
     }
-    return render[format](contents)
+    return render[given.value("format", "text")]()
 
 
 def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
@@ -135,19 +131,8 @@ def _write(given: Arguments, text: str) -> None:
 
 def _width(given: Arguments) -> int:
     """How wide the terminal is; what goes elsewhere is as wide as it needs to be."""
-    if given.value("output", "-") != "-":
-        return 0
-    if not sys.stdout.isatty():
-        width = os.environ.get("COLUMNS", "")
-        return int(width) if width.isascii() and width.isdecimal() else 0
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns
-    except OSError:
-        return 0
+    return shutil.get_terminal_size((0, 24)).columns if given.value("output", "-") == "-" else 0
 
 
 def _painter(given: Arguments) -> Paint:
-    if given.value("output", "-") != "-" or not given.wants_color(sys.stdout):
-        return plain
-
-    return in_outcome
+    return in_outcome if given.value("output", "-") == "-" and given.wants_color(sys.stdout) else plain
