@@ -171,10 +171,10 @@ def wants_color(stream: TextIO) -> bool:
     return environment.get("TERM") != "dumb" and environment.get("CLICOLOR") != "0" and stream.isatty()
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], before: str = "") -> str:
     """The end of a message about a name that is not known."""
     close = close_names(name, known)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    return f"; did you mean '{before}{close[0]}'?" if close else ""
 
 
 class Usage:
@@ -250,8 +250,7 @@ class Usage:
             else:
                 option = None
         if option is None:
-            names = [f"{self._dash}{option.name}" for option in self.options]
-            hint = did_you_mean(f"{self._dash}{spelled.lstrip('-')}", names)
+            hint = did_you_mean(spelled.lstrip("-"), [option.name for option in self.options], self._dash)
             raise self._mistake(f"unknown option '{spelled}'{hint}")
         if not option.value:
             if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
