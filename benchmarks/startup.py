@@ -83,7 +83,7 @@ class Times(NamedTuple):
 def tileir_command() -> list[str]:
     """The installed script, or the module when this interpreter has none."""
     script = Path(sys.executable).with_name("tileir")
-    return [str(script)] if script.exists() else [sys.executable, "-m", "tileir.tools.main"]
+    return [str(script)] if script.exists() else [sys.executable, "-m", "tileir"]
 
 
 def seconds_of(command: Sequence[str], environment: dict[str, str]) -> Seconds:

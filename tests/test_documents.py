@@ -22,7 +22,7 @@ from tileir.execute.engine.registry import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.execute.gpu.triton.toolchain import why_missing as why_no_triton
 from tileir.passes.catalog import REGISTERED
-from tileir.tools.drop_in_opt import run as run_opt
+from tileir.tools.drop_in.opt import run as run_opt
 from tileir.tools.main import run
 
 # Blocks that are not run here, by page and the beginning of their first line, and why.

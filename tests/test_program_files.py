@@ -14,8 +14,8 @@ import pytest
 
 import tileir
 from tileir.program_files import ProgramFiles
-from tileir.tools import check
-from tileir.tools.reporting import FORMATS
+from tileir.tools.programs import check
+from tileir.tools.programs.reporting import FORMATS
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 WRONG = GOOD.replace("return", "nonsense")
@@ -153,7 +153,7 @@ def test_many_programs_do_not_stay_in_memory(tree: Path) -> None:
     for number in range(12):
         (tree / f"k{number}.mlir").write_text(GOOD)
     program = (
-        "import gc, sys; from tileir.tools import check, main; gc.disable(); "
+        "import gc, sys; from tileir.tools.programs import check; from tileir.tools import main; gc.disable(); "
         "status = check.run(sys.argv[1:]); print(gc.isenabled(), status)"
     )
     for arguments, collects in ((["a.mlir", "b.mlir"], False), (["."], True)):

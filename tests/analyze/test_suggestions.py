@@ -10,7 +10,8 @@ import pytest
 
 import tileir
 from tileir.analyze import suggestions
-from tileir.tools import assemble, check, drop_in_translate
+from tileir.tools.drop_in import translate as drop_in_translate
+from tileir.tools.programs import assemble, check
 
 TEXT = "cuda_tile.module @kernels {\n  entry @f(%a: tile<f32>) {\n    BODY\n    return\n  }\n}\n"
 NEW_OPERATION = TEXT.replace("BODY", "%b = atan2 %a, %a : tile<f32>")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools import drop_in_opt
+from tileir.tools.drop_in import opt as drop_in_opt
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 FILES = sorted(PROGRAMS.glob("*_invalid.mlir"))

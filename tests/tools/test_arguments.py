@@ -8,14 +8,14 @@ from tileir.tools.arguments import EXIT_USAGE, Arguments, Option, Usage, UsageMi
 from tileir.tools.command import command
 
 OPTIONS = (
-    Option("output", "where to write", value="OUT", short="o"),
-    Option("verbose", "say more", short="v"),
-    Option("mode", "how", choices=("fast", "slow")),
-    Option("split", "cut", value="MARKER", bare="----"),
+    Option("-o, --output OUT", "where to write"),
+    Option("-v, --verbose", "say more"),
+    Option("--mode fast|slow", "how"),
+    Option("--split[=MARKER]", "cut", bare="----"),
 )
 USAGE = Usage("tool", "Does something.", "FILE...", OPTIONS, most=2)
 LLVM_USAGE = Usage(
-    "tool", "Does something.", "[FILE]", (*OPTIONS[1:], Option("o", "out", value="OUT")), least=0, single_dash=True
+    "tool", "Does something.", "[FILE]", (*OPTIONS[1:], Option("-o OUT", "out")), least=0, single_dash=True
 )
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import tileir
-from tileir.tools import assemble, check, disassemble, objdump, opt
+from tileir.tools.programs import assemble, check, disassemble, objdump, opt
 
 CONTENTS = """\
 entry @f(%arg0: tile<i32>) {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools import check
+from tileir.tools.programs import check
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 TWO_MISTAKES = """\

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.tools import check
 from tileir.tools.arguments import wants_color
+from tileir.tools.programs import check
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 CLASH = "cuda_tile.module @m {\n  entry @f(%a: tile<i32>) {\n    %b = addi %a, %a : tile<i64>\n    return\n  }\n}\n"

@@ -61,7 +61,16 @@ def test_reader_that_goes_away_leaves_no_traceback(tmp_path: Path) -> None:
 
 
 def test_tools_do_not_import_what_costs_start_up() -> None:
-    heavy = ("argparse", "dataclasses", "json", "inspect", "pathlib", "subprocess", "difflib", "tileir.tools.opt")
+    heavy = (
+        "argparse",
+        "dataclasses",
+        "json",
+        "inspect",
+        "pathlib",
+        "subprocess",
+        "difflib",
+        "tileir.tools.programs.opt",
+    )
     program = (
         "import sys; from tileir.tools import main; sys.argv = ['tileir', 'check', '-']; status = main.main(); "
         f"print([name for name in {heavy!r} if name in sys.modules], status)"
@@ -82,7 +91,7 @@ def _environment() -> dict[str, str]:
 
 
 def test_drop_in_runs_as_a_process() -> None:
-    program = "import sys; from tileir.tools.drop_in_opt import main; sys.exit(main())"
+    program = "import sys; from tileir.tools.drop_in.opt import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", program], input=GOOD.encode(), capture_output=True, timeout=60)
     assert done.returncode == 0
     assert done.stdout.startswith(b"module {\n  cuda_tile.module @m {\n    entry @f() {\n")

@@ -289,8 +289,8 @@ def test_json_has_an_object_for_each_file_and_target(several: list[str], capsys:
 def test_cubin_that_cannot_be_written_is_told_and_the_next_one_is_made(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tileir.tools import compile as tool
     from tileir.tools.arguments import ToolFailure
+    from tileir.tools.kernels import compile as tool
 
     write = tool.write_bytes
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from tests.optional import needs
 
-from tileir.tools import completion, main
+from tileir.tools import main
+from tileir.tools.help import completion
 
 ROOT = Path(__file__).parents[2]
 

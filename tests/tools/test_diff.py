@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.tools import diff as diff_tool
+from tileir.tools.programs import diff as diff_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = EXAMPLES / "vector_add.mlir"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools import drop_in_opt, drop_in_translate
-from tileir.tools.drop_in import split_text
+from tileir.tools.drop_in import opt as drop_in_opt
+from tileir.tools.drop_in import translate as drop_in_translate
+from tileir.tools.drop_in.common import split_text
 
 MODULE = "cuda_tile.module @m {\n  testing$func @f(%arg0: tile<4xf32>) {\n    return\n  }\n}\n"
 WRAPPED = "module {\n" + "".join([f"  {line}\n" for line in MODULE.splitlines()]) + "}\n"

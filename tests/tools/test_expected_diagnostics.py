@@ -6,7 +6,7 @@ import pytest
 
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, file_location
-from tileir.tools.expected_diagnostics import ExpectedDiagnostics
+from tileir.tools.drop_in.expected_diagnostics import ExpectedDiagnostics
 
 FILE = "k.mlir"
 

@@ -20,8 +20,8 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import NEWEST
 from tileir.text.syntax.format import CUSTOM
-from tileir.tools import explain
-from tileir.tools.explain import overview_text, page_text, styled
+from tileir.tools.help import explain
+from tileir.tools.help.explain import overview_text, page_text, styled
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if not d.testing]
 
@@ -338,7 +338,7 @@ def test_color_changes_no_words() -> None:
 
 
 def test_names_that_are_known_load_no_difflib() -> None:
-    code = "import sys; from tileir.tools import explain; explain.run(['addf']); print('difflib' in sys.modules)"
+    code = "import sys; from tileir.tools.help import explain; explain.run(['addf']); print('difflib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("False\n")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools import format as format_tool
+from tileir.tools.programs import format as format_tool
 
 MESSY = "entry @k(){ // why\nreturn}\n"
 GOOD = "entry @k() { // why\n  return\n}\n"

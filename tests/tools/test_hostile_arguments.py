@@ -17,23 +17,15 @@ import numpy
 import pytest
 
 import tileir
-from tileir.tools import (
-    assemble,
-    check,
-    cost,
-    disassemble,
-    drop_in_opt,
-    drop_in_translate,
-    explain,
-    info,
-    lint,
-    main,
-    objdump,
-    opt,
-)
-from tileir.tools import format as format_tool
-from tileir.tools import run as run_tool
+from tileir.tools import main
 from tileir.tools.command import run_process
+from tileir.tools.drop_in import opt as drop_in_opt
+from tileir.tools.drop_in import translate as drop_in_translate
+from tileir.tools.help import explain
+from tileir.tools.kernels import cost
+from tileir.tools.kernels import run as run_tool
+from tileir.tools.programs import assemble, check, disassemble, info, lint, objdump, opt
+from tileir.tools.programs import format as format_tool
 
 MODULE = """\
 cuda_tile.module @kernels {

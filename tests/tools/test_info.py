@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.tools import info
+from tileir.tools.programs import info
 
 PROGRAM = """\
 cuda_tile.module @kernels attributes {producer = "a\\1Btool"} {

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tileir.analyze.lint.rules import RULES
-from tileir.tools import explain, lint
+from tileir.tools.help import explain
+from tileir.tools.programs import lint
 
 PROGRAM = """\
 entry @k(%p: tile<ptr<f32>>, %a: tile<f32>) {

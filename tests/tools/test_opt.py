@@ -11,7 +11,7 @@ import pytest
 
 from tileir.passes import catalog
 from tileir.passes.catalog import registered_passes
-from tileir.tools import check, opt
+from tileir.tools.programs import check, opt
 
 PROGRAM = """\
 cuda_tile.module @kernels {

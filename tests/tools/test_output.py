@@ -13,10 +13,12 @@ import numpy
 import pytest
 
 import tileir
-from tileir.tools import assemble, disassemble, drop_in_opt, drop_in_translate, objdump, opt
-from tileir.tools import run as run_tool
 from tileir.tools.arguments import ToolFailure
+from tileir.tools.drop_in import opt as drop_in_opt
+from tileir.tools.drop_in import translate as drop_in_translate
+from tileir.tools.kernels import run as run_tool
 from tileir.tools.output import check_target, write_file, write_output
+from tileir.tools.programs import assemble, disassemble, objdump, opt
 
 MODULE = """\
 cuda_tile.module @kernels {

@@ -18,9 +18,9 @@ from tileir.execute.arguments.argument_text import argument
 from tileir.execute.arithmetic import rounding
 from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.ir.types import F64, FLOAT_TYPES
-from tileir.tools import run as run_tool
 from tileir.tools import terminal
-from tileir.tools.run import summary
+from tileir.tools.kernels import run as run_tool
+from tileir.tools.kernels.run import summary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")

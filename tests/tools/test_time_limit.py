@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools import guard, run
+from tileir.tools import guard
+from tileir.tools.kernels import run
 
 ENDLESS = """cuda_tile.module @m { entry @k(%a: tile<ptr<i32>>) {
   %one = constant <i32: 1> : tile<i32>

@@ -9,7 +9,7 @@ import pytest
 from tests.tools.test_bytecode_commands import MODULE, Output
 
 import tileir
-from tileir.tools import drop_in_translate
+from tileir.tools.drop_in import translate as drop_in_translate
 
 
 class Translate:

@@ -7,7 +7,7 @@ from tests.documents import ROOT
 
 from tileir.tools import main
 from tileir.tools.arguments import Usage
-from tileir.tools.completion import usage_of
+from tileir.tools.help.completion import usage_of
 
 FILE = str(ROOT / "examples" / "vector_add.mlir")
 ARGUMENTS = ["--arg", "ones:f32:8", "--arg", "ones:f32:8", "--arg", "zeros:f32:8", "--arg", "8"]

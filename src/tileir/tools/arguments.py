@@ -1,16 +1,15 @@
 """Command lines: a table of options, read in one pass.
 
 It is not argparse because importing that takes as long as Python takes to start: with it, `tileir dis` of a small file
-takes 3.0 times the processor time of bare Python, without it 2.3; the bar is 2.5 (`benchmarks/startup.py`).
+takes 3.1 times the processor time of bare Python, without it 2.4; the bar is 2.5 (`benchmarks/startup.py`).
 """
 
 from __future__ import annotations
 
 import os
-import sys
 
-from tileir.annotations import TYPE_CHECKING, Callable, Iterator
-from tileir.ir.quoting import close_names, harmless
+from tileir.annotations import TYPE_CHECKING, Callable, Iterable, Iterator
+from tileir.ir.quoting import close_names
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -38,46 +37,34 @@ class ToolFailure(Exception):
         self.status: int = status
 
 
-class UsageMistake(Exception):
-    """The command line makes no sense; the message says why."""
+class UsageMistake(ToolFailure):
+    """The command line makes no sense; the message says why, and where help is."""
 
 
 class Option:
-    """One option.
+    """One option, spelled as the help shows it: `-o, --output FILE`.
 
-    `value` names what it takes (empty for a flag), `choices` limits it.  `bare` is the value of an option whose value
-    may be left out; it is then given with `=` only, as in `--split-input-file=MARKER`.
+    A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`;
+    it is given with `=` only: `--sanitize[=mistakes|all]`.
     """
 
-    __slots__ = ("bare", "choices", "help", "name", "short", "value")
+    __slots__ = ("bare", "choices", "help", "name", "short", "spelling", "value")
 
-    def __init__(
-        self,
-        name: str,
-        help: str,
-        *,
-        value: str = "",
-        choices: tuple[str, ...] = (),
-        short: str = "",
-        bare: str | None = None,
-    ) -> None:
-        self.name: str = name
+    def __init__(self, spelling: str, help: str, *, bare: str = "") -> None:
+        self.spelling: str = spelling
         self.help: str = help
-        self.value: str = value or "|".join(choices)
-        self.choices: tuple[str, ...] = choices
-        self.short: str = short
-        self.bare: str | None = bare
-
-    def spelling(self, dash: str = "--") -> str:
-        """How the help shows it."""
-        long = f"{dash}{self.name}" if len(self.name) > 1 else f"-{self.name}"
-        if self.value:
-            long += f"[={self.value}]" if self.bare is not None else f" {self.value}"
-        return f"-{self.short}, {long}" if self.short else long
+        short, _, long = spelling.rpartition(", ")
+        is_optional = long.endswith("]") and "[=" in long
+        name, _, value = long[:-1].partition("[=") if is_optional else long.partition(" ")
+        self.name: str = name.lstrip("-")
+        self.short: str = short[1:]
+        self.value: str = value
+        self.choices: tuple[str, ...] = tuple(value.split("|")) if "|" in value else ()
+        self.bare: str | None = bare if is_optional else None
 
     def with_help(self, help: str) -> Option:
         """The same option for a command that has more to say about it."""
-        return Option(self.name, help, value=self.value, choices=self.choices, short=self.short, bare=self.bare)
+        return Option(self.spelling, help, bare=self.bare or "")
 
 
 class Arguments:
@@ -122,30 +109,28 @@ class Arguments:
         return number
 
     def seconds(self, name: str, default: float = 0.0) -> float:
-        if name not in self.options:
+        text = self.options.get(name)
+        if text is None:
             return default
-        seconds = _number(self.options[name])
-        if not 0 < seconds < float("inf"):
-            raise ToolFailure(f"'{self.options[name]}' is no number of seconds: give one above 0, as in --{name} 2.5")
-        return min(seconds, _LONGEST_TIME)
+        if not 0 < _number(text) < float("inf"):
+            raise ToolFailure(f"'{text}' is no number of seconds: give one above 0, as in --{name} 2.5")
+        return min(_number(text), _LONGEST_TIME)
 
     def amount(self, name: str) -> float | None:
         """A number from 0 on; None if there is none."""
-        if name not in self.options:
-            return None
-        number = _number(self.options[name])
-        if not 0 <= number < float("inf"):
-            raise ToolFailure(f"'--{name} {self.options[name]}' is no amount: give a number, as 0.01")
-        return number
+        text = self.options.get(name)
+        if text is not None and not 0 <= _number(text) < float("inf"):
+            raise ToolFailure(f"'--{name} {text}' is no amount: give a number, as 0.01")
+        return None if text is None else _number(text)
 
     def gibibytes(self, name: str, default: int) -> int:
         """A number of bytes, which the command line gives in GiB."""
-        if name not in self.options:
+        text = self.options.get(name)
+        if text is None:
             return default
-        number = _number(self.options[name])
-        if not 0 < number < 1 << 20 or not int(number * _GIBIBYTE):
-            raise ToolFailure(f"'{self.options[name]}' is no amount of memory: give GiB, as in --{name} 4")
-        return int(number * _GIBIBYTE)
+        if not 0 < _number(text) < 1 << 20 or not int(_number(text) * _GIBIBYTE):
+            raise ToolFailure(f"'{text}' is no amount of memory: give GiB, as in --{name} 4")
+        return int(_number(text) * _GIBIBYTE)
 
     def only_one(self, *names: str) -> str:
         """The one of some options that is given, or an empty text; several are a mistake."""
@@ -186,13 +171,21 @@ def wants_color(stream: TextIO) -> bool:
     return environment.get("TERM") != "dumb" and environment.get("CLICOLOR") != "0" and stream.isatty()
 
 
+def did_you_mean(name: str, known: Iterable[str], before: str = "") -> str:
+    """The end of a message about a name that is not known."""
+    close = close_names(name, known)
+    return f"; did you mean '{before}{close[0]}'?" if close else ""
+
+
 class Usage:
     """The command line of one command.
 
-    `operands` is how the help shows what is not an option, `least` and `most` how many there may be (-1: any number).
-    `single_dash` lets long options begin with one dash or two, as LLVM's tools do.  With `rest_after` what follows the
-    first operand, or one of the options it names, are operands whatever they look like: the command line of another
-    program.  `more_help`, given the command line, makes what the help ends with and takes time to find out.
+    `operands` is how the help shows what is not an option, and says how many there are: `[FILE]` may be left out,
+    `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  With `single_dash` long
+    options may begin with one dash or two, as with LLVM's tools, and mistakes have the status of theirs.  With
+    `rest_after` what follows the first operand, or one of the options it names, are operands whatever they look like:
+    the command line of another program.  `more_help`, given the command line, makes what the help ends with and takes
+    time to find out.
     """
 
     def __init__(
@@ -202,11 +195,10 @@ class Usage:
         operands: str,
         options: tuple[Option, ...],
         *,
-        least: int = 1,
-        most: int = 1,
+        least: int | None = None,
+        most: int | None = None,
         details: str = "",
         single_dash: bool = False,
-        usage_status: int = EXIT_USAGE,
         rest_after: tuple[str, ...] | None = None,
         more_help: Callable[[list[str]], str] | None = None,
     ) -> None:
@@ -214,18 +206,15 @@ class Usage:
         self.summary: str = summary
         self.operands: str = operands
         self.options: tuple[Option, ...] = options
-        self.least: int = least
-        self.most: int = most
+        words = operands.split()
+        required = len([word for word in words if not word.startswith("[")])
+        self.least: int = required if least is None else least
+        self.most: int = (-1 if "..." in operands else len(words)) if most is None else most
         self.details: str = details
         self.single_dash: bool = single_dash
-        self.usage_status: int = usage_status
+        self.usage_status: int = EXIT_WRONG_INPUT if single_dash else EXIT_USAGE
         self.rest_after: tuple[str, ...] | None = rest_after
         self.more_help: Callable[[list[str]], str] | None = more_help
-
-    def report(self, mistake: UsageMistake) -> int:
-        """Print a mistake; the exit status."""
-        print(f"{self.program}: {harmless(str(mistake))}\nTry '{self.program} --help'.", file=sys.stderr)
-        return self.usage_status
 
     def parse(self, arguments: list[str]) -> Arguments | None:
         """Read a command line, or raise `UsageMistake`; None after printing the help."""
@@ -245,9 +234,9 @@ class Usage:
             else:
                 self._read_option(word, words, found)
         if len(found.operands) < self.least:
-            raise UsageMistake(f"expected {self.operands}")
+            raise self._mistake(f"expected {self.operands}")
         if 0 <= self.most < len(found.operands):
-            raise UsageMistake(f"unexpected argument '{found.operands[self.most]}'")
+            raise self._mistake(f"unexpected argument '{found.operands[self.most]}'")
         return found
 
     def _read_option(self, word: str, words: Iterator[str], found: Arguments) -> None:
@@ -261,10 +250,11 @@ class Usage:
             else:
                 option = None
         if option is None:
-            raise UsageMistake(f"unknown option '{spelled}'{self._hint(spelled)}")
+            hint = did_you_mean(spelled.lstrip("-"), [option.name for option in self.options], self._dash)
+            raise self._mistake(f"unknown option '{spelled}'{hint}")
         if not option.value:
             if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
-                raise UsageMistake(f"option '{spelled}' takes no value")
+                raise self._mistake(f"option '{spelled}' takes no value")
             if value in ("false", "0"):
                 found.options.pop(option.name, None)
                 return
@@ -272,16 +262,19 @@ class Usage:
         elif not equals:
             following = option.bare if option.bare is not None else next(words, None)
             if following is None:
-                raise UsageMistake(f"option '{spelled}' needs a value: {option.spelling(self._dash)}")
+                raise self._mistake(f"option '{spelled}' needs a value: {option.spelling}")
             value = following
         if option.choices and value not in option.choices:
             *others, last = option.choices
             choices = f"{', '.join(others)} or {last}" if others else last
-            raise UsageMistake(f"'{value}' is not a value of '{spelled}': use {choices}")
+            raise self._mistake(f"'{value}' is not a value of '{spelled}': use {choices}")
         found.options[option.name] = value
         found.sequence.append((option.name, value))
         if self.rest_after is not None and option.name in self.rest_after:
             found.operands.extend(words)
+
+    def _mistake(self, message: str) -> UsageMistake:
+        return UsageMistake(message, self.usage_status)
 
     @property
     def _dash(self) -> str:
@@ -298,12 +291,8 @@ class Usage:
                 return option
         return None
 
-    def _hint(self, spelled: str) -> str:
-        close = close_names(spelled.lstrip("-"), [option.name for option in self.options])
-        return f"; did you mean '{self._dash}{close[0]}'?" if close else ""
-
     def help(self) -> str:
-        rows = [(option.spelling(self._dash), option.help) for option in self.options]
+        rows = [(option.spelling, option.help) for option in self.options]
         rows.append(("-h, --help" if not self.single_dash else "-help", "show this text"))
         width = min(max([len(left) for left, _ in rows]), 30)
         words = [*self.operands.split(), "[options]"] if self.rest_after is None else ["[options]", self.operands]

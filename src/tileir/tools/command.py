@@ -25,88 +25,67 @@ if TYPE_CHECKING:
     from typing import NoReturn, TextIO
 
 
-def command(usage: Usage) -> Callable[[Callable[[Arguments], int]], Callable[[list[str]], int]]:
+def command(usage: Usage) -> Callable[[Callable[[Arguments], int | None]], Callable[[list[str]], int]]:
     """Decorate what a command does with its arguments: the result takes a command line, and never raises for users."""
 
-    def decorate(work: Callable[[Arguments], int]) -> Callable[[list[str]], int]:
-        def read_and_work(words: list[str]) -> int:
-            try:
+    def decorate(work: Callable[[Arguments], int | None]) -> Callable[[list[str]], int]:
+        def run(words: list[str]) -> int:
+            def read_and_work() -> int | None:
                 given = usage.parse(words)
-                return EXIT_FINE if given is None else _with_diagnostics(given, lambda: work(given))
-            except UsageMistake as mistake:
-                return usage.report(mistake)
+                return None if given is None else finish(given, lambda: work(given))
 
-        return lambda words: guarded(usage.program, read_and_work, words)
+            return finish(Arguments(usage.program), read_and_work)
+
+        return run
 
     return decorate
 
 
-def finish(given: Arguments, work: Callable[[], int]) -> int:
-    """The exit status of a part of a command's work that a process of its own does."""
-    return guarded(given.program, lambda _: _with_diagnostics(given, work), [])
-
-
-def _with_diagnostics(given: Arguments, work: Callable[[], int]) -> int:
-    """The exit status of some work, whose diagnostics are printed as the command line asks."""
+def finish(given: Arguments, work: Callable[[], int | None]) -> int:
+    """The exit status of some work, `None` for success; what ends it early becomes a message, never a traceback."""
     try:
-        return work()
-    except OptionError:
-        raise
-    except TileIRError as error:
-        print_diagnostics(error.diagnostics, given)
-        return EXIT_WRONG_INPUT
-
-
-def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
-    """Run a tool; what ends it early becomes a one-line message and a status, never a traceback."""
-    try:
-        return tool(arguments)
+        return work() or EXIT_FINE
     except ToolFailure as failure:
-        complain(name, failure)
+        complain(given.program, failure)
         return failure.status
     except OptionError as error:
-        complain(name, ToolFailure(error.message))
+        complain(given.program, ToolFailure(error.message))
         return EXIT_USAGE
     except TileIRError as error:
-        print(error, file=sys.stderr)
-        return EXIT_WRONG_INPUT
+        print_diagnostics(error.diagnostics, given)
     except ModuleNotFoundError as error:
-        print(_missing(error), file=sys.stderr)
-        return EXIT_WRONG_INPUT
+        print_diagnostics(_missing(error).diagnostics, given)
+    return EXIT_WRONG_INPUT
 
 
 def complain(name: str, failure: ToolFailure) -> None:
     """Print the message of a failure, after what was printed before."""
     if failure.message:
         sys.stdout.flush()
-        print(f"{name}: {harmless(failure.message)}", file=sys.stderr)
+        hint = f"\nTry '{name} --help'." if isinstance(failure, UsageMistake) else ""
+        print(f"{name}: {harmless(failure.message)}{hint}", file=sys.stderr)
 
 
-def for_each_file(given: Arguments, work: Callable[[str], int]) -> int:
+def for_each_file(given: Arguments, work: Callable[[str], int | None]) -> int:
     """Do some work for each file, also after one that fails; the worst status."""
-    status = EXIT_FINE
-    for path in given.operands:
-        try:
-            status = max(status, work(path))
-        except ToolFailure as failure:
-            complain(given.program, failure)
-            status = max(status, failure.status)
-    return status
+
+    def finish_file(path: str) -> int:
+        return finish(given, lambda: work(path))
+
+    return max(map(finish_file, given.operands))
 
 
 def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     """Print diagnostics for people, on standard error."""
-    for diagnostic in diagnostics:
-        with_suggestions(diagnostic)
+    render: Callable[[Diagnostic], str] = Diagnostic.render
     if diagnostics and given.wants_color(sys.stderr):
         # Imported here: most output has no colors.
         from tileir.tools.terminal import painted
 
-        for diagnostic in diagnostics:
-            print(painted(diagnostic), file=sys.stderr)
-        return
+        render = painted
     for diagnostic in diagnostics:
-        print(diagnostic.render(), file=sys.stderr)
+        with_suggestions(diagnostic)
+        print(render(diagnostic), file=sys.stderr)
 
 
 def with_suggestions(diagnostic: Diagnostic) -> None:
@@ -121,6 +100,26 @@ def with_suggestions(diagnostic: Diagnostic) -> None:
 def reason(error: Exception) -> str:
     """The operating system's words, without Python's error number."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+SYSTEM = (OSError, ValueError)
+"""What the system says of a file: of one that has a NUL in its name, Python says it."""
+
+
+class refusing:
+    """A block in which errors are failures of the command line; `before` begins their messages."""
+
+    def __init__(self, before: str = "", kinds: type[Exception] | tuple[type[Exception], ...] = TileIRError) -> None:
+        self._before = before
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._kinds) and not isinstance(error, BrokenPipeError):
+            message = error.message if isinstance(error, TileIRError) else reason(error)
+            raise ToolFailure(f"{self._before}{message}") from None
 
 
 def _missing(error: ModuleNotFoundError) -> TileIRError:
@@ -151,14 +150,19 @@ def end_as_interrupted() -> None:
 
 
 def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
-    """Run a tool as a whole process: `guarded`, with the standard streams made fit for any program text."""
+    """Run a tool as a whole process, with the standard streams made fit for any program text."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    return end_of_process(name, lambda: finish(Arguments(name), lambda: tool(arguments)))
+
+
+def end_of_process(name: str, work: Callable[[], int]) -> int:
+    """The exit status of a process that does some work, with its streams flushed."""
     status = EXIT_WRONG_INPUT
     try:
-        status = guarded(name, tool, arguments)
+        status = work()
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of the output has gone, and needs no message.

@@ -12,23 +12,17 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from tileir.tools.arguments import (
-    EXIT_BROKEN_PIPE,
-    EXIT_INTERRUPTED,
-    EXIT_TIMED_OUT,
-    EXIT_USAGE,
-    EXIT_WRONG_INPUT,
-    Arguments,
-    ToolFailure,
-)
-from tileir.tools.command import finish, reason
+from tileir.tools.arguments import EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, ToolFailure
+from tileir.tools.command import end_of_process, finish
 
 GRACE = 2.0
 """Seconds after which work that does not end by itself is ended from outside."""
 _AGAIN = 0.5
 """Seconds between exceptions: one that is raised while Python cleans up is lost."""
+_SOON = 0.4
+"""Seconds in which a child that Ctrl-C has reached ends."""
 
 _WILD = (
     "error: the kernel accessed memory outside its arrays and was stopped: "
@@ -43,13 +37,13 @@ _WILD_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGABRT", "SIGFPE")
 _FORWARDED = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 
 
-def run_in_child(given: Arguments, work: Callable[[], int], seconds: float) -> int:
+def run_in_child(given: Arguments, work: Callable[[], int | None], seconds: float) -> int:
     """The exit status of a command's work, done in a child; with `seconds` above 0 it is ended after so many."""
     limit = seconds or None
-    return in_child(lambda: finish(given, lambda: limited(limit, work)), limit)
+    return in_child(lambda: finish(given, lambda: limited(limit, work)), limit, given.program)
 
 
-def in_child(work: Callable[[], int], seconds: float | None = None) -> int:
+def in_child(work: Callable[[], int], seconds: float | None = None, name: str = "tileir") -> int:
     """The exit status of some work that may crash.  It should end after so many seconds, and is ended soon after."""
     if not _can_fork():
         return work()
@@ -59,13 +53,13 @@ def in_child(work: Callable[[], int], seconds: float | None = None) -> int:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_FORWARDED))
     child = os.fork()
     if child == 0:
-        _be_child(work, mask)
-    try:
-        return _status(_wait(child, mask, None if seconds is None else time.monotonic() + seconds + GRACE))
-    except _TooLong:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return report_timeout(seconds or 0)
+        _be_child(name, work, mask)
+    code = _wait(child, mask, None if seconds is None else time.monotonic() + seconds + GRACE)
+    if code is not None:
+        return _status(code)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return report_timeout(seconds or 0)
 
 
 def _can_fork() -> bool:
@@ -79,94 +73,60 @@ def _can_fork() -> bool:
         return False
 
 
-def _be_child(work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
+def _be_child(name: str, work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
     """Do the work and end."""
-    _leave_no_trace()
     status = EXIT_WRONG_INPUT
     try:
+        from tileir.processes.linux import end_with_parent
+        from tileir.processes.sandbox import limit_resource
+
+        # No file with the memory of a crashed child, and no child that outlives the tool.
+        limit_resource("RLIMIT_CORE", 0)
+        end_with_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        status = work()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of the output has gone.
-        status = EXIT_BROKEN_PIPE
-    except KeyboardInterrupt:
-        status = EXIT_INTERRUPTED
-    except OSError as error:
-        # Files have messages of their own: this is a stream that takes no more.
-        status = EXIT_USAGE
-        print(f"tileir run: cannot write to standard output: {reason(error)}", file=sys.stderr)
+        status = end_of_process(name, work)
     except BaseException:
         # A defect of the tool: as it would look without a guard.
         sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
     finally:
         # Not sys.exit: what is on the stack belongs to the parent.
-        try:
-            sys.stderr.flush()
-        except OSError:
-            pass
-        finally:
-            os._exit(status)
+        os._exit(status)
 
 
-def _leave_no_trace() -> None:
-    """No file with the memory of a crashed child, and no child that outlives the tool."""
-    from tileir.processes.linux import end_with_parent
-    from tileir.processes.sandbox import limit_resource
+def _wait(child: int, mask: set[signal.Signals | int], deadline: float | None) -> int | None:
+    """The exit code of a child, negative for a signal; None if it does not end in time.
 
-    limit_resource("RLIMIT_CORE", 0)
-    end_with_parent()
-
-
-class _TooLong(Exception):
-    """A child has not ended in time."""
-
-
-def _wait(child: int, mask: set[signal.Signals | int], deadline: float | None) -> int:
-    """The exit code of a child, negative for a signal; signals for this process are forwarded to it."""
-    before = {}
-    for number in _FORWARDED:
-        before[number] = signal.signal(number, lambda number, frame: os.kill(child, number))
+    Signals for this process are forwarded to it; Ctrl-C in a terminal reaches the child as well.
+    """
+    before = {number: signal.signal(number, lambda number, _: os.kill(child, number)) for number in _FORWARDED}
     try:
         while True:
             try:
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-                if deadline is not None:
-                    return _wait_until(child, deadline)
-                return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                return _ended(child, deadline)
             except KeyboardInterrupt:
-                code = _wait_briefly(child)
-                if code is not None:
-                    return code
+                with suppress(KeyboardInterrupt):
+                    code = _ended(child, time.monotonic() + _SOON)
+                    if code is not None:
+                        return code
                 os.kill(child, signal.SIGINT)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _wait_until(child: int, deadline: float) -> int:
+def _ended(child: int, deadline: float | None) -> int | None:
+    """The exit code of a child; None if it runs on after the deadline."""
     pause = 0.001
     while True:
-        ended, code = os.waitpid(child, os.WNOHANG)
+        ended, code = os.waitpid(child, 0 if deadline is None else os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(code)
-        if time.monotonic() > deadline:
-            raise _TooLong
+        if deadline is not None and time.monotonic() > deadline:
+            return None
         time.sleep(pause)
         pause = min(2 * pause, 0.02)
-
-
-def _wait_briefly(child: int) -> int | None:
-    """The exit code of a child that ends soon: Ctrl-C in a terminal reaches the child as well."""
-    for _ in range(20):
-        try:
-            ended, code = os.waitpid(child, os.WNOHANG)
-            if ended:
-                return os.waitstatus_to_exitcode(code)
-            time.sleep(0.02)
-        except KeyboardInterrupt:
-            return None
-    return None
 
 
 def _status(code: int) -> int:
@@ -183,8 +143,8 @@ def _status(code: int) -> int:
 
 # --- time limits ---
 
-# A timer of the system raises an exception in the work, which ends a launch as Ctrl-C does.  Steps that take no
-# exception before they are over, such as a compilation by LLVM, are ended from outside where there is a child.
+# A signal raises an exception in the work, which ends a launch as Ctrl-C does.  Steps that take no exception, such as
+# a compilation by LLVM, are ended from outside where there is a child.
 
 
 class _TimedOut(BaseException):
@@ -203,7 +163,7 @@ def report_timeout(seconds: float) -> int:
     return EXIT_TIMED_OUT
 
 
-def limited(seconds: float | None, work: Callable[[], int]) -> int:
+def limited(seconds: float | None, work: Callable[[], int | None]) -> int | None:
     """The exit status of some work, which is ended after so many seconds."""
     if seconds is None:
         return work()
@@ -218,52 +178,40 @@ def limited(seconds: float | None, work: Callable[[], int]) -> int:
 
 @contextmanager
 def _timer(seconds: float) -> Iterator[None]:
-    is_over = False
+    """Interrupt this thread after so many seconds, and again until the block is left.
 
-    def end(number: int, frame: object) -> None:
-        if not is_over:
-            raise _TimedOut
-
-    if not hasattr(signal, "setitimer"):
-        with _simulated(seconds, end):
-            yield
-        return
-    try:
-        before = signal.signal(signal.SIGALRM, end)
-    except ValueError:
-        raise ToolFailure("--timeout can be had on the main thread of a process only") from None
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
-        yield
-    finally:
-        is_over = True
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-@contextmanager
-def _simulated(seconds: float, end: Callable[[int, object], None]) -> Iterator[None]:
-    """Where the system has no timer that interrupts: another thread simulates Ctrl-C."""
+    Where the system has no signal for it, Ctrl-C is simulated.
+    """
     import _thread
     import threading
 
-    fired = threading.Event()
+    number = getattr(signal, "SIGALRM", signal.SIGINT)
+    this = threading.get_ident()
+    fired, is_over = threading.Event(), threading.Event()
 
-    def handler(number: int, frame: object) -> None:
-        if not fired.is_set():
-            raise KeyboardInterrupt
-        end(number, frame)
+    def end(_: int, frame: object) -> None:
+        if not is_over.is_set():
+            raise _TimedOut if fired.is_set() else KeyboardInterrupt
 
     def fire() -> None:
-        fired.set()
-        _thread.interrupt_main()
+        pause = min(seconds, threading.TIMEOUT_MAX)
+        while not is_over.wait(pause):
+            fired.set()
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(this, number)
+            else:
+                _thread.interrupt_main()
+            pause = _AGAIN
 
-    before = signal.signal(signal.SIGINT, handler)
-    timer = threading.Timer(seconds, fire)
-    timer.daemon = True
+    try:
+        before = signal.signal(number, end)
+    except ValueError:
+        raise ToolFailure("--timeout can be had on the main thread of a process only") from None
+    timer = threading.Thread(target=fire, daemon=True)
     timer.start()
     try:
         yield
     finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
+        is_over.set()
+        timer.join()
+        signal.signal(number, before)

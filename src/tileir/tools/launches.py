@@ -21,8 +21,8 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import note
 from tileir.ir.location import UNKNOWN
 from tileir.tools.arguments import Arguments, ToolFailure
+from tileir.tools.input import Program
 from tileir.tools.output import write_file
-from tileir.tools.programs import Program
 
 _EXAMPLE = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
 STATED = f"""A program may state its launch itself: without --grid and --arg, they are those of a comment at its
@@ -45,7 +45,6 @@ def given_launch(given: Arguments, program: Program) -> LaunchWords:
 
 def check_given(entry: Operation, arguments: Sequence[str]) -> None:
     """Refuse a launch without any arguments that needs some, and say where to give them."""
-
     if arguments:
         return
     try:

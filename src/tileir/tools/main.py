@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-# The commands under the headings of the help: a line about each, and its module where that has another name.
+# The commands under the headings of the help: a line about each, and its file where that has another name.  The folder
+# has the first word of the heading for its name.
 GROUPS = {
     "programs": {
         "check": ("report every mistake in a program at its position", ""),
@@ -49,12 +50,12 @@ GROUPS = {
         "completion": ("print a script that completes command lines in bash, zsh or fish", ""),
     },
 }
-COMMANDS = {name: described for commands in GROUPS.values() for name, described in commands.items()}
-
-
-def module_of(name: str) -> str:
-    """The module of a command: `USAGE` is its command line, `run` runs it."""
-    return f"tileir.tools.{COMMANDS[name][1] or name}"
+# Each command with the line about it and its module: `USAGE` is its command line, `run` runs it.
+COMMANDS = {
+    name: (summary, f"tileir.tools.{heading.partition(' ')[0]}.{module or name}")
+    for heading, commands in GROUPS.items()
+    for name, (summary, module) in commands.items()
+}
 
 
 def command() -> NoReturn:
@@ -79,7 +80,7 @@ def main() -> int:
     gc.disable()
     if sys.argv[1:2] == ["emulate"]:
         # The program that it runs has the streams that Python gives it, and ends as Python ends it.
-        from tileir.tools import emulate
+        from tileir.tools.kernels import emulate
 
         return emulate.main(sys.argv[2:])
     try:
@@ -98,7 +99,7 @@ def main() -> int:
 
 def run(arguments: list[str]) -> int:
     """Run the command that a command line begins with."""
-    from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
+    from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, UsageMistake, did_you_mean
 
     if not arguments:
         print(help_text(), file=sys.stderr)
@@ -108,7 +109,7 @@ def run(arguments: list[str]) -> int:
         name, rest = rest[0], ["--help"]
     if name in COMMANDS:
         # Imported here: a command pays for itself only.
-        command: Callable[[list[str]], int] = __import__(module_of(name), fromlist=["run"]).run
+        command: Callable[[list[str]], int] = __import__(COMMANDS[name][1], fromlist=["run"]).run
         return command(rest)
     if name in ("--help", "-h", "help"):
         print(help_text())
@@ -116,12 +117,10 @@ def run(arguments: list[str]) -> int:
     if name in ("--version", "version"):
         print(identity_text())
         return EXIT_FINE
-    from tileir.ir.quoting import close_names, harmless
+    from tileir.tools.command import complain
 
-    close = close_names(name, COMMANDS)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
     kind = "option" if name.startswith("-") else "command"
-    print(f"tileir: unknown {kind} '{harmless(name)}'{hint}\nTry 'tileir --help'.", file=sys.stderr)
+    complain("tileir", UsageMistake(f"unknown {kind} '{name}'{did_you_mean(name, COMMANDS)}"))
     return EXIT_USAGE
 
 

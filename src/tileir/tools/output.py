@@ -15,9 +15,9 @@ import sys
 from contextlib import suppress
 
 from tileir.tools.arguments import Arguments, ToolFailure
-from tileir.tools.command import reason
+from tileir.tools.command import SYSTEM, refusing
+from tileir.tools.input import name_of
 from tileir.tools.options import OUTPUT_DIRECTORY, OVERWRITE
-from tileir.tools.programs import name_of
 
 # What the system says of a file that may be written to and not replaced: a mount point, one of another user in /tmp.
 _PINNED = (errno.EBUSY, errno.EPERM, errno.EACCES)
@@ -47,10 +47,8 @@ def output_paths(given: Arguments, extension: str) -> list[str]:
 
 
 def make_directory(path: str) -> None:
-    try:
+    with refusing(f"cannot make the directory '{path}': ", SYSTEM):
         os.makedirs(path, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot make the directory '{path}': {reason(error)}") from None
 
 
 def write_output(path: str, text: str) -> None:
@@ -73,34 +71,27 @@ def write_bytes(path: str, data: bytes, subject: str = "bytecode is") -> None:
 
 def write_file(path: str, data: bytes | memoryview) -> None:
     """Give a file new contents, or fail with what was there before in place."""
-    try:
+    with refusing(f"cannot write '{path}': ", SYSTEM):
         descriptor = _open_descriptor(path)
         if descriptor >= 0:
             sys.stdout.flush()
             sys.stderr.flush()
             _write_to(os.dup(descriptor), data)
             return
-        target = _followed(path)
-        existing = _status(target)
-        _check(target, existing)
+        target, existing = _checked(path)
         if existing is not None and not stat.S_ISREG(existing.st_mode):
             _write_to(os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), data)
         else:
             _replace(target, existing, data)
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {reason(error)}") from None
 
 
 def check_target(path: str) -> None:
-    """Refuse a place before the work that `write_file` would refuse after it."""
-    try:
+    """Refuse a place before the work that `write_file` would refuse after it; `-` is standard output."""
+    if path == "-":
+        return
+    with refusing(f"cannot write '{path}': ", SYSTEM):
         if _open_descriptor(path) < 0:
-            target = _followed(path)
-            _check(target, _status(target))
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {reason(error)}") from None
+            _checked(path)
 
 
 def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, str]) -> None:
@@ -130,47 +121,37 @@ def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, st
 
 def _open_descriptor(path: str) -> int:
     """The number of the open descriptor that a name such as `/dev/stdout` stands for, or -1."""
-    if not path.startswith(("/dev/", "/proc/")):
-        return -1
-    for number, name in enumerate(("/dev/stdin", "/dev/stdout", "/dev/stderr")):
-        if path == name:
-            return number
-    for directory in ("/dev/fd/", "/proc/self/fd/"):
-        number_text = path.removeprefix(directory)
-        if number_text != path and number_text.isascii() and number_text.isdecimal():
-            return int(number_text)
-    return -1
+    streams = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
+    if path in streams:
+        return streams.index(path)
+    directory, _, number = path.rpartition("/")
+    is_open = directory in ("/dev/fd", "/proc/self/fd") and number.isascii() and number.isdecimal()
+    return int(number) if is_open else -1
 
 
-def _followed(path: str) -> str:
-    """The file a path leads to, which need not exist."""
+def _checked(path: str) -> tuple[str, os.stat_result | None]:
+    """The file that a path leads to and its state, None if it is yet to be made; raises if it cannot be written."""
+    if not path:
+        raise FileNotFoundError(0, "the name is empty")
     if path.endswith(("/", os.sep)):
         raise IsADirectoryError(0, "it is the name of a directory")
     # A loop of links stays as it is, and the system says so.
-    return os.path.realpath(path) if os.path.islink(path) else path
-
-
-def _status(target: str) -> os.stat_result | None:
+    target = os.path.realpath(path) if os.path.islink(path) else path
     try:
-        return os.stat(target)
+        existing = os.stat(target)
     except FileNotFoundError:
-        return None
-
-
-def _check(target: str, existing: os.stat_result | None) -> None:
-    if not target:
-        raise FileNotFoundError(0, "the name is empty")
-    if existing is None:
         directory = os.path.dirname(target) or "."
         if not stat.S_ISDIR(os.stat(directory).st_mode):
-            raise NotADirectoryError(0, f"'{directory}' is no directory")
+            raise NotADirectoryError(0, f"'{directory}' is no directory") from None
         if not os.access(directory, os.W_OK | os.X_OK):
-            raise PermissionError(0, f"nothing may be written in '{directory}'")
-    elif stat.S_ISDIR(existing.st_mode):
+            raise PermissionError(0, f"nothing may be written in '{directory}'") from None
+        return target, None
+    if stat.S_ISDIR(existing.st_mode):
         raise IsADirectoryError(0, "it is a directory")
-    elif not os.access(target, os.W_OK):
+    if not os.access(target, os.W_OK):
         # A rename would replace it all the same.
         raise PermissionError(0, "it may not be written to")
+    return target, existing
 
 
 # --- writing ---
@@ -191,7 +172,9 @@ def _replace(target: str, existing: os.stat_result | None, data: bytes | memoryv
     try:
         with open(descriptor, "wb") as file:
             if existing is not None:
-                _keep_permissions(beside, existing)
+                with suppress(OSError, AttributeError):
+                    os.chown(beside, existing.st_uid, existing.st_gid)
+                os.chmod(beside, stat.S_IMODE(existing.st_mode) & 0o777)
             file.write(data)
         try:
             os.replace(beside, target)
@@ -213,13 +196,6 @@ def _create_beside(target: str) -> tuple[int, str]:
         beside = os.path.join(os.path.dirname(target), f".tileir-{os.urandom(6).hex()}")
         with suppress(FileExistsError):
             return os.open(beside, flags, 0o666), beside
-
-
-def _keep_permissions(beside: str, existing: os.stat_result) -> None:
-    if hasattr(os, "chown"):
-        with suppress(OSError):
-            os.chown(beside, existing.st_uid, existing.st_gid)
-    os.chmod(beside, stat.S_IMODE(existing.st_mode) & 0o777)
 
 
 def _write_in_place(target: str, data: bytes | memoryview) -> None:

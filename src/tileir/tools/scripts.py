@@ -19,9 +19,6 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, ToolFailure
 
 if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter
-    from tileir.execute.arguments.binding import Buffer
-
-_RECORD = "launches.jsonl"
 
 
 class ScriptLaunch(NamedTuple):
@@ -49,26 +46,22 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
         raise ToolFailure(f"cannot read '{path}': {why}")
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
-        command = [sys.executable, "-m", "tileir.tools.scripts", folder, str(until), path, *arguments]
+        record = os.path.join(folder, "launches.jsonl")
+        command = [sys.executable, "-m", "tileir.tools.scripts", record, str(until), path, *arguments]
         status = subprocess.run(command, stdout=2, check=False).returncode
-        launches = _recorded(folder)
-        if status:
-            raise ToolFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
-        if until:
-            chosen = [each for each in launches if each["number"] == until]
-            if not chosen:
-                raise missing_launch(path, len(launches), until)
-            launches = chosen
-        elif not launches:
-            raise ToolFailure(f"the script '{path}' launches no kernel", EXIT_WRONG_INPUT)
-        found: dict[str, ScriptLaunch] = {}
-        for each in launches:
-            key = json.dumps([each["program"], each["grid"], each["arguments"]])
-            if key not in found:
-                with open(os.path.join(folder, each["program"]), "rb") as file:
-                    data = file.read()
-                words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
-                found[key] = ScriptLaunch(each["number"], data, words, each["names"])
+        launches = _recorded(record)
+    if status:
+        raise ToolFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
+    chosen = [each for each in launches if until in (0, each["number"])]
+    if not launches and not until:
+        raise ToolFailure(f"the script '{path}' launches no kernel", EXIT_WRONG_INPUT)
+    if not chosen:
+        raise missing_launch(path, len(launches), until)
+    found: dict[str, ScriptLaunch] = {}
+    for each in chosen:
+        key = json.dumps([each["program"], each["grid"], each["arguments"]])
+        words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
+        found.setdefault(key, ScriptLaunch(each["number"], bytes.fromhex(each["program"]), words, each["names"]))
     return list(found.values())
 
 
@@ -78,13 +71,12 @@ def missing_launch(path: str, count: int, number: int) -> ToolFailure:
     return ToolFailure(f"the script '{path}' makes {launches}: there is no launch {number}", EXIT_WRONG_INPUT)
 
 
-def _recorded(folder: str) -> list[dict[str, Any]]:
+def _recorded(record: str) -> list[dict[str, Any]]:
     """What the process of a script wrote: an object for each launch, in order."""
-    try:
-        with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
-            found = [json.loads(line) for line in file]
-    except FileNotFoundError:
+    if not os.path.exists(record):
         return []
+    with open(record, encoding="utf-8") as file:
+        found = [json.loads(line) for line in file]
     for each in found:
         if "error" in each:
             raise ToolFailure(each["error"], EXIT_WRONG_INPUT)
@@ -93,10 +85,7 @@ def _recorded(folder: str) -> list[dict[str, Any]]:
 
 def kernels_of(launches: Sequence[ScriptLaunch]) -> list[ScriptLaunch]:
     """The first launch of each compiled kernel."""
-    found: dict[bytes, ScriptLaunch] = {}
-    for each in launches:
-        found.setdefault(each.data, each)
-    return list(found.values())
+    return list({each.data: each for each in reversed(launches)}.values())[::-1]
 
 
 def only_kernel(path: str, launches: Sequence[ScriptLaunch], choose: str) -> ScriptLaunch:
@@ -115,15 +104,14 @@ def only_kernel(path: str, launches: Sequence[ScriptLaunch], choose: str) -> Scr
 class _Recorder:
     """Writes down each launch of a script before it runs: the script may end at any time."""
 
-    def __init__(self, folder: str, until: int) -> None:
-        self._folder: str = folder
+    def __init__(self, record: str, until: int) -> None:
+        self._record: str = record
         self._until: int = until
         self._process: int = os.getpid()
         self._programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
-        self._files: dict[bytes, str] = {}
 
     def see(self, number: int, kernel: Any, grid: Any, args: Any) -> None:
-        from tileir.bridge.launch import described, known_for
+        from tileir.bridge.launch import described, export, known_for
         from tileir.bridge.process import exit_now
         from tileir.execute.arguments.binding import Pointer
         from tileir.execute.launching.entries import check_grid
@@ -135,47 +123,33 @@ class _Recorder:
         # Refuses what is no kernel.
         known_for(kernel)
         description = described(kernel, args)
+        key = (kernel, tuple(description.parameters))
+        if key not in self._programs:
+            self._programs[key] = export(kernel, args).hex()
         names = [script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values]
         launch = {
             "number": number,
             "kernel": kernel._annotated_function.pyfunc.__name__,
-            "program": self._program(kernel, args, tuple(description.parameters)),
+            "program": self._programs[key],
             "grid": list(check_grid(grid)),
             "arguments": [_words(value) for value in description.values],
             "names": names,
         }
-        _append(self._folder, launch)
+        _append(self._record, launch)
         if number == self._until:
             # The script could catch an exception, and go on.
             exit_now(EXIT_FINE)
-
-    def _program(self, kernel: Any, args: Any, parameters: tuple[Parameter, ...]) -> str:
-        """The file with the bytecode of a kernel, for arguments of a kind."""
-        key = (kernel, parameters)
-        if key not in self._programs:
-            from tileir.bridge.launch import export
-
-            data = export(kernel, args)
-            name = self._files.setdefault(data, f"{len(self._files)}.tileirbc")
-            with open(os.path.join(self._folder, name), "wb") as file:
-                file.write(data)
-            self._programs[key] = name
-        return self._programs[key]
 
 
 def _words(value: object) -> str:
     """An argument as `tileir run` takes it; an array has its type and size, not its elements."""
     from tileir.bridge.parameters import memory_of
     from tileir.execute.arguments.binding import Pointer
-
-    if isinstance(value, Pointer):
-        return _array(memory_of(value.array, value.name))
-    return str(value).lower() if isinstance(value, bool) else repr(value)
-
-
-def _array(buffer: Buffer) -> str:
     from tileir.execute.dtypes import element_of_dtype
 
+    if not isinstance(value, Pointer):
+        return str(value).lower() if isinstance(value, bool) else repr(value)
+    buffer = memory_of(value.array, value.name)
     size = buffer.dtype.itemsize
     element = element_of_dtype(buffer.dtype)
     name = f"i{8 * size}" if element is None else element.spelling
@@ -188,19 +162,19 @@ def main(arguments: list[str]) -> int:
     """Run a script and write its launches down; the script's status."""
     import gc
 
-    folder, until, *operands = arguments
+    record, until, *operands = arguments
     try:
         _check_packages()
     except TileIRError as error:
-        _append(folder, {"error": error.message})
+        _append(record, {"error": error.message})
         return EXIT_FINE
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings
     from tileir.bridge.watching import LaunchCounter
-    from tileir.tools.emulate import perform, program_of
+    from tileir.tools.kernels.emulate import perform, program_of
 
     gc.enable()
-    recorder = _Recorder(folder, int(until))
+    recorder = _Recorder(record, int(until))
     work = program_of({}, operands)
     process = begin(Settings(), watcher=LaunchCounter(int(until), recorder.see))
     perform(process, work)
@@ -223,8 +197,8 @@ def _check_packages() -> None:
         cutile()
 
 
-def _append(folder: str, line: dict[str, Any]) -> None:
-    with open(os.path.join(folder, _RECORD), "a", encoding="utf-8") as file:
+def _append(record: str, line: dict[str, Any]) -> None:
+    with open(record, "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
 

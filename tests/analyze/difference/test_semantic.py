@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.tools import diff as diff_tool
+from tileir.tools.programs import diff as diff_tool
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ATTENTION = (EXAMPLES / "attention.mlir").read_text()

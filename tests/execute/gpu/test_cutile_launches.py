@@ -11,7 +11,7 @@ from tests.execute.gpu.fake_gpu import FakeGpu
 
 import tileir
 from tileir.execute.gpu.engines import TileirasEngine
-from tileir.tools import emulate as emulate_tool
+from tileir.tools.kernels import emulate as emulate_tool
 
 ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")
 

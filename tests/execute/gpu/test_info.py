@@ -10,7 +10,7 @@ from tests.execute.gpu.fake_cuda import FakeDriver
 from tests.execute.gpu.triton.fake_triton import write_fake_triton
 
 from tileir.execute.gpu.cache import Choice, choice_key, keep_choice
-from tileir.tools import info
+from tileir.tools.programs import info
 
 
 def engine_facts(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools import debug
+from tileir.tools.kernels import debug
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SOFTMAX = [

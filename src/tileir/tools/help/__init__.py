@@ -1,0 +1,1 @@
+"""Commands that explain, and that serve editors and shells."""

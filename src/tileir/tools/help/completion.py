@@ -1,0 +1,327 @@
+"""`tileir completion`: scripts with which shells complete the command line.
+
+They are made from the tables of options that the commands read, and have every word in them: completing starts no
+Python.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import NamedTuple
+
+from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command
+from tileir.tools.main import COMMANDS
+
+SHELLS = ("bash", "zsh", "fish")
+
+USAGE = Usage(
+    "tileir completion",
+    "Prints a script that makes a shell complete the commands, options and values of tileir.",
+    "|".join(SHELLS),
+    (),
+    details="""\
+To enable it permanently:
+  bash  tileir completion bash > ~/.local/share/bash-completion/completions/tileir
+        (or add to ~/.bashrc:  source <(tileir completion bash))
+  zsh   tileir completion zsh > DIRECTORY/_tileir, for a DIRECTORY of $fpath
+        (or add to ~/.zshrc after compinit:  source <(tileir completion zsh))
+  fish  tileir completion fish > ~/.config/fish/completions/tileir.fish""",
+)
+
+# Names that other packages may have brought are left out if a shell could take them for more than a name.
+_WORD = re.compile(r"[\w.+-][\w.+/-]*")
+
+
+@command(USAGE)
+def run(given: Arguments) -> None:
+    shell = given.operands[0]
+    if shell not in SHELLS:
+        raise ToolFailure(f"there is no script for '{shell}': use {', '.join(SHELLS)}")
+    sys.stdout.write({"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](described()))
+
+
+class Flag(NamedTuple):
+    """An option, and the words that its value may be among others."""
+
+    option: Option
+    values: tuple[str, ...] = ()
+    is_list: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        name, short = self.option.name, self.option.short
+        return [*([f"-{short}"] if short else []), f"--{name}" if len(name) > 1 else f"-{name}"]
+
+    def value(self, words: str, directories: str, files: str, other: str) -> str:
+        """What completes its value, of what a shell has for each kind."""
+        if self.values:
+            return words
+        return directories if self.option.value == "DIR" else files if _names_file(self.option.value) else other
+
+
+class Command(NamedTuple):
+    """A subcommand: its options, the words that its operands may be, and whether they are files."""
+
+    name: str
+    summary: str
+    flags: list[Flag]
+    operands: tuple[str, ...]
+    takes_files: bool
+
+
+def described() -> list[Command]:
+    """The commands, as the scripts need them."""
+    found = [_command(name, summary) for name, (summary, _) in COMMANDS.items()]
+    return [*found, Command("help", "describe a command", [], tuple(COMMANDS), False)]
+
+
+def usage_of(name: str) -> Usage:
+    """The command line of a command."""
+    usage: Usage = __import__(COMMANDS[name][1], fromlist=["USAGE"]).USAGE
+    return usage
+
+
+def _command(name: str, summary: str) -> Command:
+    usage = usage_of(name)
+    flags = [
+        Flag(each, each.choices or _words(_values(name, each.name)), (name, each.name) == ("opt", "passes"))
+        for each in usage.options
+    ]
+    words = _operands(name)
+    flags.append(Flag(Option("-h, --help", "show the help")))
+    return Command(name, summary, flags, words, not words and _names_file(usage.operands))
+
+
+def _names_file(value: str) -> bool:
+    return re.search("FILE|OUT|SCRIPT", value) is not None
+
+
+def _values(command: str, option: str) -> list[str]:
+    """Values that an option may have among others."""
+    from tileir.analyze.cost.targets import target_names
+    from tileir.execute.engine.registry import AUTO, all_engines
+    from tileir.execute.gpu.gpus import GPUS
+    from tileir.execute.gpu.targets import TARGETS
+    from tileir.passes.catalog import registered_passes
+
+    match option:
+        case "passes":
+            return [known.name for known in registered_passes()]
+        case "backend":
+            return [AUTO, *[engine.name for engine in all_engines()[0]]]
+        case "gpu":
+            return list(GPUS)
+        case "target":
+            return list(target_names() if command == "cost" else TARGETS)
+        case "dump":
+            return [stage for engine in all_engines()[0] for stage in engine.stages]
+        case "schedule":
+            return ["forward", "reverse", "random:", "interleaved"]
+    return []
+
+
+def _operands(command: str) -> tuple[str, ...]:
+    if command == "explain":
+        from tileir.analyze.documentation.vocabulary import all_entries
+
+        return _words([entry.name for entry in all_entries()])
+    if command == "docs":
+        from tileir.tools.help.documents import directory_of_pages, page_names
+
+        return _words(page_names(directory_of_pages()))
+    return SHELLS if command == "completion" else ()
+
+
+def _words(names: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([name for name in names if _WORD.fullmatch(name.removesuffix(":"))]))
+
+
+# --- bash ---
+
+_BASH = """\
+# Completion of tileir for bash, made by `tileir completion bash`.
+_tileir_files() {
+    local line
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen "$1" -- "$current")
+    compopt -o filenames 2>/dev/null
+}
+
+_tileir_words() {
+    local line
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -W "$1" -- "$current")
+}
+
+# The last of a list with commas.
+_tileir_list() {
+    local head="" line
+    case $current in *,*) head="${current%,*},";; esac
+    while IFS= read -r line; do COMPREPLY+=("$head$line"); done < <(compgen -W "$1" -- "${current##*,}")
+    compopt -o nospace 2>/dev/null
+}
+
+_tileir() {
+    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" command="${COMP_WORDS[1]}"
+    COMPREPLY=()
+    # bash makes three words of --option=value.
+    if [ "$current" = "=" ]; then
+        current="" previous="$previous="
+    elif [ "$previous" = "=" ] && [ "$COMP_CWORD" -gt 2 ]; then
+        previous="${COMP_WORDS[COMP_CWORD-2]}="
+    fi
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        _tileir_words @COMMANDS@
+        return
+    fi
+    case "$command" in
+@CASES@    esac
+}
+complete -F _tileir tileir
+"""
+
+
+def _bash(commands: list[Command]) -> str:
+    names = _quoted(" ".join([*[command.name for command in commands], "--help", "--version"]))
+    cases = "".join([_bash_case(command) for command in commands])
+    return _BASH.replace("@COMMANDS@", names).replace("@CASES@", cases)
+
+
+def _bash_case(command: Command) -> str:
+    values = []
+    for flag in command.flags:
+        if flag.option.value:
+            # A value that may be left out is given with `=` only.
+            spelled = [*([] if flag.option.bare is not None else flag.names), *[f"{name}=" for name in flag.names]]
+            words = f"_tileir_{'list' if flag.is_list else 'words'} {_quoted(' '.join(flag.values))}"
+            action = flag.value(words, "_tileir_files -d", "_tileir_files -f", ":")
+            values.append(f"        {'|'.join(spelled)}) {action}; return;;")
+    offered = _quoted(" ".join([word for flag in command.flags for word in _spelled(flag)]))
+    operands = f"_tileir_words {_quoted(' '.join(command.operands))}" if command.operands else ":"
+    return "\n".join(
+        [
+            f"    {command.name})",
+            '        case "$previous" in',
+            *values,
+            "        esac",
+            f'        case "$current" in -*) _tileir_words {offered}; return;; esac',
+            f"        {'_tileir_files -f' if command.takes_files else operands};;\n",
+        ]
+    )
+
+
+def _spelled(flag: Flag) -> list[str]:
+    """How an option is offered; one whose value may be left out, or is a letter as in -O3, also with its values."""
+    name = flag.names[-1]
+    if flag.option.bare is not None:
+        return [*flag.names, *[f"{name}={value}" for value in flag.values]]
+    return [*flag.names, *[f"{name}{value}" for value in flag.values if len(name) == 2]]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+# --- zsh ---
+
+_ZSH = """\
+#compdef tileir
+# Completion of tileir for zsh, made by `tileir completion zsh`.
+_tileir() {
+    local curcontext="$curcontext" state line
+    local -a commands
+    commands=(
+@COMMANDS@    )
+    _arguments -C '(- *)'{-h,--help}'[show the help]' '(- *)--version[show the version]' \\
+        '1:command:->command' '*::argument:->argument' && return
+    case $state in
+    command)
+        _describe -t commands 'tileir command' commands;;
+    argument)
+        case $words[1] in
+@CASES@        esac;;
+    esac
+}
+
+if [ "$funcstack[1]" = "_tileir" ]; then
+    _tileir "$@"
+else
+    compdef _tileir tileir
+fi
+"""
+
+
+def _zsh(commands: list[Command]) -> str:
+    described = "".join([f"        {_quoted(c.name + ':' + _colons(c.summary))}\n" for c in commands])
+    cases = "".join([_zsh_case(command) for command in commands])
+    return _ZSH.replace("@COMMANDS@", described).replace("@CASES@", cases)
+
+
+def _colons(text: str) -> str:
+    return text.replace("\\", "\\\\").replace(":", "\\:")
+
+
+def _zsh_case(command: Command) -> str:
+    specifications = [_zsh_flag(flag) for flag in command.flags]
+    if command.takes_files:
+        specifications.append("'*:file:_files'")
+    elif command.operands:
+        specifications.append(_quoted(f"*:name:({' '.join(command.operands)})"))
+    lines = " \\\n                ".join(specifications)
+    return f"        {command.name})\n            _arguments -s -S \\\n                {lines};;\n"
+
+
+def _zsh_flag(flag: Flag) -> str:
+    """One specification for each spelling; several options of one name are allowed."""
+    option = flag.option
+    summary = _colons(option.help).replace("[", "\\[").replace("]", "\\]")
+    if not option.value:
+        return " ".join([_quoted(f"*{name}[{summary}]") for name in flag.names])
+    words = " ".join([_colons(value) for value in flag.values])
+    action = flag.value(f"_sequence compadd - {words}" if flag.is_list else f"({words})", "_files -/", "_files", "")
+    label = _colons(option.value).replace("[", "").replace("]", "")
+    found = []
+    for name in flag.names:
+        # `=`: in the next word or after an equals sign; `=-`: only after it; `+`: in the next word or this one.
+        joined = "=-" if option.bare is not None else "=" if name.startswith("--") else "+"
+        found.append(_quoted(f"*{name}{joined}[{summary}]:{':' * (option.bare is not None)}{label}:{action}"))
+    return " ".join(found)
+
+
+# --- fish ---
+
+
+def _fish(commands: list[Command]) -> str:
+    lines = [
+        "# Completion of tileir for fish, made by `tileir completion fish`.",
+        "complete -c tileir -f",
+        "complete -c tileir -n __fish_use_subcommand -l version -d 'show the version'",
+        "complete -c tileir -n __fish_use_subcommand -s h -l help -d 'show the help'",
+    ]
+    for each in commands:
+        summary = _fish_quoted(each.summary)
+        lines.append(f"complete -c tileir -n __fish_use_subcommand -a {each.name} -d {summary}")
+    for each in commands:
+        when = f"complete -c tileir -n '__fish_seen_subcommand_from {each.name}'"
+        if each.takes_files:
+            lines.append(f"{when} -F")
+        elif each.operands:
+            lines.append(f"{when} -a {_fish_quoted(' '.join(each.operands))}")
+        lines.extend([f"{when} {_fish_flag(flag)}" for flag in each.flags])
+    return "\n".join(lines) + "\n"
+
+
+def _fish_quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _fish_flag(flag: Flag) -> str:
+    spelled = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names]
+    parts = [*spelled, f"-d {_fish_quoted(flag.option.help)}"]
+    if flag.values:
+        words = " ".join(flag.values)
+        listed = f"(__fish_complete_list , \"printf '%s\\\\n' {words}\")"
+        parts.append(f"-a {_fish_quoted(listed if flag.is_list else words)}")
+    if flag.option.value and flag.option.bare is None:
+        parts.append(flag.value("-x", "-x -a '(__fish_complete_directories)'", "-r -F", "-x"))
+    return " ".join(parts)

@@ -1,0 +1,135 @@
+"""`tileir docs`: the pages about tileir, which are in the package."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+
+import tileir
+from tileir.analyze.documentation.markdown import anchor as slug_of
+from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
+from tileir.tools.command import command
+from tileir.tools.options import COLOR
+from tileir.tools.terminal import BOLD, CYAN, PLAIN
+
+USAGE = Usage(
+    "tileir docs",
+    "Prints a page of the documentation; without a name, lists the pages.",
+    "[PAGE...]",
+    (Option("--path", "print where the pages are, to open them in an editor or a browser"), COLOR),
+    details="""\
+PAGE is a name from the list, as in 'tileir docs command_line', and may be one section of it, as in
+'tileir docs command_line#exit-status'. The pages are Markdown. 'tileir explain NAME' is shorter for an operation, a
+type or an attribute.""",
+)
+
+_EXTENSION = ".md"
+# A wheel has the pages in the package, a checkout beside the sources.
+_PLACES = ("docs", os.path.join("..", "..", "docs"))
+_HEADING = re.compile(r"(#+) (.+)")
+
+
+@command(USAGE)
+def run(given: Arguments) -> None:
+    directory = directory_of_pages()
+    names = page_names(directory)
+    if given.has("path"):
+        print(directory)
+        return
+    texts = [_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)]
+    text = "\n".join(texts)
+    sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
+
+
+def _text(operand: str, directory: str, names: list[str]) -> str:
+    """The page, or the section of a page, that an operand names; `docs/cpu.md` is how texts refer to a page."""
+    path, _, anchor = operand.partition("#")
+    name = path.removeprefix("docs/").removesuffix(_EXTENSION)
+    if name not in names:
+        hint = did_you_mean(name, names)[2:] or "'tileir docs' lists the pages"
+        raise ToolFailure(f"there is no page '{operand}': {hint}", EXIT_WRONG_INPUT)
+    text = _page(directory, name)
+    found = section(text, anchor) if anchor else text
+    if not found:
+        anchors = ", ".join([slug for slug, _, _, _ in sections(text)])
+        raise ToolFailure(f"'{name}' has no section '{anchor}', but {anchors}", EXIT_WRONG_INPUT)
+    return found
+
+
+def directory_of_pages() -> str:
+    package = os.path.dirname(os.path.abspath(tileir.__file__))
+    for place in _PLACES:
+        directory = os.path.normpath(os.path.join(package, place))
+        if os.path.isfile(os.path.join(directory, "command_line" + _EXTENSION)):
+            return directory
+    raise ToolFailure("the pages are not in this installation of tileir", EXIT_WRONG_INPUT)
+
+
+def page_names(directory: str) -> list[str]:
+    """The pages, those of folders after the others: `api`, .., `operations/core`."""
+    found = []
+    for folder in ("", "operations"):
+        for name in sorted(os.listdir(os.path.join(directory, folder))):
+            if name.endswith(_EXTENSION):
+                found.append(f"{folder}/{name}".strip("/").removesuffix(_EXTENSION))
+    return found
+
+
+def _page(directory: str, name: str) -> str:
+    with open(os.path.join(directory, *f"{name}{_EXTENSION}".split("/")), encoding="utf-8") as file:
+        return file.read()
+
+
+def _overview(directory: str, names: list[str]) -> str:
+    lines = ["# Pages", ""]
+    width = max([len(name) for name in names])
+    for name in names:
+        title = next((title for _, _, title, _ in sections(_page(directory, name))), "")
+        lines.append(f"  {name:{width}}  {title}")
+    return "\n".join([*lines, "", "`tileir docs PAGE` prints one, `tileir explain NAME` what a name means.", ""])
+
+
+# --- Markdown ---
+
+
+def sections(text: str) -> list[tuple[str, int, str, int]]:
+    """The headings of a page: as links name them, with their level, their words and the number of their line."""
+    found: list[tuple[str, int, str, int]] = []
+    for number, line in _outside_fences(text):
+        heading = _HEADING.fullmatch(line)
+        if heading is not None:
+            found.append((slug_of(heading[2]), len(heading[1]), heading[2], number))
+    return found
+
+
+def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not code, with their numbers."""
+    fenced = False
+    for number, line in enumerate(text.split("\n")):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def section(text: str, anchor: str) -> str:
+    """A part of a page from its heading to the next one that is not below it; empty if there is none."""
+    headings = sections(text)
+    for place, (slug, level, _, begin) in enumerate(headings):
+        if slug == anchor.lower():
+            end = next((line for _, other, _, line in headings[place + 1 :] if other <= level), None)
+            return "\n".join(text.split("\n")[begin:end]).rstrip() + "\n"
+    return ""
+
+
+def _styled(text: str) -> str:
+    """Headings in bold and code in color, for a terminal."""
+    lines = text.split("\n")
+    for number, line in _outside_fences(text):
+        if _HEADING.fullmatch(line):
+            lines[number] = f"{BOLD}{line}{PLAIN}"
+        else:
+            lines[number] = re.sub(r"`[^`]+`", lambda found: f"{CYAN}{found[0]}{PLAIN}", line)
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Commands that compile and run kernels, and show what they do."""

@@ -1,0 +1,109 @@
+"""`tileir cost`: what a launch costs on a GPU, which need not be here, or on this processor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+from tileir.analyze.cost.estimating import estimate
+from tileir.analyze.cost.result import Cost
+from tileir.analyze.cost.targets import DEFAULT, Target, target_named
+from tileir.execute.arguments.argument_text import argument, grid_of, number, specification
+from tileir.execute.errors import BlockId
+from tileir.execute.launching.entries import check_grid, check_number, select_entry
+from tileir.ir.core import Operation
+from tileir.ir.quoting import harmless
+from tileir.tools import options
+from tileir.tools.arguments import Arguments, Option, Usage
+from tileir.tools.command import command, refusing
+from tileir.tools.input import Program, read_launches, script_arguments
+from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
+
+USAGE = Usage(
+    "tileir cost",
+    "Estimates what a launch costs on a GPU or on this processor: bytes, operations, occupancy, time, and why.",
+    "FILE|SCRIPT.py",
+    (
+        options.GRID,
+        options.ENTRY,
+        options.ARG.with_help("an argument, as for tileir run, or ? for an unknown number; arrays are not made"),
+        options.LAUNCH.with_help("of a script, the launch to estimate, counted from 1 (default: all)"),
+        options.TARGET.with_help("the GPU, as in h200, or cpu; repeat for several (default: h200)"),
+        Option("--measure", "make the arrays and launch the kernel, too, if the target is here"),
+        Option("--no-assembler", "do not compile the kernel to see what it takes of the GPU"),
+        options.JSON.with_help("print one JSON object per target"),
+        *options.READING_OPTIONS,
+    ),
+    most=-1,
+    details=f"""\
+Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -1.5, or ?. The targets are those of
+'tileir docs cost', which describes the model and how far off it is.
+
+{STATED}
+
+{options.SCRIPT} Each of its launches is estimated;
+identical launches are shown once.
+{options.SCRIPT_ARGUMENTS}
+
+FILE may be '-' for standard input.""",
+)
+
+
+@command(USAGE)
+def run(given: Arguments) -> None:
+    # Checked before anything is read.
+    grid_of(given.value("grid", "1"))
+    with refusing("--target: "):
+        targets = [target_named(name) for name in given.names("target") or [DEFAULT]]
+    arguments = script_arguments(given, "grid", "arg", "entry")
+    for place, program in enumerate(read_launches(given.operands[0], given, arguments)):
+        _show_costs(given, program, targets, is_first=not place)
+
+
+def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
+    """Print what a launch costs on each target."""
+    module = program.checked(given)
+    wanted = given_launch(given, program)
+    extents = check_grid(wanted.grid)
+    entry = select_entry(module, wanted.entry)
+    check_given(entry, wanted.arguments)
+    names = () if program.launch is None else program.launch.names
+    for target in targets:
+        cost = _cost(given, entry, extents, wanted.arguments, names, target)
+        if given.has("json"):
+            print(json.dumps(cost.answer()))
+        else:
+            print(("" if is_first else "\n") + harmless(cost.render(), keep="\n"))
+        is_first = False
+        sys.stdout.flush()
+
+
+def _cost(
+    given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], names: Sequence[str], target: Target
+) -> Cost:
+
+    assemble = not given.has("no-assembler")
+    if not given.has("measure"):
+        described = _described(texts)
+        check_number(entry, described)
+        return estimate(entry, grid, described, target, names, assemble=assemble)
+    # Imported here: only running a kernel needs NumPy.
+    from tileir.analyze.cost.costs import cost
+    from tileir.execute.launching.kernel import Kernel
+
+    values = made_arguments(entry, texts)
+    return cost(Kernel(entry), grid, *values, target=target.key, assemble=assemble, measure=True)
+
+
+def _described(texts: tuple[str, ...]) -> tuple[object, ...]:
+    """The arguments; arrays as descriptions, which have a number of bytes."""
+    found: list[object] = []
+    for text in texts:
+        if text == "?":
+            found.append(None)
+        elif text.endswith(".npy"):
+            found.append(argument(text, None))
+        else:
+            found.append(specification(text) or number(text))
+    return tuple(found)

@@ -1,0 +1,255 @@
+"""`tileir explore`: a launch as a page in the browser, or in a file."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from tileir.analyze.cost.targets import target_named
+from tileir.execute.arguments.argument_text import grid_of, natural
+from tileir.execute.launching.entries import select_entry
+from tileir.execute.schedule import check_schedule
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.quoting import harmless
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import SYSTEM, command, end_as_interrupted, refusing
+from tileir.tools.input import is_script, read_program, script_arguments
+from tileir.tools.kernels.emulate import run_script
+from tileir.tools.launches import STATED, given_launch, made_arguments, recording_limit, uninitialized
+from tileir.tools.output import check_target, write_output
+from tileir.tools.scripts import missing_launch
+
+if TYPE_CHECKING:
+    from tileir.serve.explorer.exploring import Exploration
+
+USAGE = Usage(
+    "tileir explore",
+    "Shows what a kernel does as a page: its forms, the memory it touches, values, findings, cost.",
+    "FILE|SCRIPT.py",
+    (
+        *options.LAUNCH_OPTIONS,
+        options.SCHEDULE,
+        options.LAUNCH.with_help("of a script, the launch to show, counted from 1 (default: the first)"),
+        Option("--export FILE.html", "write the page to a file that needs no server, instead of serving it"),
+        Option("--blocks LIST", "tile blocks whose values an exported page carries, as 0,7,16-31, or all"),
+        Option(
+            "--picture [ARRAY[:COLOR]=]FILE.svg",
+            "draw an array (default: the first that is written) by block, time or count; repeat for several",
+        ),
+        Option(
+            "--compare FILE", "a recording to look at beside this launch, as --record writes it; repeat for several"
+        ),
+        Option(
+            "--sanitize mistakes|all|none",
+            "what is looked for: mistakes (the default), all (also elements never written), or none",
+        ),
+        Option("--record FILE", "write the recording of the launch to a file"),
+        Option("--targets NAMES", "what costs are estimated for, as h200,b200 (default: all)"),
+        options.RECORDING_LIMIT,
+        Option("--port N", "where the page is served on 127.0.0.1 (default: a port that is free)"),
+        Option("--no-browser", "print the address of the page and open no browser"),
+        *options.READING_OPTIONS,
+    ),
+    most=-1,
+    details=f"""\
+Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, a kernel
+that has parameters does not run, and the page shows the program in its forms, and estimates of costs.
+
+{STATED}
+
+A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
+{options.SCRIPT_ARGUMENTS}
+
+The page is served to this machine only, at an address that nobody can guess, until Ctrl-C. FILE may be '-' for standard
+input.""",
+)
+
+
+@command(USAGE)
+def run(given: Arguments) -> None:
+    script_arguments(given, "grid", "arg", "entry")
+    request = _Request(given)
+    # This process stays, so its garbage is collected.
+    gc.enable()
+    found = _script(given, request) if is_script(given.operands[0]) else _program(given, request)
+    if request.export or request.pictures:
+        _write(found, request)
+    else:
+        _serve(found, not given.has("no-browser"))
+
+
+class _Request:
+    """What the command line asks for, checked before anything runs."""
+
+    def __init__(self, given: Arguments) -> None:
+        if not given.has("export"):
+            given.refuse(("blocks",), "is about the page that --export writes: others show all tile blocks")
+        self.export: str = given.value("export")
+        self.pictures: list[tuple[str, str, str]] = [_picture(text) for text in given.values("picture")]
+        self.record: str = given.value("record")
+        self.compare: list[str] = given.values("compare")
+        for path in (self.export, self.record, *[path for _, _, path in self.pictures]):
+            check_target(path or "-")
+        grid_of(given.value("grid", "1"))
+        self.schedule: str | None = given.value("schedule") or None
+        check_schedule(self.schedule or "forward")
+        self.launch: int = given.number("launch", 1)
+        self.limit: int = recording_limit(given, 0)
+        looked_for: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
+        self.sanitize: bool | Literal["all"] = looked_for[given.value("sanitize", "mistakes")]
+        self.port: int = given.number("port", 0, least=0, most=65535)
+        self.targets: list[str] | None = given.names("targets") if given.has("targets") else None
+        self.blocks: str = given.value("blocks")
+        with refusing("--targets: "):
+            for name in self.targets or ():
+                target_named(name)
+
+
+def _program(given: Arguments, request: _Request) -> Exploration:
+    program = read_program(given.operands[0], given)
+    module = program.checked(given)
+    wanted = given_launch(given, program)
+    entry = select_entry(module, wanted.entry)
+    values = made_arguments(entry, wanted.arguments)
+    # Without parameters, there is nothing that a launch waits for.
+    runs = bool(values) or not entry.regions[0].blocks[0].arguments
+    if not runs:
+        why = "is about a launch, and nothing runs: give --arg for each parameter"
+        given.refuse(("record", "compare", "blocks"), why)
+    title = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
+    unwritten = uninitialized(values, wanted.arguments)
+    return _explored(request, module, wanted.grid, values if runs else None, wanted.entry, title, unwritten)
+
+
+def _script(given: Arguments, request: _Request) -> Exploration:
+    """Run a script up to the launch that is shown."""
+    from tileir.bridge.watching import LaunchCounter
+
+    found: list[Exploration] = []
+    failures: list[Exception] = []
+
+    def see(number: int, kernel: Any, grid: Any, args: Any) -> None:
+        if number != request.launch:
+            return
+        try:
+            found.append(_explored(request, kernel, grid, args, None, ""))
+        except (TileIRError, ToolFailure) as error:
+            # Not for the script to catch: it is about this command's work.
+            failures.append(error)
+
+    counter = LaunchCounter(request.launch, see)
+    status = run_script(given.operands, counter)
+    if status == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
+    # A script may go on after the launch, and fail where it needs the results.
+    if failures:
+        raise failures[0]
+    if found:
+        return found[0]
+    if status:
+        raise ToolFailure("", EXIT_WRONG_INPUT)
+    raise missing_launch(given.operands[0], counter.count, request.launch)
+
+
+def _explored(
+    request: _Request,
+    kernel: Any,
+    grid: Any,
+    args: Any,
+    entry: str | None,
+    title: str,
+    unwritten: Sequence[object] = (),
+) -> Exploration:
+    # Imported here: mistakes of the command line are reported sooner.
+    from tileir.execute.recording.file_reader import load_recording
+    from tileir.execute.recording.recording import LIMIT
+    from tileir.serve.explorer.exploring import Exploration
+    from tileir.serve.explorer.opening import launch_of, opened
+
+    launch = launch_of(kernel, grid, args, entry, title)
+    try:
+        # A page that is given away says nothing of directories, unless it must.
+        names = [os.path.basename(path) for path in request.compare]
+        others = {
+            name if names.count(name) == 1 else path: load_recording(path)
+            for name, path in zip(names, request.compare, strict=True)
+        }
+    except OSError as error:
+        raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}") from None
+    made = opened(
+        launch,
+        limit=request.limit or LIMIT,
+        schedule=request.schedule,
+        targets=request.targets,
+        compare=others,
+        uninitialized=unwritten,
+        sanitize=request.sanitize,
+    )
+    if request.record and made.recording is not None:
+        with refusing(f"cannot write '{request.record}': ", SYSTEM):
+            made.recording.save(request.record)
+    return Exploration(made, request.port)
+
+
+def _write(found: Exploration, request: _Request) -> None:
+    for array, color, path in request.pictures:
+        write_output(path, found.picture(array or None, color or "block"))
+    if not request.export:
+        return
+    count = int(found.answer("summary")["recording"]["order"]["shape"][0])
+    page = found.page(blocks=_blocks(request.blocks, count) if request.blocks else None)
+    write_output(request.export, page.text)
+    if request.export != "-":
+        size = len(page.text.encode())
+        print(f"{harmless(request.export)}: {size / 1e6:.1f} MB, values of {len(page.blocks)} of {count} tile blocks")
+    for note in page.notes:
+        print(harmless(note), file=sys.stderr)
+
+
+def _serve(found: Exploration, opens: bool) -> None:
+    """Serve the page until the user interrupts, or a signal ends the process."""
+    with refusing("cannot serve the page: ", SYSTEM):
+        url = found.url
+    end_as_interrupted()
+    try:
+        print(f"{url}\nCtrl-C ends it.", flush=True)
+        if opens and not found.open():
+            print("There is no browser to open: visit the address above.", file=sys.stderr)
+        found.wait()
+    except KeyboardInterrupt:
+        # As it should end.
+        found.close()
+
+
+# --- what the command line says ---
+
+
+def _picture(text: str) -> tuple[str, str, str]:
+    """Array, color and file of `--picture`."""
+    subject, equals, path = text.rpartition("=")
+    array, _, color = subject.partition(":")
+    if not path or (equals and not array):
+        raise ToolFailure(f"'--picture {text}' makes no sense: give a file, or an array and a file, as c=memory.svg")
+    if path != "-" and not path.endswith(".svg"):
+        raise ToolFailure(f"'--picture {text}': pictures are written as .svg; the page saves .png as well")
+    return array, color, path
+
+
+def _blocks(text: str, count: int) -> list[int]:
+    """The tile blocks of a list, by number."""
+    if text == "all":
+        return list(range(count))
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        begin, end = natural(first.strip()), natural((last if dash else first).strip())
+        if begin is None or end is None or end < begin:
+            raise ToolFailure(f"'--blocks {text}' is no list of tile blocks: give numbers and ranges, as 0,7,16-31")
+        if end >= count:
+            raise ToolFailure(f"'--blocks {text}': there is no tile block {end}: they go from 0 to {count - 1}")
+        found.extend(range(begin, end + 1))
+    return found

@@ -1,0 +1,218 @@
+"""`tileir reduce`: a program made smaller while a command keeps succeeding."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
+from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
+from tileir.analyze.reducing.reduce import program_kind, reduce_program
+from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
+from tileir.bytecode import is_bytecode
+from tileir.bytecode.container import origin_of
+from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch
+from tileir.interface import from_bytecode, load
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.quoting import harmless
+from tileir.ir.versions import NEWEST
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, print_diagnostics, reason
+from tileir.tools.input import name_of, program_in, read_bytes, refuse_script
+from tileir.tools.many.interesting import Interest, check_ways, interest_of, needs_launch
+from tileir.tools.output import check_target, write_bytes, write_output
+from tileir.tools.terminal import Progress
+
+USAGE = Usage(
+    "tileir reduce",
+    "Makes a Tile IR program smaller while it stays interesting.",
+    "FILE",
+    (
+        Option("--interesting CMD", "a command; it gets the path of a candidate, and 0 says yes"),
+        Option("--shell", "CMD is for the shell; without it, it is split into words"),
+        Option("--crashes WHAT", "tileiras, or an engine that runs the kernel, crashes or takes too long"),
+        options.TARGET.with_help("the GPU that tileiras compiles for (default: sm_90)"),
+        Option("--differs ENGINES", "two engines give different results: --differs interpreter cpu"),
+        Option("--message TEXT", "this is said by the check, or by what --crashes, --backend or --passes name"),
+        Option("--backend NAME", "the engine that says it"),
+        Option("--passes PIPELINE", "the passes that crash, or say it"),
+        *options.LAUNCH_OPTIONS,
+        options.TIMEOUT.with_help("the seconds a test may take (default: 60)"),
+        options.OUTPUT,
+        options.JOBS.with_help("how many candidates are tested at a time (default: 1)"),
+        Option("--state DIR", "keep what was found out there, and go on from it"),
+        Option("--allow-invalid", "candidates need not be valid: also lines, words and bytes are taken away"),
+        options.QUIET.with_help("show no progress"),
+        *options.READING_OPTIONS,
+    ),
+    details="""\
+The path of the candidate takes the place of {} in CMD, or comes last. The arguments of a launch are those of --arg, of
+a comment '// tileir: --grid 4 --arg ..' at the top of FILE, or random. The result does not depend on --jobs. Ctrl-C
+ends the search; the best program so far is written. Exit status: 0 fine, 1 the program has errors or is not interesting
+itself, 2 the command line is wrong or a file cannot be read or written, 130 interrupted.""",
+)
+
+
+def run(words: list[str]) -> int:
+    return _run(_joined(words))
+
+
+@command(USAGE)
+def _run(given: Arguments) -> int:
+    check_ways(given)
+    check_target(given.value("output", "-"))
+    try:
+        return _Reducing(given).run()
+    except (FileNotFoundError, PermissionError) as error:
+        raise ToolFailure(f"cannot run '{error.filename}': {reason(error)}") from None
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """`--differs A B` names two engines; all other options have one value."""
+    found = list(arguments)
+    for place, word in enumerate(found[:-2]):
+        if word == "--differs" and "," not in found[place + 1] and not found[place + 2].startswith("-"):
+            found[place + 1 : place + 3] = [f"{found[place + 1]},{found[place + 2]}"]
+            break
+    return found
+
+
+class _Reducing:
+    """One run of the tool: the file, what is interesting about it, and what it comes to."""
+
+    def __init__(self, given: Arguments) -> None:
+        self._given = given
+        self._output: str = given.value("output", "-")
+        self._jobs: int = given.number("jobs", 1, most=1024)
+        self._timeout: float = given.seconds("timeout", 60.0)
+        self._path: str = given.operands[0]
+        refuse_script(self._path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
+        self._data: bytes = read_bytes(self._path)
+        self._invalid: bool = given.has("allow-invalid")
+        self._progress = Progress(is_quiet=given.has("quiet"), every=10.0, prefix="tileir reduce: ")
+
+    def run(self) -> int:
+        original, valid = self._read()
+        form = self._form(original)
+        launch = self._launch(original) if needs_launch(self._given) else None
+        if launch is not None:
+            form.launches[:] = [launch]
+        if original is not None and len(form.launches) == 1:
+            original.grid = form.launches[0].grid
+        interest = interest_of(self._given, form, original, launch, self._timeout)
+        verdicts = self._verdicts(interest)
+        try:
+            data, complete = self._reduced(original, valid, form, interest, verdicts)
+        except NotInterestingError:
+            why = f"the program is not interesting to begin with: {interest.why_not()}"
+            print(f"tileir reduce: {why}", file=sys.stderr)
+            return EXIT_WRONG_INPUT
+        finally:
+            verdicts.close()
+        if is_bytecode(data):
+            write_bytes(self._output, data)
+        else:
+            write_output(self._output, data.decode("utf-8", "surrogateescape"))
+        if complete:
+            return EXIT_FINE
+        where = "above" if self._output == "-" else f"in '{harmless(self._output)}'"
+        print(f"tileir reduce: interrupted; the best program so far is {where}", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+    def _read(self) -> tuple[Program | None, bool]:
+        """The program, if there is one, and whether it is valid."""
+        read = program_in(self._data, name_of(self._path), self._given)
+        if read.module is not None or not self._invalid:
+            print_diagnostics(read.diagnostics, self._given)
+        if read.module is not None:
+            return Program.original(read.module), True
+        if not self._invalid:
+            raise ToolFailure("with --allow-invalid, what is no valid program is reduced too", EXIT_WRONG_INPUT)
+        try:
+            return Program.original(load(self._data, verify=False)), False
+        except TileIRError:
+            return None, False
+
+    def _form(self, original: Program | None) -> ProgramFile:
+        if not is_bytecode(self._data):
+            text = self._data.decode("utf-8", "surrogateescape")
+            return ProgramFile(launches=[] if original is None else stated_launches(text, original))
+        origin = None if original is None else origin_of(from_bytecode(self._data, verify=False))
+        return ProgramFile(NEWEST if origin is None else origin.version)
+
+    def _launch(self, original: Program | None) -> LaunchWords:
+        """What the kernel is launched with: as given, as stated, or random."""
+        # Its error says what to install where NumPy is missing.
+        from tileir.execute.launching import kernel as _  # noqa: F401
+
+        if original is None:
+            raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
+        from tileir.analyze.random_arguments import random_launch
+        from tileir.execute.launching.entries import select_entry
+
+        given, name = self._given, self._given.options.get("entry")
+        entry = select_entry(original.module, name)
+        if given.has("arg") or given.has("grid"):
+            return LaunchWords(grid_of(given.value("grid", "1")), given.values("arg"), name)
+        stated = stated_launch(self._data.decode("utf-8", "surrogateescape"), entry.symbol_name)
+        if stated is not None:
+            return LaunchWords(stated.grid, stated.arguments, name if name is not None else stated.entry)
+        words = random_launch(entry, 0).words
+        return LaunchWords(words.grid, words.arguments, name)
+
+    def _verdicts(self, interest: Interest) -> Verdicts:
+        import hashlib
+
+        if not self._given.has("state"):
+            return Verdicts()
+        about = {"program": hashlib.sha256(self._data).hexdigest(), "test": interest.about}
+        about["candidates"] = "any" if self._invalid else "valid"
+        return Verdicts(self._given.value("state"), about)
+
+    def _reduced(
+        self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
+    ) -> tuple[bytes, bool]:
+        """The contents of the smallest file, and whether the search came to its end."""
+        data, complete = self._data, True
+        contents = interest.contents if self._invalid else None
+        if original is not None:
+            count = len(original.operations)
+
+            def words(best: Program) -> str:
+                return f"{len(best.operations)} of {count} operations, {self._size(form.data(best) or b'')}"
+
+            kind = program_kind(valid, form)
+            show = self._shower(words)
+            try:
+                found = Search(original, kind, interest.programs, verdicts, self._jobs, show).run(reduce_program)
+            except NotInterestingError:
+                # What matters may be how it is written.
+                if contents is None:
+                    raise
+            else:
+                data, complete = form.data(found.best) or data, found.complete
+                self._end(words(found.best), found.tests)
+        if contents is not None and complete:
+            shower = self._shower(self._size)
+            smallest = Search(data, CONTENTS, contents, verdicts, self._jobs, shower).run(reduce_contents)
+            self._end(self._size(smallest.best), smallest.tests)
+            return smallest.best, smallest.complete
+        return data, complete
+
+    def _size(self, data: bytes) -> str:
+        return f"{len(data)} of {len(self._data)} bytes"
+
+    def _shower(self, words: Callable[[Any], str]) -> Callable[[Search[Any]], None]:
+        """What shows how far a search is."""
+        return lambda search: self._progress.show(lambda: self._line(words(search.best), search.tests))
+
+    def _line(self, words: str, tests: int) -> str:
+        return f"{words}, {tests} tests, {self._progress.seconds:.0f} s"
+
+    def _end(self, words: str, tests: int) -> None:
+        """Show the last line of a search."""
+        if not self._progress.is_quiet:
+            self._progress.write(self._line(words, tests))
+            self._progress.keep()

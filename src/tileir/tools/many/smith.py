@@ -1,0 +1,142 @@
+"""`tileir smith`: random programs for anyone's compiler, with arguments and expected results."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command
+from tileir.tools.options import JSON, OUTPUT
+from tileir.tools.output import check_target, make_directory, write_bytes, write_file, write_output
+
+if TYPE_CHECKING:
+    from tileir.analyze.smith.program import SmithProgram
+
+USAGE = Usage(
+    "tileir smith",
+    "Writes random Tile IR programs that are valid and well-defined, with their launch and expected results.",
+    "",
+    (
+        Option("--seed N", "which program, from 0 on (default: 0)"),
+        Option("--count K", "the programs of that many seeds, beginning with N; '-o DIR' takes them"),
+        Option("--family NAME", "what kind of program (default: any; see --list)"),
+        Option("--ops addf,mmaf,..", "only these operations, and what feeds them"),
+        Option("--version VERSION", "the bytecode version to keep to, from 13.1 to 13.4 (default: 13.4)"),
+        Option("--size N", "about how many operations (default: 80)"),
+        Option("--open", "also results whose bits the dialect leaves open, in arrays that have a tolerance"),
+        OUTPUT.with_help("a file, or a directory for SEED.mlir and SEED.npz (default: standard output)"),
+        Option("--bytecode", "write bytecode instead of text"),
+        Option("--expected FILE.npz", "write arguments and expected results there"),
+        JSON.with_help("print an object for each program: its text, launch, and digests of the expected results"),
+        Option("--list", "show the families"),
+    ),
+    details="""\
+The same command gives the same program on every machine. Its first line is its launch, in the words of 'tileir run',
+which takes them from there: 'tileir run FILE'. In a .npz file argument_0, argument_1, .. are what the program is
+launched with, and expected_N is the array that argument N must be afterwards, bit for bit.
+
+Exit status: 0 fine, 2 the command line is wrong or a file cannot be written.""",
+)
+
+_LARGEST = 100_000
+"""Operations of one program, and programs of one command."""
+
+
+@command(USAGE)
+def run(given: Arguments) -> None:
+    from tileir import smith
+
+    if given.has("list"):
+        width = max(map(len, smith.FAMILIES))
+        for family in smith.FAMILIES.values():
+            print(f"{family.name:{width}}  {family.summary}")
+        return
+    first, count = given.number("seed", 0, least=0), given.number("count", 1, least=0, most=_LARGEST)
+    options: dict[str, Any] = {name: given.value(name) or None for name in ("family", "version")}
+    if given.has("ops"):
+        options["operations"] = given.names("ops")
+    if given.has("size"):
+        options["size"] = given.number("size", least=0, most=_LARGEST)
+    options["allow_open"] = given.has("open")
+    output = given.value("output", "-")
+    folder = output != "-" and (count > 1 or output.endswith(os.sep) or os.path.isdir(output))
+    _check(given, count, output, folder)
+    for seed in range(first, first + count):
+        program = smith.program(seed, **options)
+        if given.has("expected"):
+            _save(program, given.value("expected"))
+        if given.has("json"):
+            print(json.dumps(_described(program)), flush=True)
+        elif folder:
+            name = os.path.join(output, str(seed))
+            _write(program, name + (".tileirbc" if given.has("bytecode") else ".mlir"), given)
+            _save(program, name + ".npz")
+        else:
+            _write(program, output, given)
+
+
+def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
+    """Refuse before there is work that would be lost."""
+    if given.has("json") and output != "-":
+        raise ToolFailure("'--json' prints to standard output: leave out '-o'")
+    if count > 1 and output == "-" and not given.has("json"):
+        raise ToolFailure("several programs go to a directory: add '-o DIR', or '--json'")
+    if given.has("expected"):
+        if count > 1 or folder:
+            raise ToolFailure("'--expected' names one file: '-o DIR' writes one for each program")
+        check_target(given.value("expected"))
+    if folder:
+        make_directory(output)
+    else:
+        check_target(output)
+
+
+def _write(program: SmithProgram, path: str, given: Arguments) -> None:
+    if given.has("bytecode"):
+        write_bytes(path, program.bytecode())
+    else:
+        write_output(path, program.text())
+        if path == "-":
+            sys.stdout.flush()
+
+
+def _save(program: SmithProgram, path: str) -> None:
+    # Its error says what to install where NumPy is missing.
+    results = program.results()
+    import numpy
+
+    from tileir.tools.launches import plain
+
+    arrays = {f"argument_{number}": plain(numpy.asarray(each)) for number, each in enumerate(program.arguments)}
+    arrays |= {f"expected_{number}": plain(array) for number, array in results}
+    contents = io.BytesIO()
+    numpy.savez(contents, **arrays)
+    write_file(path, contents.getbuffer())
+
+
+def _described(program: SmithProgram) -> dict[str, Any]:
+    import hashlib
+
+    expected = []
+    for number, array in program.results():
+        digest = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
+        one: dict[str, Any] = {"argument": number, "bytes": array.nbytes, "blake2b": digest}
+        if number in program.tolerances:
+            one["tolerance"] = program.tolerances[number]
+        expected.append(one)
+    return {
+        "seed": program.seed,
+        "family": program.family,
+        "version": program.version,
+        "target": program.target,
+        "exact": program.is_exact,
+        "grid": list(program.grid),
+        "arguments": list(program.launch.arguments),
+        "operations": program.operations,
+        "expected": expected,
+        "text": program.text(),
+    }

@@ -1,0 +1,83 @@
+"""`tileir as`: a program into bytecode."""
+
+from __future__ import annotations
+
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import TileIRError, has_errors
+from tileir.ir.versions import version_named
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, for_each_file, print_diagnostics
+from tileir.tools.input import BYTECODE, check_launch, read_program
+from tileir.tools.output import output_paths, protect_input, write_bytes
+
+USAGE = Usage(
+    "tileir as",
+    "Reads Tile IR programs, verifies them and writes them as bytecode.",
+    "FILE|SCRIPT.py...",
+    (
+        options.OUTPUT,
+        options.OUTPUT_DIRECTORY,
+        options.VERSION,
+        Option("--layout public|documented", "NVIDIA's layout, or that of the bytecode draft (default: public)"),
+        Option("-g, --debug-info", "create the debug scopes that locations need, also for positions in the text"),
+        Option("--legalize", "first replace what only the drafts define with what NVIDIA's tools accept"),
+        options.LAUNCH,
+        options.OVERWRITE,
+        *options.READING_OPTIONS,
+    ),
+    details=f"""\
+{options.SCRIPT} Its kernel is then written.
+
+FILE may be '-' for standard input, and may be bytecode of another version or layout. Several files are written to
+NAME.tileirbc in the directory of --output-dir. Bytecode is not written to a terminal.""",
+)
+
+
+@command(USAGE)
+def run(given: Arguments) -> int:
+    outputs = dict(zip(given.operands, output_paths(given, ".tileirbc"), strict=True))
+    if len(given.operands) > 1 and "-" in outputs.values():
+        raise ToolFailure("bytecode of several programs needs '--output-dir DIR'")
+    check_launch(given, given.operands)
+    return for_each_file(given, lambda path: _assemble(path, outputs[path], given))
+
+
+def _assemble(path: str, output: str, given: Arguments) -> int:
+    program = read_program(path, given)
+    module = program.checked(given)
+    protect_input(given, output, path, (program.kind, BYTECODE))
+    if given.has("legalize") and not _legalize(module, given):
+        return EXIT_WRONG_INPUT
+    if given.has("debug-info"):
+        from tileir.passes.debug_info import synthesize_scopes
+
+        synthesize_scopes(module)
+    from tileir.bytecode.layouts import dropped_information, newest_version, tile_module, to_bytes
+    from tileir.bytecode.primitives import BytecodeError
+
+    layout = given.value("layout", "public")
+    requested = given.value("bytecode-version")
+    version = version_named(requested) if requested else newest_version(layout)
+    try:
+        print_diagnostics(dropped_information(tile_module(module), layout), given)
+        data = to_bytes(module, version, layout)
+    except BytecodeError as error:
+        print_diagnostics(error.diagnostics, given)
+        return EXIT_WRONG_INPUT
+    write_bytes(output, data)
+    return EXIT_FINE
+
+
+def _legalize(module: Operation, given: Arguments) -> bool:
+    """Run the pass; errors and warnings are printed, False says that there were errors."""
+    from tileir.passes.pipeline import PassReport, run_passes
+
+    report = PassReport(verify=True)
+    found = report.diagnostics
+    try:
+        run_passes(module, ["legalize"], report=report)
+    except TileIRError as error:
+        found = [*found, *error.diagnostics]
+    print_diagnostics(found, given)
+    return not has_errors(found)

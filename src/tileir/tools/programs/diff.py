@@ -1,0 +1,149 @@
+"""`tileir diff`: what is different about two programs, in structure and in what they compute."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+from tileir.analyze.difference.difference import ProgramDifference
+from tileir.dialect.ops import ENTRY
+from tileir.execute.arguments.argument_text import LaunchWords, grid_of, natural, stated_launch
+from tileir.execute.engine.registry import AUTO, find_engine
+from tileir.ir.quoting import harmless
+from tileir.ir.traversal import functions
+from tileir.tools import options
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, print_diagnostics, refusing
+from tileir.tools.guard import run_in_child
+from tileir.tools.input import Program, read_program
+from tileir.tools.launches import given_launch
+
+USAGE = Usage(
+    "tileir diff",
+    "Shows what is different about two programs: operations removed, added, moved, changed, renamed.",
+    "FILE|SCRIPT.py OTHER",
+    (
+        Option("-y, --side-by-side", "both programs beside each other (default)"),
+        Option("-u, --unified", "one below the other, as diff -u"),
+        Option("-s, --summary", "one sentence"),
+        options.JSON.with_help("one JSON object"),
+        Option("--context LINES", "how many lines to show around differences, or all (default: 3)"),
+        Option("--width COLUMNS", "the width of both columns together (default: that of the terminal)"),
+        Option("--names count|ignore", "whether names count: of functions, and those given to values"),
+        Option("--locations", "locations that the programs state count, too"),
+        Option("--semantic", "run both on the same arguments, and show which results differ and where that begins"),
+        Option("--runs N", "how often, with other random arguments each time (default: 3)"),
+        Option("--seed N", "of random arguments (default: 0)"),
+        options.ENTRY.with_help("the kernel to run (default: all that both have)"),
+        options.GRID,
+        options.ARG,
+        options.BACKEND,
+        options.TIMEOUT,
+        *options.READING_OPTIONS,
+    ),
+    details="""\
+Both are text or bytecode, of any version; one of them may be '-' for standard input. A SCRIPT.py that launches one
+cuTile kernel is run on this machine, as by tileir emulate. Operations go together by what they are computed from and
+what they are used for, functions by name. Signs between the columns: | changed, < removed, > added, ^ and v moved: they
+point to where the operation is in the other program.
+
+With --semantic arguments are those of --grid and --arg, else those that a comment at the top of a program states, else
+random ones that are found by trying. Only results count then, also for the exit status.
+
+Exit status: 0 no difference, 1 there are differences, 2 trouble: a program or the command line is wrong.""",
+)
+_FORMATS = ("side-by-side", "unified", "summary", "json")
+_WIDTH_OF_A_PIPE = 160
+
+
+@command(USAGE)
+def run(given: Arguments) -> int:
+    format = given.only_one(*_FORMATS) or _FORMATS[0]
+    text = given.value("context", "3")
+    context = None if text == "all" else natural(text)
+    if text != "all" and context is None:
+        raise ToolFailure(f"'{text}' is no number of lines: give one, or all")
+    columns = shutil.get_terminal_size((_WIDTH_OF_A_PIPE, 24)).columns if sys.stdout.isatty() else _WIDTH_OF_A_PIPE
+    width = given.number("width", columns, least=40)
+    if not given.has("semantic"):
+        launching = ("runs", "seed", "entry", "grid", "arg", "backend", "timeout")
+        given.refuse(launching, "is about running the programs: add --semantic")
+    elif format in ("unified", "summary"):
+        raise ToolFailure(f"--semantic shows results, and --{format} the programs")
+    grid_of(given.value("grid", "1"))
+    seconds = given.seconds("timeout")
+    if seconds:
+        # A run can be ended at any time only with its process.
+        return run_in_child(given, lambda: _compare(given, format, width, context), seconds)
+    return _compare(given, format, width, context)
+
+
+def _compare(given: Arguments, format: str, width: int, context: int | None) -> int:
+    left, right = _programs(given)
+    if left.module is None or right.module is None:
+        return EXIT_USAGE
+
+    difference = ProgramDifference(
+        left.module,
+        right.module,
+        names=given.value("names", "count") == "count",
+        locations=given.has("locations"),
+        titles=(given.operands[0], given.operands[1]),
+    )
+    if given.has("semantic"):
+        return _run_both(given, difference, left, right)
+    sys.stdout.write(_text(difference, format, width, context, given.wants_color(sys.stdout)))
+    return EXIT_WRONG_INPUT if difference else EXIT_FINE
+
+
+def _run_both(given: Arguments, difference: ProgramDifference, left: Program, right: Program) -> int:
+    """Compare what the programs compute."""
+    backend = given.value("backend", AUTO)
+    if backend != AUTO:
+        find_engine(backend)
+    launches: dict[str, LaunchWords] = {}
+    for kernel in functions(difference.left):
+        name = kernel.symbol_name or ""
+        partner = difference.partner(kernel)
+        stated = stated_launch(left.text, name)
+        if stated is None and partner is not None:
+            stated = stated_launch(right.text, partner.symbol_name)
+        if given.has("arg") or given.has("grid"):
+            stated = given_launch(given, left)
+            if not stated.arguments and kernel.regions[0].blocks[0].arguments:
+                raise ToolFailure("--grid alone is no launch: give --arg for each parameter, too")
+        if kernel.declaration is ENTRY and stated is not None:
+            launches[name] = stated
+    runs, seed = given.number("runs", 3), given.number("seed", 0, least=0)
+    entry = given.value("entry") or None
+    with refusing():
+        found = difference.semantic(runs=runs, seed=seed, backend=backend, entry=entry, launch=launches)
+    print(json.dumps(found.to_dict()) if given.has("json") else harmless(found.text(), keep="\n"))
+    return EXIT_WRONG_INPUT if found else EXIT_FINE
+
+
+def _text(difference: ProgramDifference, format: str, width: int, context: int | None, color: bool) -> str:
+    if format == "json":
+        return json.dumps(difference.to_dict()) + "\n"
+    if format == "summary":
+        return harmless(difference.summary()) + "\n"
+    if not difference:
+        return ""
+    if format == "unified":
+        return difference.unified(color, context)
+    return f"{difference.side_by_side(width, color, context)}\n{harmless(difference.summary())}\n"
+
+
+def _programs(given: Arguments) -> list[Program]:
+    if given.operands == ["-", "-"]:
+        raise ToolFailure("standard input can be one of the programs, not both")
+    choose = "'tileir as {} --launch N -o k.tileirbc'"
+    try:
+        found = [read_program(path, given, choose=choose.format(path)) for path in given.operands]
+    except ToolFailure as failure:
+        # As with diff, 1 says that there are differences.
+        raise ToolFailure(failure.message) from None
+    for program in found:
+        print_diagnostics(program.diagnostics, given)
+    return found

@@ -1,0 +1,100 @@
+"""`tileir dis`: bytecode into text, as NVIDIA's tileirdisasm 13.4 prints it."""
+
+from __future__ import annotations
+
+import sys
+
+from tileir.bytecode.layouts import LAYOUTS, from_bytes
+from tileir.bytecode.primitives import BytecodeError
+from tileir.ir.declaration import VerifyContext
+from tileir.ir.diagnostics import has_errors
+from tileir.ir.quoting import harmless
+from tileir.ir.verifier import verify_operation
+from tileir.ir.versions import NEWEST
+from tileir.text.printer import print_disassembly
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.command import command, for_each_file
+from tileir.tools.input import BYTECODE, TEXT, not_bytecode, read_bytes, refuse_script
+from tileir.tools.options import OUTPUT, OUTPUT_DIRECTORY, OVERWRITE
+
+USAGE = Usage(
+    "tileir dis",
+    "Prints the programs in bytecode files, exactly as NVIDIA's tileirdisasm does.",
+    "FILE...",
+    (
+        Option("-g, --print-debug-info", "print locations"),
+        OUTPUT,
+        OUTPUT_DIRECTORY,
+        Option(f"--layout {'|'.join(LAYOUTS)}", "read the file in this layout (default: recognized by content)"),
+        OVERWRITE,
+    ),
+    details="""\
+FILE may be '-' for standard input. Each of several files is printed after a comment with its name, or written to
+NAME.mlir in the directory of --output-dir.""",
+)
+
+# What tileirdisasm prints after the errors themselves.
+_NOT_VERIFIED = "error: verification failed for deserialized cuda_tile::ModuleOp"
+_NOT_READ = "error: failed to read provided Tile IR bytecode"
+
+
+@command(USAGE)
+def run(given: Arguments) -> int:
+    outputs = ["-"] * len(given.operands)
+    if given.has(OUTPUT.name) or given.has(OUTPUT_DIRECTORY.name):
+        # Imported here: most of the time the text goes to standard output.
+        from tileir.tools.output import output_paths
+
+        outputs = output_paths(given, ".mlir")
+    targets = dict(zip(given.operands, outputs, strict=True))
+    return for_each_file(given, lambda path: _disassemble(path, targets[path], given))
+
+
+def _disassemble(path: str, output: str, given: Arguments) -> int:
+    several = len(given.operands) > 1
+    text = _disassembled(path, given, several)
+    if text is None:
+        return EXIT_WRONG_INPUT
+    if output == "-":
+        sys.stdout.write(f"// {harmless(path)}\n{text}\n" if several else text)
+        return EXIT_FINE
+    from tileir.tools.output import protect_input, write_output
+
+    protect_input(given, output, path, (BYTECODE, TEXT))
+    write_output(output, text)
+    return EXIT_FINE
+
+
+def _disassembled(path: str, given: Arguments, several: bool) -> str | None:
+    """The text of a file; None after its errors are printed."""
+    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
+    data = read_bytes(path)
+    try:
+        module = from_bytes(data, given.options.get("layout"))
+    except BytecodeError as error:
+        # Without notes: tileirdisasm has none.
+        _name(path, several)
+        for diagnostic in error.diagnostics:
+            print(diagnostic, file=sys.stderr)
+        hint = not_bytecode(data, path)
+        if hint is not None:
+            print(harmless(hint), file=sys.stderr)
+        return None
+    context = VerifyContext(NEWEST, first_only=True)
+    verify_operation(module, context)
+    if has_errors(context.diagnostics):
+        _name(path, several)
+        # Neither warnings nor notes: tileirdisasm prints none.
+        for diagnostic in context.diagnostics:
+            if diagnostic.severity == "error":
+                print(diagnostic, file=sys.stderr)
+        print(_NOT_VERIFIED, _NOT_READ, sep="\n", file=sys.stderr)
+        return None
+    return print_disassembly(module, given.has("print-debug-info"))
+
+
+def _name(path: str, several: bool) -> None:
+    """Of several files, the one that the following lines are about: they are NVIDIA's, and name none."""
+    if several:
+        sys.stdout.flush()
+        print(f"{harmless(path)}:", file=sys.stderr)

@@ -1,0 +1,114 @@
+"""`tileir format`: lays out texts, keeping names, aliases and comments."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from tileir.bytecode import is_bytecode
+from tileir.ir.quoting import harmless, several
+from tileir.program_files import ProgramFiles
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, complain
+from tileir.tools.input import decode, may_be_program, name_of, no_program, read_bytes, refuse_script
+from tileir.tools.options import QUIET
+from tileir.tools.output import write_output
+
+# A tile program among files that nobody has named: other dialects share the extension.
+_PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_tile\.module"', re.MULTILINE)
+
+USAGE = Usage(
+    "tileir format",
+    "Lays out Tile IR texts: one operation on a line, two spaces for each level, blanks as NVIDIA's tools print them.",
+    "FILE...",
+    (
+        Option("--check", "write nothing: name the files that would change, and fail if there are any"),
+        Option("--diff", "write nothing: show what would change, and fail if anything would"),
+        QUIET.with_help("do not say what was done"),
+    ),
+    details="""\
+Only blanks and line ends change: the program, its names, aliases and comments stay. ('tileir opt -O0 FILE' prints a
+program in canonical form, with the printer's own names and without comments.)
+
+FILE is replaced, when the new text is complete. '-' is standard input, whose result goes to standard output; a
+directory or a pattern such as 'kernels/**/*.mlir' stands for the tile programs in it: bytecode, links and texts of
+other dialects are passed over.
+
+A text with syntax errors is left as it is, and is an error: 'tileir check' shows all of them.
+
+Exit status: 0 fine, 1 a text cannot be laid out, or --check or --diff found something to change, 2 the command line
+is wrong or a file cannot be read.""",
+)
+
+
+@command(USAGE)
+def run(given: Arguments) -> int:
+    mode = given.only_one("check", "diff")
+    files = ProgramFiles(given.operands)
+    status = EXIT_FINE
+    for _, why in files.failures:
+        complain(given.program, ToolFailure(why))
+        status = EXIT_USAGE
+    changed = total = 0
+    for path in files.paths:
+        try:
+            found = _formatted(path, mode, given.has("quiet"), path not in given.operands)
+        except ToolFailure as failure:
+            # The other files are formatted all the same.
+            complain(given.program, failure)
+            status = max(status, failure.status)
+            continue
+        if found is not None:
+            total += 1
+            changed += found
+    if mode and changed:
+        status = max(status, EXIT_WRONG_INPUT)
+    if not given.has("quiet") and "-" not in files.paths and mode != "diff":
+        print(_summary(changed, total, mode))
+    return status
+
+
+def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None:
+    """Whether a text changes; None for bytecode, and for what was found and is no tile program of its own."""
+    # Imported here: `--help` needs none of it.
+    from tileir.serve.language.editing.layout import laid_out
+    from tileir.text.reading import read_text
+    from tileir.tools.programs.lint import difference
+
+    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
+    data = read_bytes(path)
+    name = name_of(path)
+    if is_bytecode(data):
+        if path == "-":
+            raise ToolFailure("standard input is bytecode, which has no layout: 'tileir dis' prints it")
+        return None
+    text = decode(data, name)
+    if searched and (os.path.islink(path) or not _PROGRAM.search("\n".join(text.split("\n", 200)[:200]))):
+        return None
+    # As every formatter does: what belongs together in a text is not known before it can be read.
+    mistakes = [each for each in read_text(text, name, allow_unregistered=True).diagnostics if each.severity == "error"]
+    if mistakes and not may_be_program(text, name):
+        raise no_program(data, name)
+    if mistakes:
+        raise ToolFailure(f"'{name}' is left as it is: {mistakes[0]}", EXIT_WRONG_INPUT)
+    new = laid_out(text)
+    if path == "-" and not mode:
+        sys.stdout.write(new)
+    elif new != text and mode == "diff":
+        shown = name.replace(os.sep, "/")
+        sys.stdout.write(harmless(difference(text, new, f"a/{shown}", f"b/{shown}").replace("\r\n", "\n"), "\n"))
+    elif new != text:
+        if not mode:
+            write_output(path, new)
+        if not quiet:
+            print(f"{'would change' if mode else 'changed'}: {harmless(name)}")
+    return new != text
+
+
+def _summary(changed: int, total: int, mode: str) -> str:
+    verb = "would change" if mode else "changed"
+    if not changed:
+        return f"{several(total, 'file')} already laid out" if total else "no texts"
+    rest = f", {total - changed} already laid out" if total > changed else ""
+    return f"{several(changed, 'file')} {verb}{rest}"

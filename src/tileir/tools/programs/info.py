@@ -1,0 +1,279 @@
+"""`tileir info`: what is installed and which engines can work here, or what is in a program."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from tileir.bytecode import is_bytecode
+from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, read_container
+from tileir.bytecode.layouts import layout_of
+from tileir.bytecode.primitives import Malformed
+from tileir.dialect.availability import newer_features
+from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
+from tileir.dialect.rules import signature
+from tileir.execute.locations.source_locations import frames_of
+from tileir.ir.attributes import StringAttribute
+from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.location import TextLocation
+from tileir.ir.quoting import harmless, harmless_line, several
+from tileir.ir.versions import VERSION_NAMES, version_named
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
+from tileir.tools.command import command, for_each_file, print_diagnostics
+from tileir.tools.input import BYTECODE, Program, is_script, name_of, program_in, read_bytes, read_programs
+from tileir.tools.main import identity_text
+from tileir.tools.options import JSON, READING_OPTIONS, SCRIPT
+
+if TYPE_CHECKING:
+    from tileir.execute.engine.interface import Engine
+
+USAGE = Usage(
+    "tileir info",
+    "Shows what is in a program; without one, versions and the engines that --backend and backend= accept.",
+    "[FILE|SCRIPT.py...]",
+    (
+        JSON.with_help("print one JSON object per line: for each file, or for this installation"),
+        *READING_OPTIONS,
+    ),
+    details=f"""\
+{SCRIPT} Its kernels are then shown.
+
+For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
+kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
+version, layout and sections. Without FILE: the engines, and why one is not available; and what confines programs that
+are judged ('tileir docs judging').
+
+FILE may be '-' for standard input.""",
+)
+
+# Of the kinds of operations, and of the files that debug information names, as many are shown to people.
+_MOST_SHOWN = 12
+
+
+@command(USAGE)
+def run(given: Arguments) -> int:
+    if not given.operands:
+        found = _installation()
+        print(json.dumps(found) if given.has("json") else "\n".join(_installation_lines(found)))
+        return EXIT_FINE
+    is_first = True
+
+    def show(path: str) -> int:
+        nonlocal is_first
+        status = EXIT_FINE
+        for data, program in _read(path, given):
+            if not is_first and not given.has("json"):
+                print()
+            is_first = False
+            status = max(status, _show_facts(name_of(path), data, program, given))
+        return status
+
+    return for_each_file(given, show)
+
+
+def _read(path: str, given: Arguments) -> Iterator[tuple[bytes, Program]]:
+    """The programs of a file, with their bytes."""
+    if is_script(path):
+        for program in read_programs(path, given):
+            assert program.launch is not None
+            yield program.launch.data, program
+    else:
+        data = read_bytes(path)
+        yield data, program_in(data, name_of(path), given)
+
+
+def _show_facts(name: str, data: bytes, program: Program, given: Arguments) -> int:
+    facts = _file_facts(name, data)
+    if program.module is not None:
+        facts.update(_program_facts(program.module))
+    if given.has("json"):
+        print(json.dumps(facts))
+    elif program.module is not None or facts["kind"] == BYTECODE:
+        print(harmless("\n".join(_lines(facts)), keep="\n"))
+    sys.stdout.flush()
+    print_diagnostics([diagnostic for diagnostic in program.diagnostics if diagnostic.severity == "error"], given)
+    return EXIT_WRONG_INPUT if program.module is None else EXIT_FINE
+
+
+# --- this installation ---
+
+
+def _installation() -> dict[str, Any]:
+    from tileir import __version__
+    from tileir.execute.engine.registry import all_engines, gpu_choice_words
+    from tileir.ir import core
+    from tileir.ir.versions import NEWEST_NAME
+    from tileir.processes.sandbox import in_force
+
+    engines, failures = all_engines()
+    failed = {name: {"summary": "", "missing": reason, "facts": {}} for name, reason in failures.items()}
+    return {
+        "version": __version__,
+        "dialect": NEWEST_NAME,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "build": "compiled" if str(core.__file__).endswith((".so", ".pyd")) else "pure Python",
+        "engines": {engine.name: _engine(engine) for engine in engines} | failed,
+        "auto": {"gpu": gpu_choice_words()},
+        "confinement": in_force(),
+    }
+
+
+def _engine(engine: Engine) -> dict[str, Any]:
+    """What an engine says of itself, and why it cannot work here."""
+    from tileir.execute.engine.registry import why_missing
+
+    missing = why_missing(engine)
+    facts: dict[str, str] = {}
+    try:
+        facts = {name: str(what) for name, what in engine.facts().items()}
+    except Exception as error:
+        # What it needs is missing; somebody else's code; or a package that is installed and broken.
+        missing = missing or f"{type(error).__name__}: {error}"
+    return {"summary": engine.summary or engine.called, "missing": missing or None, "facts": facts}
+
+
+def _installation_lines(found: dict[str, Any]) -> list[str]:
+    lines = [identity_text(), f"Python {found['python']}, {found['machine']} ({sys.executable})"]
+    lines += [f"the reading, checking and printing of programs is {found['build']}", "", "engines:"]
+    width = max([len(name) for name in found["engines"]])
+    for name, engine in found["engines"].items():
+        # A plugin that cannot be loaded has no summary.
+        cannot = "cannot work here: " if engine["summary"] else ""
+        texts = [engine["summary"], f"{cannot}{engine['missing'] or ''}" if engine["missing"] else ""]
+        texts = [text for text in texts if text] + [f"{fact}: {what}" for fact, what in engine["facts"].items()]
+        for number, text in enumerate(texts):
+            lines.append(f"  {'' if number else harmless_line(name):{width}}  {harmless_line(text)}")
+    lines += [f"  {'auto':{width}}  {harmless_line('on a GPU: ' + found['auto']['gpu'])}", ""]
+    lines.append("programs that are judged are confined by:")
+    return [*lines, *[f"  {name}: {what}" for name, what in found["confinement"].items()]]
+
+
+# --- a program ---
+
+
+def _file_facts(name: str, data: bytes) -> dict[str, Any]:
+    """What the outside of a file says, also of one whose inside cannot be read."""
+    facts: dict[str, Any] = {"file": name, "bytes": len(data), "kind": "text"}
+    if not is_bytecode(data):
+        return facts
+    # The version stands after the magic; of a file that is cut off that may be all there is.
+    version = f"{data[8]}.{data[9]}" if len(data) > 9 else None
+    facts |= {"kind": "bytecode", "version": version, "layout": layout_of(data), "sections": []}
+    with suppress(Malformed):
+        container = read_container(data, known_sections=ATTRIBUTE)
+        facts["version"] = container.version_name
+        for each in container.order:
+            size = each.end - each.header
+            section = {"name": SECTION_NAMES[each.identifier], "offset": each.header, "bytes": size}
+            facts["sections"].append(section)
+    return facts
+
+
+def _program_facts(root: Operation) -> dict[str, Any]:
+    """What is in a program that was read and verified."""
+    modules = [operation for operation in root.walk() if operation.declaration is MODULE]
+    producers = [p.value for module in modules if isinstance(p := module.attributes.get("producer"), StringAttribute)]
+    everything = [o for o in root.walk() if o.declaration is not MODULE and not o.declaration.is_builtin]
+    functions = [o for o in everything if "function_type" in o.declaration.inherent]
+    operations = [o for o in everything if "function_type" not in o.declaration.inherent]
+    counts = Counter([o.declaration.mnemonic if o.name.startswith("cuda_tile.") else o.name for o in operations])
+    return {
+        "producer": producers[0] if producers else None,
+        "needs": next((n for n in VERSION_NAMES if not newer_features(root, version_named(n))), VERSION_NAMES[-1]),
+        "modules": [module.symbol_name for module in modules],
+        "functions": [
+            {
+                "name": function.symbol_name,
+                "entry": function.declaration is ENTRY,
+                "parameters": [type.spelling for type in signature(function).inputs],
+                "operations": sum(1 for _ in function.walk()) - 1,
+            }
+            for function in functions
+        ],
+        "globals": [_global_facts(operation) for operation in operations if operation.declaration is GLOBAL],
+        "operations": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+        "constants": _constant_facts([o for o in everything if o.declaration is not GLOBAL]),
+        "debug_info": _debug_facts(operations),
+    }
+
+
+def _global_facts(operation: Operation) -> dict[str, Any]:
+    value = operation.value_attribute
+    return {
+        "name": operation.symbol_name,
+        "type": value.type.spelling,
+        "bytes": value.count * len(value.data) if value.is_splat else len(value.data),
+        "constant": operation.constant,
+    }
+
+
+def _constant_facts(operations: list[Operation]) -> dict[str, int]:
+    """How many constants there are, and the bytes of their elements; one for a constant whose elements are equal."""
+    values = [v for operation in operations for v in operation.attributes.values() if isinstance(v, DenseAttribute)]
+    return {"count": len(values), "distinct": len(set(values)), "bytes": sum(len(v.data) for v in set(values))}
+
+
+def _debug_facts(operations: list[Operation]) -> dict[str, Any]:
+    """How many operations name a line of a source, and which files those are; positions in the text are none."""
+    frames = [frames_of(each.location) for each in operations if not isinstance(each.location, TextLocation)]
+    files = {frame.file for each in frames for frame in each}
+    return {"operations": sum(map(bool, frames)), "of": len(operations), "files": sorted(files)}
+
+
+# --- for people ---
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    head = f"{harmless(facts['file'])}: {facts['kind']}, {facts['bytes']} bytes"
+    if facts["kind"] == "bytecode":
+        head += f", version {facts['version'] or 'unknown'}, {facts['layout']} layout"
+    lines = [head, *(_program_lines(facts) if "operations" in facts else [])]
+    if facts.get("sections"):
+        lines.append("sections:")
+        width = len(str(facts["bytes"]))
+        for section in facts["sections"]:
+            size = f"{section['bytes']:{width}} bytes"
+            lines.append(f"  {section['name']:9} {size} at offset {section['offset']:#x}")
+    return lines
+
+
+def _program_lines(facts: dict[str, Any]) -> list[str]:
+    lines = [f"producer: {harmless(facts['producer'] or 'not given')}", f"needs version: {facts['needs']}"]
+    for kind, title in ((True, "kernels"), (False, "other functions")):
+        group = [function for function in facts["functions"] if function["entry"] is kind]
+        if group or kind:
+            lines.append(f"{title}:" if group else f"{title}: none")
+        for function in group:
+            size = several(function["operations"], "operation")
+            lines.append(f"  @{harmless(function['name'])}({', '.join(function['parameters'])}): {size}")
+    if facts["globals"]:
+        lines.append("globals:")
+    for item in facts["globals"]:
+        constant = ", constant" if item["constant"] else ""
+        lines.append(f"  @{harmless(item['name'])}: {item['type']}, {several(item['bytes'], 'byte')}{constant}")
+    counts = facts["operations"]
+    lines.append(f"operations: {sum(counts.values())} of {several(len(counts), 'kind')}")
+    # "Others" are several.
+    shown = list(counts.items())[: len(counts) if len(counts) == _MOST_SHOWN + 1 else _MOST_SHOWN]
+    width = max([len(name) for name, _ in shown], default=0)
+    lines.extend([f"  {harmless(name):{width}}  {count}" for name, count in shown])
+    if len(counts) > len(shown):
+        rest = list(counts.values())[_MOST_SHOWN:]
+        lines.append(f"  {'others':{width}}  {sum(rest)} of {several(len(rest), 'kind')}")
+    constants, debug = facts["constants"], facts["debug_info"]
+    size = several(constants["bytes"], "byte")
+    lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")
+    if not debug["operations"]:
+        return [*lines, "debug information: none"]
+    lines.append(f"debug information: {debug['operations']} of {several(debug['of'], 'operation')}, from")
+    lines.extend([f"  {harmless(file)}" for file in debug["files"][:_MOST_SHOWN]])
+    if len(debug["files"]) > _MOST_SHOWN:
+        lines.append(f"  and {len(debug['files']) - _MOST_SHOWN} other files")
+    return lines

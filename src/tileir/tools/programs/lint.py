@@ -1,0 +1,182 @@
+"""`tileir lint`: advice about programs that are correct."""
+
+from __future__ import annotations
+
+import difflib
+
+from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for, unknown_rule
+from tileir.analyze.lint.linting import FixedText, fixed_text, lint_module
+from tileir.analyze.lint.rule import GROUPS
+from tileir.analyze.lint.rules import RULES
+from tileir.annotations import TYPE_CHECKING
+from tileir.ir.core import Operation
+from tileir.ir.location import UnknownLocation
+from tileir.ir.quoting import harmless
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.command import command
+from tileir.tools.input import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
+from tileir.tools.options import JOBS, QUIET, READING_OPTIONS, VERSION
+from tileir.tools.output import write_output
+from tileir.tools.programs.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
+
+if TYPE_CHECKING:
+    from tileir.text.listing import PrintedLines
+
+USAGE = Usage(
+    "tileir lint",
+    "Reads Tile IR programs and gives advice: what is useless, slow, not portable, or a mistake in all likelihood.",
+    "FILE|SCRIPT.py...",
+    (
+        Option("--select RULES", "the rules to look for, instead of those that are on by default"),
+        Option("--extend-select RULES", "rules to look for as well"),
+        Option("--ignore RULES", "rules not to look for"),
+        Option("--target NAMES", "GPUs that the programs are for, such as h100 or sm_90, for rules about hardware"),
+        VERSION.with_help("the oldest version that the programs have to work with"),
+        Option("--fix", "change the files, as far as findings have a safe fix, and report what is left"),
+        Option("--diff", "show what --fix would change, and change nothing; exit status 1 if there is something"),
+        *REPORTING_OPTIONS,
+        QUIET.with_help("no counts"),
+        Option("--exit-zero", "exit status 0 whatever is found in programs that are correct"),
+        Option("--config FILE", "read this file instead of the pyproject.toml nearest to each program"),
+        Option("--isolated", "read no configuration"),
+        Option("--list-rules", "list the rules and stop"),
+        Option("--explain RULE", "show what there is to know about a rule and stop"),
+        JOBS,
+        *READING_OPTIONS,
+    ),
+    least=0,
+    details=f"""\
+{FILES}
+
+RULES are names of rules, groups (memory), beginnings of names (unused-) or 'all', with commas between them; what names
+a rule more exactly decides. A comment '// tileir: ignore[RULE]: why' silences a finding, at the end of its line or on
+the line before; '// tileir: ignore-file[RULE]' at the top silences those of a file. pyproject.toml may have a table
+[tool.tileir.lint] with select, extend-select, ignore, target, bytecode-version and per-file-ignores.
+
+Exit status: 0 no findings, 1 findings or errors of a program, 2 the command line is wrong or a file cannot be read.""",
+)
+
+
+@command(USAGE)
+def run(given: Arguments) -> int:
+    if given.has("list-rules"):
+        print(rules_text())
+        return EXIT_FINE
+    if given.has("explain"):
+        # Imported here: linting does not need the layout of pages.
+        from tileir.analyze.documentation.pages import rule_page
+        from tileir.tools.help.explain import page_text
+
+        name = given.value("explain")
+        if name not in RULES:
+            raise ToolFailure(unknown_rule(name))
+        print(page_text(rule_page(RULES[name])), end="")
+        return EXIT_FINE
+    if not given.operands:
+        raise UsageMistake("expected FILE...")
+    linter = Linter(given)
+    return report_files(given, linter.writer, linter.outcome)
+
+
+def rules_text() -> str:
+    """The rules, under their groups."""
+    lines: list[str] = []
+    width = max([len(name) for name in RULES])
+    for group, words in GROUPS.items():
+        rules = [rule for rule in RULES.values() if rule.group == group]
+        if rules:
+            lines.extend(["", f"{group}: {words}"])
+        lines.extend([f"  {rule.name:{width}}  {rule.summary}{'' if rule.default else ' (off)'}" for rule in rules])
+    return "\n".join(lines[1:])
+
+
+class Linter:
+    """How files are linted and their findings written."""
+
+    def __init__(self, given: Arguments) -> None:
+        described = {
+            rule.name: (rule.severity, rule.summary, f"{rule.reason}  {rule.remedy}") for rule in RULES.values()
+        }
+        self.writer: Writer = Writer(given, described)
+        self._given: Arguments = given
+        self._change: str = given.only_one("fix", "diff")
+        self._options: LintOptions = LintOptions(
+            given.names("select") if given.has("select") else None,
+            given.names("extend-select"),
+            given.names("ignore"),
+            given.names("target") if given.has("target") else None,
+            given.value("bytecode-version") or None,
+        )
+        # So that a mistake of the command line is reported once, before any file is read.
+        self._settings("-")
+
+    def outcome(self, path: str) -> Outcome:
+        settings = self._settings(path)
+        if is_script(path):
+            if self._change:
+                raise ToolFailure(f"'{path}' is a Python script: --fix and --diff are for Tile IR texts")
+            return joined([self._findings(each, path, settings) for each in read_programs(path, self._given)])
+        program = read_program(path, self._given)
+        out: list[str] = []
+        if self._change and program.module is not None:
+            if program.kind != TEXT:
+                # Bytecode has no text to change.
+                return Outcome([]) if self._change == "diff" else self._findings(program, path, settings)
+            fixed = self._fixed(program, path, settings)
+            if self._change == "diff":
+                found = difference(program.text, fixed.text, name_of(path), name_of(path)).rstrip("\n")
+                return Outcome([harmless(found, "\n\t")], EXIT_WRONG_INPUT) if found else Outcome([])
+            if fixed.count:
+                write_output(path, fixed.text)
+                program = read_program(path, self._given)
+                if self.writer.format == "text" and not self.writer.quiet:
+                    out.append(f"{harmless(path)}: {fixed.count} {'fix' if fixed.count == 1 else 'fixes'} made")
+        outcome = self._findings(program, path, settings)
+        return Outcome([*out, *outcome.out], outcome.status, outcome.counts)
+
+    def _findings(self, program: Program, path: str, settings: LintSettings) -> Outcome:
+        if program.module is None:
+            return self.writer.diagnostics(program, path, ("error",))
+        out: list[str] = []
+        counts = [0] * len(SEVERITIES)
+        explained: set[str] = set()
+        printed: PrintedLines | None = None
+        scripts = None if program.launch is None else {path: read_bytes(path).decode("utf-8", "replace")}
+        for finding in lint_module(program.module, settings, scripts):
+            counts[SEVERITIES.index(finding.severity)] += 1
+            rule = RULES[finding.rule]
+            # Once for each file, not for each of ten findings of a rule.
+            reasons = () if finding.rule in explained else (rule.reason, f"help: {finding.remedy or rule.remedy}")
+            explained.add(finding.rule)
+            if isinstance(finding.location, UnknownLocation) and finding.operation is not None:
+                # Bytecode without locations.
+                if printed is None:
+                    from tileir.text.listing import printed_lines
+
+                    printed = printed_lines(program.module)
+                line = printed.starts.get(finding.operation)
+                if line is not None:
+                    reasons = (f"line {line + 1} of 'tileir dis': {printed.lines[line].strip()}", *reasons)
+            out.append(self.writer.shown(finding.diagnostic(reasons), path, finding.rule))
+        fails = any(counts) and not self._given.has("exit-zero")
+        return Outcome(out, EXIT_WRONG_INPUT if fails else EXIT_FINE, counts)
+
+    def _fixed(self, program: Program, path: str, settings: LintSettings) -> FixedText:
+        if path == "-" and self._change == "fix":
+            raise ToolFailure("'--fix' changes files, and standard input is none: use '--diff'")
+
+        def read(text: str) -> Operation | None:
+            return program_in(text.encode("utf-8", "surrogateescape"), name_of(path), self._given).module
+
+        return fixed_text(program.text, read, settings)
+
+    def _settings(self, path: str) -> LintSettings:
+        if self._given.has("isolated"):
+            return self._options.settings(path)
+        return options_for(path, self._options, self._given.value("config")).settings(path)
+
+
+def difference(before: str, after: str, old: str, new: str) -> str:
+    """What is different about two texts, as `diff -u` shows it."""
+    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), old, new)
+    return "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines])

@@ -1,0 +1,243 @@
+"""`tileir opt`: read a program, verify it, optimize it, print it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tileir.annotations import TYPE_CHECKING
+from tileir.dialect.ops import MODULE
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import PassError, TileIRError
+from tileir.ir.quoting import harmless
+from tileir.ir.versions import version_text
+from tileir.text.printer import print_disassembly, print_operation
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.command import command, print_diagnostics, refusing
+from tileir.tools.input import TEXT, dialect_version, read_bytes, read_program, script_arguments
+from tileir.tools.options import LAUNCH, OUTPUT, OVERWRITE, READING_OPTIONS, SCRIPT, SCRIPT_ARGUMENTS
+from tileir.tools.output import protect_input, write_output
+
+if TYPE_CHECKING:
+    from tileir.passes.registry import Step
+
+# What the file of --load has for its `__name__`.
+_LOADED = "tileir.loaded"
+
+
+def passes_help(arguments: list[str]) -> str:
+    """The passes, one on each line, for the help; those of files that the command line loads too."""
+    from tileir.passes.catalog import ENTRY_POINTS, registered_passes
+
+    loaded: list[str] = []
+    for number, argument in enumerate(arguments):
+        if argument == "--load":
+            loaded.extend(arguments[number + 1 : number + 2])
+        elif argument.startswith("--load="):
+            loaded.append(argument.removeprefix("--load="))
+    own = len(registered_passes())
+    for path in loaded:
+        _load(path)
+    passes = registered_passes()
+    width = max([len(known.name) for known in passes])
+    lines = ["passes:"]
+    for number, known in enumerate(passes):
+        if number == own:
+            lines.extend(["", f"passes of {harmless(', '.join(loaded))}:"])
+        taken = ",".join([f"{option}={value}" for option, value in known.options.items()])
+        summary = f"{known.summary} {{{taken}}}" if taken else known.summary
+        lines.append(f"  {harmless(known.name):{width}}  {harmless(summary)}")
+    from importlib.metadata import entry_points
+
+    others = [f"  {harmless(f'{point.name} ({point.value})')}" for point in entry_points(group=ENTRY_POINTS)]
+    return "\n".join([*lines, *(["", "passes of installed packages:", *others] if others else [])])
+
+
+USAGE = Usage(
+    "tileir opt",
+    "Reads a Tile IR program, verifies it, optimizes it on request, and prints it.",
+    "FILE|SCRIPT.py",
+    (
+        OUTPUT,
+        Option("--generic", "print MLIR's generic form"),
+        Option("-g, --debug-info", "print locations"),
+        Option("--names public|draft", "name constants as NVIDIA's tools do, or as the printer draft does"),
+        Option("--disassembly", "print without the enclosing module, as NVIDIA's disassembler does"),
+        LAUNCH,
+        Option("-O 0|1|2|3", "optimize at this level, as in -O3"),
+        Option(
+            "--passes PASSES", "run these passes instead: names separated by commas, with options as NAME{OPTION=VALUE}"
+        ),
+        Option("--load FILE.py", "run this Python file first, to register your own passes"),
+        Option("--rules parity|full", "NVIDIA's public rules only, or the drafts' as well"),
+        Option("--fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
+        Option("--print-after-each", "show the program after each pass, on standard error"),
+        Option("--timing", "show the time each pass took, on standard error"),
+        Option("--statistics", "show how often each rule fired, on standard error"),
+        Option("--debug", "show each step of rewriting, before and after, on standard error"),
+        Option("--trace-patterns", "show each pattern that did not match, and why, on standard error"),
+        OVERWRITE,
+        *READING_OPTIONS,
+    ),
+    most=-1,
+    details=f"""\
+{SCRIPT} Its kernel is then read.
+{SCRIPT_ARGUMENTS}
+
+FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs optimizing' is about levels, rules
+and passes, 'tileir docs writing_passes' about your own; with --load FILE.py this help lists those of the file too.""",
+    more_help=passes_help,
+)
+
+
+@command(USAGE)
+def run(given: Arguments) -> int:
+    is_draft = given.value("names") == "draft"
+    if given.has("disassembly") and (given.has("generic") or is_draft):
+        raise ToolFailure(f"'--disassembly' and '{'--names draft' if is_draft else '--generic'}' exclude each other")
+    arguments = script_arguments(given)
+    optimization = Optimization(given)
+    program = read_program(given.operands[0], given, arguments)
+    module = program.checked(given)
+    output = given.value("output", "-")
+    protect_input(given, output, given.operands[0], (program.kind, TEXT))
+    if not optimization.run(module):
+        return EXIT_WRONG_INPUT
+    write_output(output, _text(module, given))
+    return EXIT_FINE
+
+
+def _text(module: Operation, given: Arguments) -> str:
+    debug_info, version = given.has("debug-info"), dialect_version(given)
+    if given.has("disassembly"):
+        return print_disassembly(_tile_module(module), debug_info, version)
+    names = given.value("names", "public")
+    generic = given.has("generic")
+    return print_operation(module, generic=generic, debug_info=debug_info, names=names, version=version) + "\n"
+
+
+def _tile_module(module: Operation) -> Operation:
+    """The cuda_tile module a program consists of."""
+    if module.declaration is MODULE:
+        return module
+    contents = list(module.regions[0].blocks[0])
+    if len(contents) != 1 or contents[0].declaration is not MODULE:
+        raise ToolFailure("'--disassembly' needs a program that is one cuda_tile.module", EXIT_WRONG_INPUT)
+    return contents[0]
+
+
+# --- passes ---
+
+
+class Optimization:
+    """The passes a command line asks for; without `-O`, `--passes` or `--rules` there are none."""
+
+    def __init__(self, given: Arguments) -> None:
+        self.given: Arguments = given
+        self.steps: list[Step] = []
+        for path in given.values("load"):
+            _load(path)
+        self.rules: str = given.value("rules", "parity")
+        if not (given.has("O") or given.has("passes") or given.has("rules")):
+            return
+        if given.has("O") and given.has("passes"):
+            raise ToolFailure("'-O' and '--passes' exclude each other")
+        # Imported here: printing a program does not need the optimizer.
+        from tileir.passes.pipeline import check_steps, passes_of_level
+        from tileir.passes.registry import parse_pass, parse_passes
+
+        with refusing():
+            if given.has("passes"):
+                self.steps = parse_passes(given.value("passes", ""))
+            else:
+                names = passes_of_level(int(given.value("O", "3")), self.rules, given.has("fuse-fma"))
+                self.steps = [parse_pass(name) for name in names]
+            check_steps(self.steps)
+
+    def run(self, module: Operation) -> bool:
+        """Run the passes; errors are printed, False says that there were some."""
+        if not self.steps:
+            return True
+        from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
+        from tileir.passes.registry import WrongPassOption
+
+        def print_after(name: str, module: Operation) -> None:
+            _print_line(f"// -----// after {name} //----- //\n{module.text()}")
+
+        given = self.given
+        report = PassReport(
+            verify=True,
+            version=version_text(dialect_version(given)),
+            statistics=given.has("statistics"),
+            after_each=print_after if given.has("print-after-each") else None,
+            trace=_print_line if given.has("debug") else None,
+            trace_patterns=_print_line if given.has("trace-patterns") else None,
+        )
+        try:
+            if given.has("passes"):
+                run_steps(module, self.steps, self.rules, report=report)
+            else:
+                run_until_stable(module, self.steps, self.rules, report=report)
+        except WrongPassOption as error:
+            raise ToolFailure(error.message) from None
+        except TileIRError as error:
+            print_diagnostics(error.diagnostics, given)
+            place = _place(error)
+            if place and type(error) is not PassError:
+                # Not an error that the pass reports on purpose, but a mistake that it made.
+                last = report.current.name if report.current is not None else ""
+                print(f"note: in pass '{last}' ({place})", file=sys.stderr)
+            return False
+        except Exception as error:
+            if not given.has("load") and not _place(error):
+                raise
+            last = report.current.name if report.current is not None else ""
+            raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
+        finally:
+            print_diagnostics(report.diagnostics, given)
+            lines = report.timing_lines() if given.has("timing") else []
+            for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
+                _print_line(line)
+        return True
+
+
+def _load(path: str) -> None:
+    """Run a file of the user's; a mistake in it is reported with its line and what Python says."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ToolFailure(f"cannot read '{path}': it is no file")
+    source = read_bytes(path)
+    try:
+        exec(compile(source, path, "exec"), {"__name__": _LOADED, "__file__": path})
+    except Exception as error:
+        raise ToolFailure(f"cannot load '{path}': {_described(error)}") from None
+
+
+def _described(error: Exception) -> str:
+    """An exception of the user's code, with the line of that code that led to it."""
+    if isinstance(error, TileIRError):
+        words = error.message
+    else:
+        words = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+    place = _place(error)
+    return f"{words} ({place})" if place else words
+
+
+def _place(error: Exception) -> str:
+    """The last line of the loaded file that an exception came through, or else of other code that is not tileir's."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{error.filename}:{error.lineno}"
+    loaded, other = "", ""
+    step = error.__traceback__
+    while step is not None:
+        module = step.tb_frame.f_globals.get("__name__", "")
+        place = f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
+        if module == _LOADED:
+            loaded = place
+        elif not module.startswith("tileir."):
+            other = place
+        step = step.tb_next
+    return loaded or other
+
+
+def _print_line(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,262 @@
+"""Findings of many files: which files, in how many processes, and how they are written.
+
+`tileir check` and `tileir lint` share this; each brings a function that finds what there is in one file.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from tileir.ir.diagnostics import Diagnostic, OptionError
+from tileir.ir.location import UNKNOWN, UnknownLocation
+from tileir.ir.quoting import harmless, several
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
+from tileir.tools.command import complain, with_suggestions
+from tileir.tools.input import TEXT, Program, name_of
+from tileir.tools.options import SCRIPT
+
+FORMATS = ("text", "json", "sarif", "github")
+
+REPORTING_OPTIONS = (
+    Option(f"--format {'|'.join(FORMATS)}", "how findings are written (default: text)"),
+    Option("--json", "the same as --format json: one JSON object per line for each finding"),
+)
+
+FILES = f"""\
+FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (quoted, so that the shell
+does not expand it). In a directory and its subdirectories, files named *.mlir, *.tileir and *.tileirbc are checked,
+and files of any other name that start like bytecode; hidden files are skipped, and links to directories are not
+followed.
+
+{SCRIPT} Its kernels are then checked.
+
+Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions shows at
+the lines of a pull request. In both, and in json, files that cannot be read are findings too."""
+
+SEVERITIES = ("error", "warning", "remark")
+# Fewer files are checked before other processes have started.
+_FEW = 200
+# As many programs may stay in memory until the end.
+_FEW_PROGRAMS = 8
+# Files that a process takes at a time.
+_CHUNK = 8
+
+# The level of a rule where nothing else is said, what it is about, and more about it.
+Described = tuple[str, str, str]
+
+
+class Outcome:
+    """What was found in a file: what is printed, the status, and how many findings of each severity.
+
+    `failure` is the message about a file that could not be read, where that is no finding.
+    """
+
+    __slots__ = ("counts", "failure", "out", "status")
+
+    def __init__(
+        self,
+        out: Sequence[str],
+        status: int = EXIT_FINE,
+        counts: Sequence[int] = (0,) * len(SEVERITIES),
+        failure: str = "",
+    ) -> None:
+        self.out: Sequence[str] = out
+        self.status: int = status
+        self.counts: Sequence[int] = counts
+        self.failure: str = failure
+
+
+def joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of all programs of one file."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    counts = [sum(column) for column in zip(*[each.counts for each in outcomes], strict=True)]
+    return Outcome([line for each in outcomes for line in each.out], max([each.status for each in outcomes]), counts)
+
+
+class Writer:
+    """How findings are written; `rules` are those that SARIF lists beside the ones of `tileir check`."""
+
+    def __init__(self, given: Arguments, rules: Mapping[str, Described] | None = None) -> None:
+        if given.has("json") and given.value("format", "json") != "json":
+            raise ToolFailure(f"'--json' and '--format {given.value('format')}' exclude each other")
+        self.format: str = given.value("format", "json" if given.has("json") else "text")
+        self.quiet: bool = given.has("quiet")
+        self.color: bool = given.wants_color(sys.stdout)
+        self.rules: Mapping[str, Described] = rules if rules is not None else {}
+
+    def diagnostics(self, program: Program, path: str, severities: tuple[str, ...]) -> Outcome:
+        """What the reader and the verifier found in a file, as far as it has one of these severities."""
+        counts = [0] * len(SEVERITIES)
+        out: list[str] = []
+        invalid = "verification" if program.decoded else "syntax" if program.kind == TEXT else "bytecode"
+        for diagnostic, offset in zip(program.diagnostics, program.offsets, strict=True):
+            severity = diagnostic.severity
+            if severity not in severities:
+                continue
+            counts[SEVERITIES.index(severity)] += 1
+            if not self.quiet or severity == "error":
+                with_suggestions(diagnostic)
+                rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(severity, invalid)
+                out.append(self.shown(diagnostic, path, rule, offset))
+        return Outcome(out, EXIT_WRONG_INPUT if counts[0] else EXIT_FINE, counts)
+
+    def failed(self, path: str, failure: ToolFailure) -> Outcome:
+        """A file that cannot be read, or holds no program: for people a message, for other tools a finding."""
+        if self.format == "text":
+            return Outcome([], failure.status, failure=failure.message)
+        diagnostic = Diagnostic("error", harmless(failure.message), UNKNOWN)
+        return Outcome([self.shown(diagnostic, path, "unreadable")], failure.status)
+
+    def shown(self, diagnostic: Diagnostic, path: str, rule: str, offset: int = -1) -> str:
+        """A finding in a file, as it is written; `offset` is where it is in bytecode, if that is known."""
+        name = name_of(path)
+        # Each format is imported when it is asked for.
+        if self.format == "json":
+            return json_finding(diagnostic, name, offset, rule if rule in self.rules else "")
+        if self.format == "sarif":
+            from tileir.tools.programs.annotations import sarif_result
+
+            return sarif_result(diagnostic, name, offset, rule, self.rules)
+        if self.format == "github":
+            from tileir.tools.programs.annotations import workflow_command
+
+            return workflow_command(diagnostic, name)
+        # A finding about bytecode has no position, so it gets at least its file.
+        placed = not isinstance(diagnostic.location, UnknownLocation)
+        if self.color:
+            from tileir.tools.terminal import painted
+
+            return painted(diagnostic, "" if placed else harmless(name))
+        return diagnostic.render() if placed else f"{harmless(name)}: {diagnostic.render()}"
+
+
+def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome]) -> int:
+    """Report what is found in the files of a command line; the exit status."""
+
+    def outcome_of(path: str) -> Outcome:
+        try:
+            return find(path)
+        except ToolFailure as failure:
+            # The other files are checked all the same.
+            return writer.failed(path, failure)
+        except OptionError as error:
+            return writer.failed(path, ToolFailure(error.message))
+
+    jobs = given.number("jobs", most=9999)
+    paths, failures, searched = _files(given.operands)
+    status = failed = 0
+    counts: list[Sequence[int]] = []
+    lines: list[str] = []
+    for outcome in chain([writer.failed(*each) for each in failures], _outcomes(outcome_of, paths, jobs)):
+        status = max(status, outcome.status)
+        counts.append(outcome.counts)
+        failed += bool(outcome.failure)
+        if writer.format == "sarif":
+            lines += outcome.out
+            continue
+        for line in outcome.out:
+            print(line)
+        complain(given.program, ToolFailure(outcome.failure))
+    if writer.format == "sarif":
+        from tileir.tools.programs.annotations import sarif_document
+
+        sys.stdout.writelines(sarif_document(lines, writer.rules))
+    elif writer.format == "text" and not writer.quiet:
+        summary = _summary(counts, failed, len(paths), searched)
+        if summary:
+            print(summary)
+    return status
+
+
+def _files(operands: list[str]) -> tuple[list[str], list[tuple[str, ToolFailure]], bool]:
+    """The files to check, operands that stand for none, and whether any had to be searched for."""
+    if not any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in operands):
+        return list(dict.fromkeys(operands)), [], False
+    # Imported here: most name their files.
+    from tileir.program_files import ProgramFiles
+
+    files = ProgramFiles(operands)
+    return files.paths, [(path, ToolFailure(words)) for path, words in files.failures], files.searched
+
+
+def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterable[Outcome]:
+    """The outcome of each file, in their order."""
+    if len(paths) > _FEW_PROGRAMS and not gc.isenabled():
+        # A command is too short to collect garbage, unless it reads many programs; what is there now stays.
+        gc.freeze()
+        gc.enable()
+    if jobs != 1 and (jobs or len(paths) >= _FEW) and "-" not in paths and len(paths) > 1:
+        return _in_processes(outcome_of, paths, jobs)
+    return map(outcome_of, paths)
+
+
+# What forks do with a path; a function made by a command cannot be sent to a process.
+_work: list[Callable[[str], Outcome]] = []
+
+
+def _in_processes(work: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterator[Outcome]:
+    """The outcomes in `jobs` processes, or 0 for one for each processor: forks, which have everything imported."""
+    # Imported here: it takes as long as checking a few files.
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+    from signal import SIG_IGN, SIGINT, signal
+
+    from tileir.processors import processors
+
+    jobs = min(jobs or processors(), (len(paths) + _CHUNK - 1) // _CHUNK)
+    if jobs < 2 or not hasattr(os, "fork"):
+        yield from map(work, paths)
+        return
+    _work[:] = [work]
+    # Ctrl-C reaches every process of a terminal; the first one ends the others.
+    pool = ProcessPoolExecutor(jobs, get_context("fork"), signal, (SIGINT, SIG_IGN))
+    try:
+        yield from pool.map(_work_on, paths, chunksize=_CHUNK)
+    except BrokenProcessPool:
+        message = "a process was stopped from outside, as happens when memory runs out: try '--jobs 1'"
+        raise ToolFailure(message, EXIT_WRONG_INPUT) from None
+    finally:
+        # After Ctrl-C, or when the reader of the output has gone, nobody waits for what is under way.
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        pool.shutdown(cancel_futures=True)
+
+
+def _work_on(path: str) -> Outcome:
+    return _work[0](path)
+
+
+def _summary(counts: list[Sequence[int]], failed: int, files: int, searched: bool) -> str:
+    """`2 errors, 1 remark in 2 of 3 files; 1 could not be read`; empty for named files without findings."""
+    sums = zip(map(sum, zip(*counts, strict=True)), SEVERITIES, strict=True)
+    text = ", ".join([several(count, severity) for count, severity in sums if count])
+    if not text and (not searched or not files):
+        return ""
+    if files == 1 and text and not searched:
+        return text
+    read = several(files, "file")
+    text = f"{text} in {sum(map(any, counts))} of {read}" if text else f"{read}, no findings"
+    return f"{text}; {failed} could not be read" if failed else text
+
+
+def json_finding(diagnostic: Diagnostic, path: str, offset: int = -1, rule: str = "") -> str:
+    """A finding on one line; one in bytecode has the offset in the file, where it is known."""
+    import json
+
+    def fields(each: Diagnostic) -> dict[str, object]:
+        file, line, column = each.position
+        place = {"file": file or path, "line": line, "column": column}
+        return {**place, "severity": each.severity, "message": each.message}
+
+    finding = fields(diagnostic)
+    if rule:
+        finding["rule"] = rule
+    if offset >= 0:
+        finding["offset"] = offset
+    return json.dumps({**finding, "notes": [fields(note) for note in diagnostic.notes]})
