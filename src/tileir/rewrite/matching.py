@@ -122,6 +122,29 @@ def ends_of(operation: Operation, terminator: OperationDeclaration) -> list[Oper
     return if_yields(operation) if terminator is YIELD else loop_ends(operation, terminator)
 
 
+def carried_values(loop: Operation) -> list[BlockArgument]:
+    """The values that a loop carries, as its body sees them: those of a `for` without the counter."""
+    arguments = loop.regions[0].block.arguments
+    return arguments[1:] if loop.declaration is FOR else arguments
+
+
+def receiver(terminator: Operation) -> Operation | None:
+    """The operation that a terminator gives values to: that around a `yield`, the loop of a `break` or `continue`."""
+    owner = terminator.parent_operation
+    while owner is not None and owner.declaration is IF and terminator.declaration is not YIELD:
+        owner = owner.parent_operation
+    return owner
+
+
+def received_values(terminator: Operation) -> list[Value]:
+    """The values that a terminator's operands may become."""
+    owner = receiver(terminator)
+    if owner is None:
+        return []
+    carried = carried_values(owner) if terminator.declaration is CONTINUE else []
+    return [*owner.results, *carried]
+
+
 def carried_sources(
     value: Value, ends: Callable[[Operation, OperationDeclaration], list[Operation]] = ends_of
 ) -> list[Value] | None:

@@ -15,8 +15,9 @@ from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I64
-from tileir.ir.values import BlockArgument, Value
+from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.matching import carried_values, receiver
 
 _SECTOR: Final = 32
 """Bytes that memory delivers at least."""
@@ -262,59 +263,45 @@ class TileSteps:
     def __init__(self, operations: Sequence[Operation], facts: Facts) -> None:
         self._facts: Final = facts
         self._known: dict[Value, Steps] = {}
-        unsure: set[Value] = set()
         for _ in range(_MOST_WALKS):
-            self._known = {}
-            wrong = self._walk(operations, unsure)
-            if not wrong:
+            if not self._walk(operations):
                 return
-            unsure |= wrong
-        self._known = {}
-        self._walk(operations, {argument for each in operations for argument in _carried(each)})
+        loops = [operation for operation in operations if operation.declaration.is_loop]
+        self._known = {argument: (None,) * len(_shape(argument)) for loop in loops for argument in carried_values(loop)}
+        self._walk(operations)
 
     def of(self, value: Value) -> Steps:
         found = self._known.get(value)
         if found is not None:
             return found
-        shape = value.type.shape if isinstance(value.type, TileType) else ()
+        shape = _shape(value)
         same = 0 if shape and self._facts.is_uniform(value) else None
         return tuple([0 if extent == 1 else same for extent in shape])
 
-    def _walk(self, operations: Sequence[Operation], unsure: set[Value]) -> set[Value]:
-        """Follow a kernel from its start; gives the carried values whose steps do not stay."""
-        wrong: set[Value] = set()
+    def _walk(self, operations: Sequence[Operation]) -> bool:
+        """Follow a kernel from its start; return whether a loop passes on other steps than it was taken to carry."""
+        is_changed = False
         for operation in operations:
             declaration = operation.declaration
             rule = _RULES.get(declaration)
             if rule is not None:
                 self._known[operation.results[0]] = rule(self, operation)
             elif declaration.is_loop:
-                first = 3 if declaration is ops.FOR else 0
-                for argument, given in zip(_carried(operation), operation.operands[first:], strict=True):
-                    if argument not in unsure:
-                        self._known[argument] = self.of(given)
+                carried = carried_values(operation)
+                for argument, given in zip(carried, operation.operands[-len(carried) :], strict=bool(carried)):
+                    self._known.setdefault(argument, self.of(given))
             elif declaration is ops.CONTINUE:
-                for argument, given in zip(_carried(_loop_of(operation)), operation.operands, strict=True):
-                    if argument not in unsure and self.of(argument) != self.of(given):
-                        wrong.add(argument)
-        return wrong
+                loop = receiver(operation)
+                carried = carried_values(loop) if loop is not None else []
+                for argument, given in zip(carried, operation.operands, strict=True):
+                    before, after = self.of(argument), self.of(given)
+                    joined = tuple([one if one == other else None for one, other in zip(before, after, strict=True)])
+                    is_changed |= joined != before
+                    self._known[argument] = joined
+        return is_changed
 
     def constant(self, value: Value) -> int | None:
         return self._facts.integer(value)
-
-
-def _carried(loop: Operation | None) -> list[BlockArgument]:
-    if loop is None or not loop.declaration.is_loop:
-        return []
-    arguments = loop.regions[0].block.arguments
-    return arguments[1:] if loop.declaration is ops.FOR else arguments
-
-
-def _loop_of(end: Operation) -> Operation | None:
-    around = end.parent_operation
-    while around is not None and around.declaration is ops.IF:
-        around = around.parent_operation
-    return around
 
 
 # --- operations ---

@@ -183,7 +183,6 @@ def _repeated_loads(subject: Subject) -> Iterable[LintFinding]:
 
 
 def _repeated_in_block(subject: Subject, loads: set[Operation], start: Operation) -> Iterable[LintFinding]:
-    number = subject.numbering.number
     known: dict[object, Operation] = {}
     cursor: Operation | None = start
     while cursor is not None:
@@ -191,7 +190,10 @@ def _repeated_in_block(subject: Subject, loads: set[Operation], start: Operation
             known.clear()
         elif cursor in loads:
             token = cursor.token
-            key = (cursor.results[0].type, tuple([number(value) for value in cursor.operands if value is not token]))
+            key = (
+                cursor.results[0].type,
+                tuple([subject.same(value) for value in cursor.operands if value is not token]),
+            )
             earlier = known.setdefault(key, cursor)
             if earlier is not cursor:
                 yield LintFinding(

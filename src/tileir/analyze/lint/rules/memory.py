@@ -29,7 +29,7 @@ def _is_weak(access: Operation) -> bool:
 def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bool:
     """Whether two accesses of one place touch an element together whenever one of them touches any."""
     one, other = subject.mask(first), subject.mask(second)
-    return one is None or other is None or subject.numbering.number(one) == subject.numbering.number(other)
+    return one is None or other is None or subject.same(one) is subject.same(other)
 
 
 @Rule(
@@ -52,7 +52,7 @@ def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bo
 """,
 )
 def _missing_tokens(subject: Subject) -> Iterable[LintFinding]:
-    places: dict[tuple[int, ...], list[Operation]] = {}
+    places: dict[tuple[Value, ...], list[Operation]] = {}
     for access in subject.accesses():
         places.setdefault(subject.place(access), []).append(access)
     for accesses in places.values():
@@ -230,8 +230,7 @@ def _dead_stores(subject: Subject) -> Iterable[LintFinding]:
         if not _is_weak(store) or subject.place(store) != subject.place(later):
             continue
         mask, later_mask = subject.mask(store), subject.mask(later)
-        number = subject.numbering.number
-        if later_mask is not None and (mask is None or number(mask) != number(later_mask)):
+        if later_mask is not None and (mask is None or subject.same(mask) is not subject.same(later_mask)):
             continue
         yield LintFinding(
             store,

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject
-from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN, PRINT_TKO
+from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN, PRINT_TKO
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import LOOP_LIKE
 from tileir.ir.traversal import is_function, is_memory_effect_free
 from tileir.ir.values import BlockArgument
+from tileir.rewrite.matching import carried_values
 
 
 @Rule(
@@ -166,10 +167,7 @@ def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
 )
 def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
     for loop in subject.operations(*REGISTRY.with_traits(LOOP_LIKE)):
-        arguments = loop.regions[0].block.arguments
-        if loop.declaration is FOR:
-            arguments = arguments[1:]
-        for argument, result in zip(arguments, loop.results, strict=False):
+        for argument, result in zip(carried_values(loop), loop.results, strict=False):
             if result.type is TOKEN or result.has_uses:
                 continue
             if any(not _only_carries(user, argument, result.index) for user in argument.users):
