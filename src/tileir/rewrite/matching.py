@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, FOR, IF, LOOP, RESHAPE, SELECT, XORI, YIELD
 from tileir.dialect.types import TileType, tile_type
@@ -174,6 +174,38 @@ def carried_sources(
     for end in ends(owner, terminator):
         found += end.operands[index : index + 1]
     return found
+
+
+def sources_of(value: Value, through: Callable[[Operation], bool], most: int = 256) -> Iterator[Value]:
+    """The values that a value is computed from, by operations that `through` holds for; itself if there are too many
+    to follow."""
+    pending, seen = [value], {value}
+    while pending:
+        current = pending.pop()
+        maker = current.defining_operation
+        if maker is None or not through(maker):
+            yield current
+        elif len(seen) > most:
+            yield value
+            return
+        else:
+            found = [operand for operand in dict.fromkeys(maker.operands) if operand not in seen]
+            pending += found
+            seen.update(found)
+
+
+def uses_of(value: Value, through: Callable[[Operation], bool], most: int = 256) -> Iterator[tuple[Operation, Value]]:
+    """The operations that use a value or what is computed from it by operations that `through` holds for; each with
+    the operand."""
+    pending, seen = [value], {value}
+    while pending and len(seen) < most:
+        current = pending.pop()
+        for user in current.users:
+            yield user, current
+            if through(user):
+                found = [result for result in user.results if result not in seen]
+                pending += found
+                seen.update(found)
 
 
 def only_ends(block: Block | None) -> bool:

@@ -136,8 +136,6 @@ UNKNOWN_RULE: Final = Rule(
 -  // here
 -  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-laod, unused-load]
 +  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-load]: it warms a cache
-   return
- }
 """,
 )
 
@@ -154,7 +152,5 @@ UNUSED_SILENCE: Final = Rule(
 +  // tileir: ignore[unused-value]
 +  %y = addf %x, %x : tile<f32>
 +  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )

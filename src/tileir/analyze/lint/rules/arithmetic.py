@@ -14,23 +14,16 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
 from tileir.rewrite.fact import trailing_zeros
+from tileir.rewrite.matching import sources_of, uses_of
 
 # What comes of two equal operands; of NaN and infinity subf and divf make NaN.
 _OF_ITSELF: Final[dict[OperationDeclaration, str]] = {
-    ops.ANDI: "the operand itself",
+    **dict.fromkeys((ops.ANDI, ops.MAXF, ops.MAXI, ops.MINF, ops.MINI, ops.ORI), "the operand itself"),
+    **dict.fromkeys((ops.REMF, ops.SUBF), "0 or NaN"),
+    **dict.fromkeys((ops.REMI, ops.SUBI, ops.XORI), "0"),
     ops.CMPI: "always the same",
     ops.DIVF: "1 or NaN",
     ops.DIVI: "1",
-    ops.MAXF: "the operand itself",
-    ops.MAXI: "the operand itself",
-    ops.MINF: "the operand itself",
-    ops.MINI: "the operand itself",
-    ops.ORI: "the operand itself",
-    ops.REMF: "0 or NaN",
-    ops.REMI: "0",
-    ops.SUBF: "0 or NaN",
-    ops.SUBI: "0",
-    ops.XORI: "0",
 }
 
 
@@ -48,8 +41,6 @@ _OF_ITSELF: Final[dict[OperationDeclaration, str]] = {
 +  %is_number = cmpf equal ordered %a, %a : tile<f32> -> tile<i1>
 +  %x = select %is_number, %square, %double : tile<i1>, tile<f32>
    %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
@@ -78,8 +69,6 @@ def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
 +  %x = shli %a, %bits : tile<i32>
 +  %y = divi %x, %b signed : tile<i32>
 +  %t = store_ptr_tko weak %p, %y : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
@@ -106,8 +95,6 @@ def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
 -  %bounded = assume bounded<?, -1>, %x : tile<i32> // here
 +  %bounded = assume bounded<?, 1023>, %x : tile<i32>
    %t = store_ptr_tko weak %p, %bounded : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
@@ -133,19 +120,9 @@ def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
 
 
 _THROUGH: Final = (
-    ops.ADDI,
-    ops.SUBI,
-    ops.MULI,
-    ops.SHLI,
-    ops.BROADCAST,
-    ops.RESHAPE,
-    ops.PERMUTE,
-    ops.EXTI,
-    ops.SELECT,
-    ops.ASSUME,
-)
-# Values that are followed from a product.
-_FURTHEST: Final = 64
+    ops.ADDI, ops.SUBI, ops.MULI, ops.SHLI, ops.BROADCAST, ops.RESHAPE, ops.PERMUTE, ops.EXTI, ops.SELECT, ops.ASSUME,
+)  # fmt: skip
+_COUNTS: Final = (ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS, ops.CONSTANT)
 _MOST: Final = 1 << 31
 
 
@@ -171,8 +148,6 @@ _MOST: Final = 1 << 31
 +  %first = muli %row, %hundred : tile<i32>
 +  %r = offset %p, %first : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
 +  %u = store_ptr_tko weak %r, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _overflowing_indices(subject: Subject) -> Iterable[LintFinding]:
@@ -193,36 +168,20 @@ def _overflowing_indices(subject: Subject) -> Iterable[LintFinding]:
         yield LintFinding(product, message, notes=[("it becomes an address here", used)])
 
 
+def _passes_on(operation: Operation) -> bool:
+    return operation.declaration in _THROUGH
+
+
 def _counts_blocks(value: Value) -> bool:
     """Whether a number is made of the ids and numbers of tile blocks alone: no launch has so many of them."""
-    pending, seen = [value], {value}
-    while pending:
-        maker = pending.pop().defining_operation
-        if maker is None or len(seen) > _FURTHEST:
-            return False
-        if maker.declaration in (ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS, ops.CONSTANT):
-            continue
-        if maker.declaration not in _THROUGH:
-            return False
-        for operand in maker.operands:
-            if operand not in seen:
-                seen.add(operand)
-                pending.append(operand)
-    return True
+    makers = [source.defining_operation for source in sources_of(value, _passes_on)]
+    return all(maker is not None and maker.declaration in _COUNTS for maker in makers)
 
 
 def _address_from(product: Operation) -> Operation | None:
     """Where a product becomes part of an address."""
-    pending, seen = [product.results[0]], {product.results[0]}
-    while pending and len(seen) < _FURTHEST:
-        value = pending.pop()
-        for user in value.users:
-            if user.declaration is ops.OFFSET and user.operands[1] is value:
-                return user
-            if user.declaration in _THROUGH and user.results[0] not in seen:
-                seen.add(user.results[0])
-                pending.append(user.results[0])
-    return None
+    uses = uses_of(product.results[0], _passes_on)
+    return next((user for user, value in uses if user.declaration is ops.OFFSET and user.operands[1] is value), None)
 
 
 @Rule(
@@ -245,8 +204,6 @@ def _address_from(product: Operation) -> Operation | None:
 +  %sum = addi %group, %signed : tile<i32>
 +  %rest = remi %sum, %n signed : tile<i32>
 +  %t = store_ptr_tko weak %p, %rest : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
@@ -285,8 +242,6 @@ def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
 -  %old, %t = atomic_rmw_tko relaxed device %p, addf, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token // here
 +entry @k(%p: tile<ptr<i32>>, %x: tile<i32>) {
 +  %old, %t = atomic_rmw_tko relaxed device %p, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-   return
- }
 """,
 )
 def _sums_of_atomics(subject: Subject) -> Iterable[LintFinding]:
@@ -296,17 +251,9 @@ def _sums_of_atomics(subject: Subject) -> Iterable[LintFinding]:
 
 
 # (a - b) - c is not a - (b - c), and a - b not b - a.
-_NOT_ASSOCIATIVE: Final[tuple[OperationDeclaration, ...]] = (
-    ops.SUBF,
-    ops.SUBI,
-    ops.DIVF,
-    ops.DIVI,
-    ops.REMF,
-    ops.REMI,
-    ops.SHLI,
-    ops.SHRI,
-    ops.POW,
-)
+_NOT_ASSOCIATIVE: Final = (
+    ops.SUBF, ops.SUBI, ops.DIVF, ops.DIVI, ops.REMF, ops.REMI, ops.SHLI, ops.SHRI, ops.POW,
+)  # fmt: skip
 
 
 @Rule(
@@ -328,8 +275,6 @@ _NOT_ASSOCIATIVE: Final[tuple[OperationDeclaration, ...]] = (
 +    yield %s : tile<f32>
    }
    %t = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _order_dependent_bodies(subject: Subject) -> Iterable[LintFinding]:

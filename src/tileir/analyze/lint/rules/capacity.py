@@ -44,8 +44,6 @@ entry @k(%a: {left}, %b: {right}, %c: {total}) {{
     continue %next : {sums}
   }}
   %v = store_view_tko weak %sum, %c[%x, %y] : {sums}, {total}, tile<i32> -> token
-  return
-}}
 """
 
 
@@ -164,8 +162,6 @@ _KINDS: Final = {ENTRY: "entry", LOAD_VIEW_TKO: "view", STORE_VIEW_TKO: "view"}
    %all = broadcast %m_1 : tile<1xf32> -> tile<16384xf32>
    %d = subf %a, %all : tile<16384xf32>
    %u = store_view_tko weak %d, %view[%x] token=%t : tile<16384xf32>, partition_view<tile=(16384), tensor_view<?xf32, strides=[1]>>, tile<i32> -> token
-   return
- }
 """,  # noqa: E501
 )
 def _contradictions(subject: Subject) -> Iterable[LintFinding]:

@@ -56,8 +56,6 @@ Steps = tuple[int | None, ...]
 +  %place = offset %q_128, %lane : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
 +  %y = reshape %x : tile<1x128xf32> -> tile<128xf32>
 +  %u = store_ptr_tko weak %place, %y : tile<128xptr<f32>>, tile<128xf32> -> token
-   return
- }
 """,  # noqa: E501
 )
 def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
@@ -128,8 +126,6 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
   %v, %t = load_view_tko weak %view[%x, %y] : partition_view<tile=(16x32), padding_value = zero, tensor_view<64x100xf16, strides=[{stride},1]>>, tile<i32> -> tile<16x32xf16>, token
   %n = negf %v : tile<16x32xf16>
   %u = store_view_tko weak %n, %view[%x, %y] token=%t : tile<16x32xf16>, partition_view<tile=(16x32), padding_value = zero, tensor_view<64x100xf16, strides=[{stride},1]>>, tile<i32> -> token
-  return
-}}
 """  # noqa: E501
 
 
@@ -222,8 +218,6 @@ def _pointee_bytes(pointer: Value) -> int:
    %v, %t = load_view_tko weak %view[%x, %y] : partition_view<tile=(16x32), padding_value = zero, tensor_view<64x?xf16, strides=[?,1]>>, tile<i32> -> tile<16x32xf16>, token
    %w = negf %v : tile<16x32xf16>
    %u = store_view_tko weak %w, %view[%x, %y] token=%t : tile<16x32xf16>, partition_view<tile=(16x32), padding_value = zero, tensor_view<64x?xf16, strides=[?,1]>>, tile<i32> -> token
-   return
- }
 """,  # noqa: E501
 )
 def _unknown(subject: Subject) -> Iterable[LintFinding]:

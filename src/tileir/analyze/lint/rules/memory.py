@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
@@ -18,6 +17,7 @@ from tileir.ir.values import Value
 from tileir.rewrite.matching import leaves
 from tileir.rewrite.token_order import READS
 
+_STORES: Final = (ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
 # Accesses of one place that each is compared with.
 _MOST_COMPARED: Final = 4
 
@@ -47,8 +47,6 @@ def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bo
 -  %written = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token // here
 +  %written = store_ptr_tko weak %p, %y token=%read : tile<ptr<f32>>, tile<f32> -> token
 +  %elsewhere = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _missing_tokens(subject: Subject) -> Iterable[LintFinding]:
@@ -188,8 +186,6 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
 +  %written = store_ptr_tko weak %r, %x token=%first : tile<ptr<f32>>, tile<f32> -> token
 +  %y, %second = load_ptr_tko weak %q token=%written : tile<ptr<f32>> -> tile<f32>, token
 +  %more = store_ptr_tko weak %r, %y token=%second : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
@@ -214,18 +210,12 @@ def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
 +  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
 +  %b, %read = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token
 +  %second = store_ptr_tko weak %p, %b token=%read : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _dead_stores(subject: Subject) -> Iterable[LintFinding]:
-    for store in subject.operations(ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO):
+    for store in subject.operations(*_STORES):
         later = _only_next(store.results[0])
-        if (
-            later is None
-            or later.declaration not in (ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
-            or later.parent is not store.parent
-        ):
+        if later is None or later.declaration not in _STORES or later.parent is not store.parent:
             continue
         if not _is_weak(store) or subject.place(store) != subject.place(later):
             continue
@@ -255,35 +245,23 @@ def _only_next(token: Value) -> Operation | None:
 # --- memory that tile blocks share ---
 
 
-def _where(subject: Subject, access: Operation) -> list[Value]:
-    """What decides which memory an access touches."""
+def _differs(subject: Subject, access: Operation) -> bool:
+    """Whether tile blocks may touch different memory."""
     mask = subject.mask(access)
-    return [*subject.places(access), *([mask] if mask is not None else [])]
+    where = [*subject.places(access), *([mask] if mask is not None else [])]
+    return any(value in subject.varying.values for value in where)
 
 
-# A launch of a single tile block, as a text may state it at its top (execute/arguments/argument_text.py).
-_ONE_BLOCK: Final = re.compile(r"// tileir: .*--grid[ =]1(?:,1)*(?![\d,])")
+# The comments at the top of a text may state a launch of a single tile block (execute/arguments/argument_text.py).
+_ONE_BLOCK: Final = re.compile(r"(?://.*\n)*?// tileir: .*--grid[ =]1(?:,1)*(?![\d,])")
 
 
 def _is_for_several(subject: Subject) -> bool:
     """Whether a kernel asks which tile block it is, and its text does not say that there is one."""
+    location = subject.module.location
     if not subject.operations(ops.GET_TILE_BLOCK_ID):
         return False
-    location = subject.module.location
-    return not (isinstance(location, TextLocation) and _states_one_block(location.source.text))
-
-
-# Kept: every kernel of a text asks for it.
-@lru_cache(maxsize=1)
-def _states_one_block(text: str) -> bool:
-    """Whether the comments at the top of a text state a launch of one tile block."""
-    start = 0
-    while text.startswith("//", start):
-        end = text.find("\n", start)
-        if _ONE_BLOCK.match(text, start, len(text) if end < 0 else end):
-            return True
-        start = len(text) if end < 0 else end + 1
-    return False
+    return not (isinstance(location, TextLocation) and _ONE_BLOCK.match(location.source.text))
 
 
 @Rule(
@@ -304,16 +282,13 @@ def _states_one_block(text: str) -> bool:
 +  if %first {
 +    %u = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token
 +  }
-   return
- }
 """,
 )
 def _same_stores(subject: Subject) -> Iterable[LintFinding]:
     if not _is_for_several(subject) or _takes_turns(subject) or _ends_early(subject):
         return
-    varying = subject.varying
-    for store in subject.operations(ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO):
-        if not any(value in varying.values for value in _where(subject, store)) and not varying.chooses(store):
+    for store in subject.operations(*_STORES):
+        if not _differs(subject, store) and not subject.varying.chooses(store):
             yield LintFinding(
                 store, "every tile block writes to the same place: nothing of it depends on the block's id"
             )
@@ -329,13 +304,12 @@ def _takes_turns(subject: Subject) -> bool:
 
 def _ends_early(subject: Subject) -> bool:
     """Whether some tile blocks return before the end."""
-    for branching in subject.operations(ops.IF):
-        ends = [block.last for region in branching.regions for block in region.blocks]
-        if branching.operands[0] in subject.varying.values and any(
-            end and end.declaration is ops.RETURN for end in ends
-        ):
-            return True
-    return False
+    return any(
+        branching.operands[0] in subject.varying.values and block.last and block.last.declaration is ops.RETURN
+        for branching in subject.operations(ops.IF)
+        for region in branching.regions
+        for block in region.blocks
+    )
 
 
 @Rule(
@@ -349,15 +323,12 @@ def _ends_early(subject: Subject) -> bool:
    %x, %y, %z = get_tile_block_id : tile<i32>
 -  %old, %t = atomic_rmw_tko relaxed tl_blk %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token // here
 +  %old, %t = atomic_rmw_tko relaxed device %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-   return
- }
 """,
 )
 def _narrow_scopes(subject: Subject) -> Iterable[LintFinding]:
     if not _is_for_several(subject):
         return
     for access in subject.accesses():
-        if not access.declaration.traits & ATOMIC or access.keyword("memory_scope") != "tl_blk":
-            continue
-        if not any(value in subject.varying.values for value in _where(subject, access)):
+        is_narrow = access.declaration.traits & ATOMIC and access.keyword("memory_scope") == "tl_blk"
+        if is_narrow and not _differs(subject, access):
             yield LintFinding(access, "every tile block accesses this memory, and the scope is that of one tile block")

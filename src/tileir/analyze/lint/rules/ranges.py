@@ -14,6 +14,7 @@ from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
+from tileir.rewrite.matching import uses_of
 
 _MASKED: Final = [
     each for each in REGISTRY.by_name.values() if any(operand.name == "mask" for operand in each.operands)
@@ -43,8 +44,6 @@ _MASKED: Final = [
    %zero = constant <f32: 0.0> : tile<8xf32>
 -  %t = store_ptr_tko weak %ptrs, %zero, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token // here
 +  %t = store_ptr_tko weak %ptrs, %zero, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
-   return
- }
 """,
 )
 def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
@@ -77,8 +76,6 @@ def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
 +  %is_first = cmpi equal %x, %zero, signed : tile<i32> -> tile<i1>
 +  %chosen = select %is_first, %a, %b : tile<i1>, tile<i32>
    %t = store_ptr_tko weak %p, %chosen : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
@@ -137,8 +134,6 @@ def _is_reported_elsewhere(comparison: Operation) -> bool:
 +  if %inside {
      %t = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token
    }
-   return
- }
 """,
 )
 def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
@@ -169,8 +164,6 @@ def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
 
 # The operands of a product, and the dimension of each that is added up, counted from the last.
 _SUMMED: Final = {"lhs": 1, "rhs": 2, "lhs_scale": 1, "rhs_scale": 2}
-# Values that are followed from a load.
-_FURTHEST: Final = 64
 
 
 @Rule(
@@ -196,8 +189,6 @@ _FURTHEST: Final = 64
      yield %s : tile<f32>
    }
    %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
@@ -205,12 +196,15 @@ def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
         view = load.operands[0].type
         if not isinstance(view, PartitionViewType) or view.padding is not None:
             continue
-        for dimension in _uneven_dimensions(view):
-            if not _may_be_last(subject, load, view, dimension):
+        for dimension, tile in enumerate(view.tile_shape):
+            extent = view.tensor.shape[view.dim_map[dimension]]
+            # Whether the last tile is known to reach beyond the tensor, and this may be it.
+            if extent == DYNAMIC or not extent % tile:
+                continue
+            if subject.facts.range(load.index[dimension], False)[1] < extent // tile:
                 continue
             used = _combined_by(load.results[0], dimension)
             if used is not None:
-                extent, tile = view.tensor.shape[view.dim_map[dimension]], view.tile_shape[dimension]
                 yield LintFinding(
                     load,
                     f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view has "
@@ -220,38 +214,11 @@ def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
                 break
 
 
-def _uneven_dimensions(view: PartitionViewType) -> list[int]:
-    """The dimensions of the index space whose last tile is known to reach beyond the tensor."""
-    found: list[int] = []
-    for dimension, tile in enumerate(view.tile_shape):
-        extent = view.tensor.shape[view.dim_map[dimension]]
-        if extent != DYNAMIC and extent % tile:
-            found.append(dimension)
-    return found
-
-
-def _may_be_last(subject: Subject, load: Operation, view: PartitionViewType, dimension: int) -> bool:
-    indices = load.index
-    extent = view.tensor.shape[view.dim_map[dimension]]
-    whole = extent // view.tile_shape[dimension]
-    return subject.facts.range(indices[dimension], False)[1] >= whole
-
-
 def _combined_by(value: Value, dimension: int) -> Operation | None:
     """An operation that combines the elements of a tile along a dimension, or of what is computed from it element by
     element."""
-    pending, seen = [value], {value}
-    while pending and len(seen) < _FURTHEST:
-        current = pending.pop()
-        for user in current.users:
-            if _combines(user, current, dimension):
-                return user
-            if user.declaration.traits & ELEMENTWISE:
-                for result in user.results:
-                    if result not in seen:
-                        seen.add(result)
-                        pending.append(result)
-    return None
+    uses = uses_of(value, lambda user: bool(user.declaration.traits & ELEMENTWISE))
+    return next((user for user, operand in uses if _combines(user, operand, dimension)), None)
 
 
 def _combines(user: Operation, value: Value, dimension: int) -> bool:
@@ -290,8 +257,6 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
 -  %t = store_view_tko weak %x, %tiles[%four]
 +  %t = store_view_tko weak %x, %tiles[%three]
        : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _indices_outside(subject: Subject) -> Iterable[LintFinding]:

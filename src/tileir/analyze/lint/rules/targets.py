@@ -40,8 +40,6 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
   %b, %u = load_view_tko weak %b_view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>, tile<i32> -> tile<64x64xf16>, token
   %c = mmaf %a, %b, %none : tile<{rows}x64xf16>, tile<64x64xf16>, tile<{rows}x64xf32> // here
   %v = store_view_tko weak %c, %c_view[%0, %0] : tile<{rows}x64xf32>, partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>, tile<i32> -> token
-  return
-}}
 """  # noqa: E501
 
 
@@ -109,8 +107,6 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
 +  %x = ftof %a : tile<64x64xf32> -> tile<64x64xtf32>
 +  %c = mmaf %x, %x, %a : tile<64x64xtf32>, tile<64x64xtf32>, tile<64x64xf32>
    %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
-   return
- }
 """,  # noqa: E501
 )
 def _single_products(subject: Subject) -> Iterable[LintFinding]:
@@ -173,8 +169,6 @@ def _gain(architecture: Architecture) -> float:
 -  %y = atan2 %a, %b : tile<f32> // here
 +  %y = divf %a, %b rounding<nearest_even> : tile<f32>
    %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _newer(subject: Subject) -> Iterable[LintFinding]:
@@ -206,8 +200,6 @@ def _newer(subject: Subject) -> Iterable[LintFinding]:
 +  %x, %t = load_ptr_tko weak %q : tile<ptr<f16>> -> tile<f16>, token
 +  %y = ftof %x : tile<f16> -> tile<f32>
    %u = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _unsupported(subject: Subject) -> Iterable[LintFinding]:

@@ -32,8 +32,6 @@ from tileir.rewrite.matching import carried_values
 +  %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
 +  %sum = addf %a, %b : tile<f32>
 +  %t = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _unused_values(subject: Subject) -> Iterable[LintFinding]:
@@ -93,8 +91,6 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
 +  %f, %t = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token
 +  %y, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token
 +  %v = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
@@ -122,8 +118,6 @@ def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
 -  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
 +  %aligned = assume div_by<16>, %p : tile<ptr<f32>>
 +  %t = store_ptr_tko weak %aligned, %x : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
 def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
@@ -161,8 +155,6 @@ def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
 +    continue %c, %i : tile<i32>, tile<i32>
    }
    %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
@@ -199,8 +191,6 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
 +entry @k(%p: tile<ptr<i32>>) {
 +  %zero = constant <i32: 0> : tile<i32>
 +  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
@@ -220,8 +210,6 @@ def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
     example="""\
  entry @k(%x: tile<i32>) {
 -  print_tko "%d\\n", %x : tile<i32> -> token // here
-   return
- }
 """,
 )
 def _prints(subject: Subject) -> Iterable[LintFinding]:
@@ -244,8 +232,6 @@ def _prints(subject: Subject) -> Iterable[LintFinding]:
 -  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
 +entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
 +  %t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
 def _unused_parameters(subject: Subject) -> Iterable[LintFinding]:
