@@ -5,6 +5,8 @@ Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) in
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tileir.annotations import Final
 from tileir.dialect.ops import (
     ALLOCA,
@@ -33,6 +35,7 @@ _VIEW_ACCESSES: Final = (LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO)
 _COMPUTED: Final = PURE | NO_MEMORY_EFFECT
 
 
+@dataclass(eq=False)
 class Subject:
     """A kernel of a module, or a module: `entry` is None then.
 
@@ -40,21 +43,16 @@ class Subject:
     stated.  `version` is the oldest version of the dialect that the program has to work with.
     """
 
-    def __init__(
-        self,
-        module: Operation,
-        entry: Operation | None,
-        facts: Facts,
-        targets: tuple[str, ...] = (),
-        version: Version = NEWEST,
-    ) -> None:
-        self.module: Operation = module
-        self.entry: Operation | None = entry
-        self.facts: Facts = facts
-        self.targets: tuple[str, ...] = targets
-        self.version: Version = version
-        self.all_operations: list[Operation] = pre_order(entry if entry is not None else module)
+    module: Operation
+    entry: Operation | None
+    facts: Facts
+    targets: tuple[str, ...] = ()
+    version: Version = NEWEST
+
+    @cached_property
+    def all_operations(self) -> list[Operation]:
         """In program order, each before what it contains; the kernel itself is the first."""
+        return pre_order(self.entry if self.entry is not None else self.module)
 
     @cached_property
     def _same(self) -> dict[Value, Value]:
@@ -67,19 +65,11 @@ class Subject:
             elif operation.declaration.traits & _COMPUTED and not operation.regions:
                 operands = tuple([found.get(operand, operand) for operand in operation.operands])
                 attributes = frozenset(operation.attributes.items())
+                computed = (operation.declaration, operation.segments, attributes, operands)
                 for result in operation.results:
                     constant = self.facts.fact(result).value
-                    key: object = (result.type, constant)
-                    if constant is None:
-                        key = (
-                            operation.declaration,
-                            result.index,
-                            result.type,
-                            operation.segments,
-                            attributes,
-                            operands,
-                        )
-                    found[result] = firsts.setdefault(key, result)
+                    key = (result.index, computed) if constant is None else constant
+                    found[result] = firsts.setdefault((result.type, key), result)
         return found
 
     def same(self, value: Value) -> Value:

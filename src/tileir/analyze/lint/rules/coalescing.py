@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject, named
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.constraints import tile_type_of
-from tileir.dialect.types import DYNAMIC, PartitionViewType, PointerType, StridedViewType, TensorViewType, TileType
-from tileir.execute.work.evaluation import element_size
+from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TensorViewType, TileType
+from tileir.execute.work.evaluation import element_size, memory_bytes
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -65,19 +65,11 @@ def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
             strides = tuple([type.tensor.strides[axis] for axis in type.dim_map])
             steps = tuple([None if stride == DYNAMIC else stride for stride in strides])
             yield from _finding(access, type.tile, steps)
-    pointers = [each for each in subject.operations(ops.LOAD_PTR_TKO, ops.STORE_PTR_TKO) if _moved(each).shape]
-    if pointers:
-        known = TileSteps(subject.all_operations, subject.facts)
-        for access in pointers:
-            yield from _finding(access, _moved(access), known.of(_pointers(access)))
-
-
-def _pointers(access: Operation) -> Value:
-    return access.source if access.declaration is ops.LOAD_PTR_TKO else access.destination
-
-
-def _moved(access: Operation) -> TileType:
-    return tile_type_of(access.results[0] if access.declaration is ops.LOAD_PTR_TKO else access.value)
+    known = TileSteps(subject.all_operations, subject.facts)
+    for load in subject.operations(ops.LOAD_PTR_TKO):
+        yield from _finding(load, tile_type_of(load.results[0]), known.of(load.source))
+    for store in subject.operations(ops.STORE_PTR_TKO):
+        yield from _finding(store, tile_type_of(store.value), known.of(store.destination))
 
 
 def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFinding]:
@@ -139,10 +131,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
     example=(_rows(100), _rows(104)),
 )
 def _misaligned(subject: Subject) -> Iterable[LintFinding]:
-    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
-        type = view.results[0].type
-        if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
-            continue
+    for view, type in _with_wide_rows(subject):
         if type.element is I64 and subject.operations(ops.INT_TO_PTR):
             # The table of a list of arrays, which cuTile lays out: an address, extents and strides for each.
             continue
@@ -165,18 +154,24 @@ def _narrow(subject: Subject) -> str:
     return f"no loads of {_VECTOR} bytes{more}"
 
 
-def _has_wide_rows(view: Operation, type: TensorViewType) -> bool:
-    """Whether a tile of it has several rows that could be read in vectors; the tables that cuTile makes have one."""
+def _with_wide_rows(subject: Subject) -> Iterator[tuple[Operation, TensorViewType]]:
+    """The views of tensors of which a tile has several rows that could be read in vectors; the tables that cuTile makes
+    have one."""
+    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
+        type = view.results[0].type
+        if isinstance(type, TensorViewType) and any(_has_wide_rows(user, type) for user in view.results[0].users):
+            yield view, type
+
+
+def _has_wide_rows(user: Operation, type: TensorViewType) -> bool:
+    made = user.results[0].type if user.results else None
+    if not isinstance(made, (PartitionViewType, StridedViewType)):
+        return False
+    if type.rank > 1 and sum([extent > 1 for extent in made.tile_shape]) < 2:
+        return False
     size = element_size(type.element)
-    for user in view.results[0].users:
-        made = user.results[0].type if user.declaration in (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW) else None
-        if isinstance(made, (PartitionViewType, StridedViewType)) and (
-            type.rank == 1 or sum([extent > 1 for extent in made.tile_shape]) > 1
-        ):
-            for extent, axis in zip(made.tile_shape, made.dim_map, strict=True):
-                if type.strides[axis] == 1 and extent * size >= _VECTOR:
-                    return True
-    return False
+    axes = zip(made.tile_shape, made.dim_map, strict=True)
+    return any(type.strides[axis] == 1 and extent * size >= _VECTOR for extent, axis in axes)
 
 
 def _start(base: Value, subject: Subject) -> int:
@@ -187,12 +182,7 @@ def _start(base: Value, subject: Subject) -> int:
     distance = subject.facts.integer(maker.operands[1])
     if distance is None or subject.facts.divisor(maker.operands[0]) < _VECTOR:
         return 0
-    return distance * _pointee_bytes(base)
-
-
-def _pointee_bytes(pointer: Value) -> int:
-    element = pointer.type.element if isinstance(pointer.type, TileType) else None
-    return element_size(element.pointee) if isinstance(element, PointerType) else 1
+    return distance * memory_bytes(base)
 
 
 @Rule(
@@ -224,10 +214,7 @@ def _unknown(subject: Subject) -> Iterable[LintFinding]:
     # Only who says what it is to run on cares about the last factor.
     if not subject.targets:
         return
-    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
-        type = view.results[0].type
-        if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
-            continue
+    for view, type in _with_wide_rows(subject):
         size = element_size(type.element)
         missing: list[str] = []
         base = view.base
@@ -255,7 +242,7 @@ class TileSteps:
     """The steps of all tiles of integers and pointers of a kernel."""
 
     def __init__(self, operations: Sequence[Operation], facts: Facts) -> None:
-        self._facts: Final = facts
+        self.facts: Final = facts
         self._known: dict[Value, Steps] = {}
         for _ in range(_MOST_WALKS):
             if not self._walk(operations):
@@ -269,7 +256,7 @@ class TileSteps:
         if found is not None:
             return found
         shape = _shape(value)
-        same = 0 if shape and self._facts.is_uniform(value) else None
+        same = 0 if shape and self.facts.is_uniform(value) else None
         return tuple([0 if extent == 1 else same for extent in shape])
 
     def _walk(self, operations: Sequence[Operation]) -> bool:
@@ -294,9 +281,6 @@ class TileSteps:
                     self._known[argument] = joined
         return is_changed
 
-    def constant(self, value: Value) -> int | None:
-        return self._facts.integer(value)
-
 
 # --- operations ---
 
@@ -313,7 +297,7 @@ def _sum(steps: TileSteps, operation: Operation) -> Steps:
 
 def _product(steps: TileSteps, operation: Operation) -> Steps:
     for value, other in (operation.operands, operation.operands[::-1]):
-        factor = steps.constant(other)
+        factor = steps.facts.integer(other)
         if factor is not None:
             if operation.declaration is ops.SHLI:
                 if other is operation.operands[0] or not 0 <= factor < 64:
@@ -355,23 +339,12 @@ def _same(steps: TileSteps, operation: Operation) -> Steps:
     return steps.of(operation.operands[0])
 
 
-def _iota(steps: TileSteps, operation: Operation) -> Steps:
-    return (1,)
-
-
-def _constant(steps: TileSteps, operation: Operation) -> Steps:
-    return tuple(
-        [0 if steps.constant(operation.results[0]) is not None else None for _ in _shape(operation.results[0])]
-    )
-
-
 _RULES: Final[dict[OperationDeclaration, Callable[[TileSteps, Operation], Steps]]] = {
     ops.ADDI: _sum,
     ops.ASSUME: _same,
     ops.BROADCAST: _broadcast,
-    ops.CONSTANT: _constant,
     ops.EXTI: _same,
-    ops.IOTA: _iota,
+    ops.IOTA: lambda steps, operation: (1,),
     ops.MULI: _product,
     ops.OFFSET: _sum,
     ops.PERMUTE: _permute,
