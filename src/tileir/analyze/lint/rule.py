@@ -1,11 +1,11 @@
 """What a rule is, and what it finds.
 
-    @Rule("print-in-kernel", "style", "A kernel prints", reason="..", remedy="..", example="..")
-    def _prints(subject: Subject) -> Iterable[LintFinding]:
+    @Rule("style", "A kernel prints", reason="..", remedy="..", example="..")
+    def print_in_kernel(subject: Subject) -> Iterable[LintFinding]:
         for printing in subject.operations(PRINT_TKO):
             yield LintFinding(printing, "the kernel prints")
 
-A rule stands in a module of `rules/`, and is found there.
+A rule stands in a module of `rules/`, and is found there; it is called as its function is, here `print-in-kernel`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,6 @@ class Rule:
     it.  The function is called for every kernel, with `per_module` once for every module.
     """
 
-    name: str
     group: str
     summary: str
     reason: str
@@ -105,9 +104,10 @@ class Rule:
     version: str = ""
     check: Check | None = None
     """None for what the linter itself finds."""
+    name: str = ""
 
     def __call__(self, check: Check) -> Rule:
-        self.check = check
+        self.check, self.name = check, check.__name__.replace("_", "-")
         return self
 
     @property

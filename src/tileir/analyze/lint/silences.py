@@ -97,7 +97,6 @@ def _silences(text: str, comments: list[tuple[int, int]], first_line: int) -> li
 # --- rules about silences, which the linter finds broken itself ---
 
 UNKNOWN_RULE: Final = Rule(
-    "unknown-rule",
     "silences",
     "A comment silences a rule that does not exist",
     reason="A misspelled name silences nothing, and a rule that is gone need not be silenced.",
@@ -108,10 +107,10 @@ UNKNOWN_RULE: Final = Rule(
 -  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-laod, unused-load]
 +  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-load]: it warms a cache
 """,
+    name="unknown-rule",
 )
 
 UNUSED_SILENCE: Final = Rule(
-    "unused-silence",
     "silences",
     "A comment silences a finding that is not there",
     reason="It would hide the finding if it came back, and tells the reader of something that is no longer so.",
@@ -124,4 +123,5 @@ UNUSED_SILENCE: Final = Rule(
 +  %y = addf %x, %x : tile<f32>
 +  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
 """,
+    name="unused-silence",
 )

@@ -28,7 +28,6 @@ _OF_ITSELF: Final[dict[OperationDeclaration, str]] = {
 
 
 @Rule(
-    "identical-operands",
     "suspicious",
     "An operation takes the same value twice where that makes no sense",
     reason="The result does not depend on the value, or is the value: another operand was meant in all likelihood.",
@@ -43,7 +42,7 @@ _OF_ITSELF: Final[dict[OperationDeclaration, str]] = {
    %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
+def identical_operands(subject: Subject) -> Iterable[LintFinding]:
     for operation in subject.operations(*_OF_ITSELF):
         if operation.operands[0] is operation.operands[1]:
             result = _OF_ITSELF[operation.declaration]
@@ -54,7 +53,6 @@ def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "undefined-arithmetic",
     "suspicious",
     "A division by 0, or a shift by more bits than there are",
     reason="The result is undefined: it differs between targets, and a compiler may make anything of it.",
@@ -71,7 +69,7 @@ def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
 +  %t = store_ptr_tko weak %p, %y : tile<ptr<i32>>, tile<i32> -> token
 """,
 )
-def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
+def undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for division in subject.operations(ops.DIVI, ops.REMI):
         if facts.integer(division.operands[1]) == 0:
@@ -84,7 +82,6 @@ def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "false-assumption",
     "suspicious",
     "An assumption cannot hold",
     reason="What is computed from an assumption that does not hold is undefined.",
@@ -97,7 +94,7 @@ def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
    %t = store_ptr_tko weak %p, %bounded : tile<ptr<i32>>, tile<i32> -> token
 """,
 )
-def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
+def false_assumption(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ops.ASSUME):
         fact = subject.facts.fact(assume.operands[0])
         predicate = assume.attributes.get("predicate")
@@ -127,7 +124,6 @@ _MOST: Final = 1 << 31
 
 
 @Rule(
-    "index-overflow",
     "numerics",
     "The product of two variable numbers, in 32 bits, becomes an address",
     reason="In an array of more than 2147483648 elements the product wraps around, and the address is another one.",
@@ -150,7 +146,7 @@ _MOST: Final = 1 << 31
 +  %u = store_ptr_tko weak %r, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _overflowing_indices(subject: Subject) -> Iterable[LintFinding]:
+def index_overflow(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for product in subject.operations(ops.MULI):
         if facts.fact(product.results[0]).width != 32 or product.keyword("overflow") not in ("", "none"):
@@ -185,7 +181,6 @@ def _address_from(product: Operation) -> Operation | None:
 
 
 @Rule(
-    "cheap-division",
     "performance",
     "A division that need not be one, by what is known of its operands",
     reason="A division of integers takes tens of instructions; a signed one by a power of two more than a shift.",
@@ -206,7 +201,7 @@ def _address_from(product: Operation) -> Operation | None:
 +  %t = store_ptr_tko weak %p, %rest : tile<ptr<i32>>, tile<i32> -> token
 """,
 )
-def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
+def cheap_division(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for division in subject.operations(ops.DIVI, ops.REMI):
         signed = division.keyword("signedness") == "signed"
@@ -230,7 +225,6 @@ def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "order-dependent-sum",
     "numerics",
     "Floats are added up by atomic operations",
     reason="Tile blocks come in any order, and floats that are added in another order give another sum: two launches "
@@ -244,7 +238,7 @@ def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
 +  %old, %t = atomic_rmw_tko relaxed device %p, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
 """,
 )
-def _sums_of_atomics(subject: Subject) -> Iterable[LintFinding]:
+def order_dependent_sum(subject: Subject) -> Iterable[LintFinding]:
     for atomic in subject.operations(ops.ATOMIC_RMW_TKO, ops.ATOMIC_RED_VIEW_TKO):
         if atomic.keyword("mode") == "addf":
             yield LintFinding(atomic, "the sum depends on the order in which tile blocks add to it")
@@ -257,7 +251,6 @@ _NOT_ASSOCIATIVE: Final = (
 
 
 @Rule(
-    "order-dependent-reduction",
     "numerics",
     "A reduction or scan combines elements by an operation that is not associative",
     reason="In which order elements are combined is not specified: the result is another one on another target.",
@@ -277,7 +270,7 @@ _NOT_ASSOCIATIVE: Final = (
    %t = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _order_dependent_bodies(subject: Subject) -> Iterable[LintFinding]:
+def order_dependent_reduction(subject: Subject) -> Iterable[LintFinding]:
     for aggregate in subject.operations(ops.REDUCE, ops.SCAN):
         body = aggregate.regions[0].block
         last = body.last

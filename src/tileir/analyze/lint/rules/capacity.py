@@ -48,7 +48,6 @@ entry @k(%a: {left}, %b: {right}, %c: {total}) {{
 
 
 @Rule(
-    "register-spill",
     "hardware",
     "Tiles that are needed at the same time take more registers than a tile block has",
     reason="What does not fit into registers is kept in memory and fetched again and again, often in the innermost "
@@ -57,7 +56,7 @@ entry @k(%a: {left}, %b: {right}, %c: {total}) {{
     targets=("sm_90",),
     example=(_program(256, 32), _program(128, 32)),
 )
-def _spills(subject: Subject) -> Iterable[LintFinding]:
+def register_spill(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     if entry is None:
         return
@@ -105,7 +104,6 @@ def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> s
 
 
 @Rule(
-    "shared-memory-exceeded",
     "hardware",
     "The factors of products that an iteration loads do not fit into shared memory",
     reason="Tensor cores read factors from there, and those of the next iteration should arrive in the meantime: what "
@@ -113,7 +111,7 @@ def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> s
     remedy="Use tiles that are less deep along K: a row of 64 to 128 bytes is enough.",
     example=(_program(128, 512), _program(128, 64)),
 )
-def _stages(subject: Subject) -> Iterable[LintFinding]:
+def shared_memory_exceeded(subject: Subject) -> Iterable[LintFinding]:
     loads: dict[Operation, list[Operation]] = {}
     for load in subject.operations(LOAD_VIEW_TKO, LOAD_PTR_TKO):
         loop = subject.loop_of(load)
@@ -141,7 +139,6 @@ _KINDS: Final = {ENTRY: "entry", LOAD_VIEW_TKO: "view", STORE_VIEW_TKO: "view"}
 
 
 @Rule(
-    "contradicting-hints",
     "hardware",
     "A hint asks for what the GPU or the program cannot give",
     reason="Hints are advice, and bad advice is silently ignored or followed: as many tile blocks on a multiprocessor "
@@ -164,7 +161,7 @@ _KINDS: Final = {ENTRY: "entry", LOAD_VIEW_TKO: "view", STORE_VIEW_TKO: "view"}
    %u = store_view_tko weak %d, %view[%x] token=%t : tile<16384xf32>, partition_view<tile=(16384), tensor_view<?xf32, strides=[1]>>, tile<i32> -> token
 """,  # noqa: E501
 )
-def _contradictions(subject: Subject) -> Iterable[LintFinding]:
+def contradicting_hints(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     for operation in subject.all_operations:
         attribute = operation.attributes.get("optimization_hints")

@@ -29,7 +29,6 @@ Steps = tuple[int | None, ...]
 
 
 @Rule(
-    "uncoalesced-access",
     "hardware",
     "The elements of a tile are apart from each other in memory",
     reason="Memory delivers 32 bytes at least, and as much is written: elements that lie apart use a part of that.",
@@ -58,7 +57,7 @@ Steps = tuple[int | None, ...]
 +  %u = store_ptr_tko weak %place, %y : tile<128xptr<f32>>, tile<128xf32> -> token
 """,  # noqa: E501
 )
-def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
+def uncoalesced_access(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
         type = access.view.type
         if isinstance(type, (PartitionViewType, StridedViewType)):
@@ -122,7 +121,6 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
 
 
 @Rule(
-    "misaligned-rows",
     "hardware",
     "Rows of a tensor begin at addresses that are no multiples of 16 bytes",
     reason="Threads read 16 bytes at once where they are aligned, and the tensor memory accelerator of sm_90 and later "
@@ -130,7 +128,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
     remedy="Pad the rows of the array: a stride of 104 instead of 100 for f16.",
     example=(_rows(100), _rows(104)),
 )
-def _misaligned(subject: Subject) -> Iterable[LintFinding]:
+def misaligned_rows(subject: Subject) -> Iterable[LintFinding]:
     for view, type in _with_wide_rows(subject):
         if type.element is I64 and subject.operations(ops.INT_TO_PTR):
             # The table of a list of arrays, which cuTile lays out: an address, extents and strides for each.
@@ -186,7 +184,6 @@ def _start(base: Value, subject: Subject) -> int:
 
 
 @Rule(
-    "unknown-alignment",
     "hardware",
     "A view is not known to be aligned to 16 bytes",
     reason="A compiler may use wide loads and the tensor memory accelerator only where it knows that addresses are "
@@ -210,7 +207,7 @@ def _start(base: Value, subject: Subject) -> int:
    %u = store_view_tko weak %w, %view[%x, %y] token=%t : tile<16x32xf16>, partition_view<tile=(16x32), padding_value = zero, tensor_view<64x?xf16, strides=[?,1]>>, tile<i32> -> token
 """,  # noqa: E501
 )
-def _unknown(subject: Subject) -> Iterable[LintFinding]:
+def unknown_alignment(subject: Subject) -> Iterable[LintFinding]:
     # Only who says what it is to run on cares about the last factor.
     if not subject.targets:
         return

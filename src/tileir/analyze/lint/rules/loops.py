@@ -13,7 +13,6 @@ from tileir.rewrite.matching import loop_ends, sources_of
 
 
 @Rule(
-    "endless-loop",
     "suspicious",
     "A loop cannot end",
     reason="The kernel never comes to its end; on a GPU it has to be killed, and its results with it.",
@@ -33,7 +32,7 @@ from tileir.rewrite.matching import loop_ends, sources_of
    }
 """,
 )
-def _endless_loops(subject: Subject) -> Iterable[LintFinding]:
+def endless_loop(subject: Subject) -> Iterable[LintFinding]:
     for loop in subject.operations(LOOP):
         # A `break` of an inner loop leaves that one; a `return` leaves all.
         if not loop_ends(loop, BREAK) and not any(inner.declaration is RETURN for inner in loop.walk()):
@@ -41,7 +40,6 @@ def _endless_loops(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "idle-loop",
     "suspicious",
     "A loop never runs, or once at most",
     reason="Its bounds leave room for no second round, so what it is there for does not happen.",
@@ -62,7 +60,7 @@ def _endless_loops(subject: Subject) -> Iterable[LintFinding]:
    }
 """,
 )
-def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
+def idle_loop(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for loop in subject.operations(FOR):
         signed = not loop.unsigned_cmp
@@ -75,7 +73,6 @@ def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "invariant-load",
     "performance",
     "Every round of a loop loads the same tile again",
     reason="A compiler may not move a load out of a loop if it cannot see that nobody writes there meanwhile.",
@@ -96,7 +93,7 @@ def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
    %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _invariant_loads(subject: Subject) -> Iterable[LintFinding]:
+def invariant_load(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         loop = subject.loop_of(load)
         if loop is None or load.parent_operation is not loop or load.memory_ordering_semantics != "weak":
@@ -121,7 +118,6 @@ def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
 
 
 @Rule(
-    "repeated-load",
     "performance",
     "A tile is loaded twice, with no write in between",
     reason="The second load is another way to memory for what is in registers already.",
@@ -138,7 +134,7 @@ def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
 +  %w = store_ptr_tko weak %q, %y token=%u : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _repeated_loads(subject: Subject) -> Iterable[LintFinding]:
+def repeated_load(subject: Subject) -> Iterable[LintFinding]:
     """Within one block: from load to load nothing may have written."""
     blocks = dict.fromkeys([load.parent for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO)])
     for block in blocks:

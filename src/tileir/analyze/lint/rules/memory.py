@@ -33,7 +33,6 @@ def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bo
 
 
 @Rule(
-    "missing-token",
     "memory",
     "Two accesses touch the same memory, one of them writes, and no token orders them",
     reason="Program order does not order memory operations, only tokens do: a compiler may swap these two.",
@@ -49,7 +48,7 @@ def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bo
 +  %elsewhere = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _missing_tokens(subject: Subject) -> Iterable[LintFinding]:
+def missing_token(subject: Subject) -> Iterable[LintFinding]:
     places: dict[tuple[Value, ...], list[Operation]] = {}
     for access in subject.accesses():
         places.setdefault(subject.place(access), []).append(access)
@@ -167,7 +166,6 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
 
 
 @Rule(
-    "token-orders-nothing",
     "memory",
     "A token orders a load after loads and nothing else",
     reason="Loads need no order among each other. A compiler that has to keep it cannot start the later ones before "
@@ -188,7 +186,7 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
 +  %more = store_ptr_tko weak %r, %y token=%second : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
+def token_orders_nothing(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(ops.LOAD_PTR_TKO, ops.LOAD_VIEW_TKO):
         token = load.token
         if token is None or not _is_weak(load) or subject.ordering.after(token) != READS:
@@ -197,7 +195,6 @@ def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "dead-store",
     "memory",
     "A store is overwritten before anything can read it",
     reason="It costs bandwidth for nothing, and often another place was meant by one of the two.",
@@ -212,7 +209,7 @@ def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
 +  %second = store_ptr_tko weak %p, %b token=%read : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _dead_stores(subject: Subject) -> Iterable[LintFinding]:
+def dead_store(subject: Subject) -> Iterable[LintFinding]:
     for store in subject.operations(*_STORES):
         later = _only_next(store.results[0])
         if later is None or later.declaration not in _STORES or later.parent is not store.parent:
@@ -265,7 +262,6 @@ def _is_for_several(subject: Subject) -> bool:
 
 
 @Rule(
-    "same-store-in-every-block",
     "memory",
     "Every tile block of the grid writes to the same place",
     reason="The kernel asks which tile block it is, but this store does not depend on it: all write over each other, "
@@ -284,7 +280,7 @@ def _is_for_several(subject: Subject) -> bool:
 +  }
 """,
 )
-def _same_stores(subject: Subject) -> Iterable[LintFinding]:
+def same_store_in_every_block(subject: Subject) -> Iterable[LintFinding]:
     if not _is_for_several(subject) or _takes_turns(subject) or _ends_early(subject):
         return
     for store in subject.operations(*_STORES):
@@ -313,7 +309,6 @@ def _ends_early(subject: Subject) -> bool:
 
 
 @Rule(
-    "narrow-scope",
     "memory",
     "An atomic operation is atomic within a tile block only, on memory that all of them access",
     reason="Updates of other tile blocks may come in between, and get lost.",
@@ -325,7 +320,7 @@ def _ends_early(subject: Subject) -> bool:
 +  %old, %t = atomic_rmw_tko relaxed device %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
 """,
 )
-def _narrow_scopes(subject: Subject) -> Iterable[LintFinding]:
+def narrow_scope(subject: Subject) -> Iterable[LintFinding]:
     if not _is_for_several(subject):
         return
     for access in subject.accesses():

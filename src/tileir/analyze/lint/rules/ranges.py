@@ -22,7 +22,6 @@ _MASKED: Final = [
 
 
 @Rule(
-    "constant-mask",
     "suspicious",
     "A mask is always true, or never",
     reason="Elements under a mask are accessed one by one unless a compiler finds out that all are there. A mask that "
@@ -46,7 +45,7 @@ _MASKED: Final = [
 +  %t = store_ptr_tko weak %ptrs, %zero, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
 """,
 )
-def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
+def constant_mask(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(*_MASKED):
         mask = access.mask
         known = subject.facts.integer(mask) if mask is not None else None
@@ -61,7 +60,6 @@ def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "constant-comparison",
     "suspicious",
     "A comparison always has the same result",
     reason="What can be known of both sides decides it: what is meant to be tested is not.",
@@ -78,7 +76,7 @@ def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
    %t = store_ptr_tko weak %p, %chosen : tile<ptr<i32>>, tile<i32> -> token
 """,
 )
-def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
+def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for comparison in subject.operations(ops.CMPI):
         known = facts.integer(comparison.results[0])
@@ -116,7 +114,6 @@ def _is_reported_elsewhere(comparison: Operation) -> bool:
 
 
 @Rule(
-    "constant-condition",
     "suspicious",
     "A condition is always true, or never",
     reason="One of the branches is never taken: it is dead, or the condition is not the one that was meant.",
@@ -136,7 +133,7 @@ def _is_reported_elsewhere(comparison: Operation) -> bool:
    }
 """,
 )
-def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
+def constant_condition(subject: Subject) -> Iterable[LintFinding]:
     for branching in subject.operations(ops.IF):
         condition = branching.operands[0]
         known = subject.facts.integer(condition)
@@ -167,7 +164,6 @@ _SUMMED: Final = {"lhs": 1, "rhs": 2, "lhs_scale": 1, "rhs_scale": 2}
 
 
 @Rule(
-    "missing-padding",
     "memory",
     "The elements of a tile that reaches beyond its array are added up, and have no padding value",
     reason="Elements outside of the array are unspecified: they may be anything, and go into the sum or product.",
@@ -191,7 +187,7 @@ _SUMMED: Final = {"lhs": 1, "rhs": 2, "lhs_scale": 1, "rhs_scale": 2}
    %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
+def missing_padding(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(ops.LOAD_VIEW_TKO):
         view = load.operands[0].type
         if not isinstance(view, PartitionViewType) or view.padding is not None:
@@ -241,7 +237,6 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
 
 
 @Rule(
-    "index-outside-view",
     "memory",
     "An index is always outside of the view",
     reason="An access outside of a view's index space is undefined.",
@@ -259,7 +254,7 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
        : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
 """,
 )
-def _indices_outside(subject: Subject) -> Iterable[LintFinding]:
+def index_outside_view(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO, ops.ATOMIC_RED_VIEW_TKO):
         name = access.declaration.reads or access.declaration.writes or ""
         view = access.operand_group(name)[0].type

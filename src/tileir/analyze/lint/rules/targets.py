@@ -44,7 +44,6 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
 
 
 @Rule(
-    "idle-tensor-cores",
     "hardware",
     "The tiles of a product are too small for tensor cores",
     reason="They multiply 16 rows and 8 columns at once, and rows of 32 bytes; sm_90 and sm_100 are at their best with "
@@ -53,7 +52,7 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
     remedy="Use larger tiles; if the problem has few rows, exchange rows and columns: `(B^T A^T)^T`.",
     example=(_program(8), _program(64)),
 )
-def _idle(subject: Subject) -> Iterable[LintFinding]:
+def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF, MMAI):
         left, total = tile_type_of(product.operands[0]), tile_type_of(product.acc)
         rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
@@ -89,7 +88,6 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "f32-product",
     "hardware",
     "A product of f32, which tensor cores do not multiply",
     reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
@@ -109,7 +107,7 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
    %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
 """,  # noqa: E501
 )
-def _single_products(subject: Subject) -> Iterable[LintFinding]:
+def f32_product(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF):
         if tile_type_of(product.operands[0]).element is not F32:
             continue
@@ -156,7 +154,6 @@ def _gain(architecture: Architecture) -> float:
 
 
 @Rule(
-    "newer-than-version",
     "portability",
     "An operation, attribute or type is newer than the stated version",
     reason="Drivers and tools refuse bytecode with pieces that came after the version they know.",
@@ -171,7 +168,7 @@ def _gain(architecture: Architecture) -> float:
    %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _newer(subject: Subject) -> Iterable[LintFinding]:
+def newer_than_version(subject: Subject) -> Iterable[LintFinding]:
     if subject.version >= NEWEST:
         return
     known: dict[Type, str | None] = {}
@@ -185,7 +182,6 @@ def _newer(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "unsupported-on-target",
     "portability",
     "A target has no such type or operation",
     reason="NVIDIA's assembler refuses it: f8 before sm_90, f8E8M0FNU and f4E2M1FN before sm_100, fnv8E5M3FNU on all "
@@ -202,7 +198,7 @@ def _newer(subject: Subject) -> Iterable[LintFinding]:
    %u = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _unsupported(subject: Subject) -> Iterable[LintFinding]:
+def unsupported_on_target(subject: Subject) -> Iterable[LintFinding]:
     # The first place of a type is enough: all others follow from it.
     types: set[Type] = set()
     elements: set[Type] = set()

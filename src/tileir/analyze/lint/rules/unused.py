@@ -18,7 +18,6 @@ from tileir.rewrite.matching import carried_values
 
 
 @Rule(
-    "unused-value",
     "unused",
     "A value is computed and never used",
     reason="Often it is a sign that another value was meant where it should have been used.",
@@ -34,7 +33,7 @@ from tileir.rewrite.matching import carried_values
 +  %t = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _unused_values(subject: Subject) -> Iterable[LintFinding]:
+def unused_value(subject: Subject) -> Iterable[LintFinding]:
     counts: dict[Operation, int] = {}
     for operation in subject.all_operations:
         if operation.declaration in (CONSTANT, MAKE_TOKEN):
@@ -78,7 +77,6 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
 
 
 @Rule(
-    "unused-load",
     "unused",
     "A tile is loaded and never used",
     reason="Loads are what most kernels spend their time on, and a compiler need not drop one that nobody uses.",
@@ -93,7 +91,7 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
 +  %v = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
+def unused_load(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         # A load that acquires is there for what comes behind it.
         if load.results[0].has_uses or load.memory_ordering_semantics != "weak":
@@ -106,7 +104,6 @@ def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "unused-assumption",
     "unused",
     "An assumption is made of a value that nobody uses",
     reason="An `assume` says something about its result: who goes on with its operand loses what was promised.",
@@ -120,7 +117,7 @@ def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
 +  %t = store_ptr_tko weak %aligned, %x : tile<ptr<f32>>, tile<f32> -> token
 """,
 )
-def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
+def unused_assumption(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ASSUME):
         if assume.is_unused:
             others = [user for user in assume.operands[0].users if user is not assume]
@@ -131,7 +128,6 @@ def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "unused-carried-value",
     "unused",
     "A loop carries a value that neither its body nor anything behind it uses",
     reason="It takes registers in every round, and what computes it is done for nothing.",
@@ -157,7 +153,7 @@ def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
    %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
 """,
 )
-def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
+def unused_carried_value(subject: Subject) -> Iterable[LintFinding]:
     for loop in subject.operations(*REGISTRY.with_traits(LOOP_LIKE)):
         for argument, result in zip(carried_values(loop), loop.results, strict=False):
             if result.type is TOKEN or result.has_uses:
@@ -177,7 +173,6 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
 
 
 @Rule(
-    "unused-constant",
     "style",
     "A constant is never used",
     reason="It costs nothing but the reader's time. Programs that front ends write are full of them.",
@@ -193,14 +188,13 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
 +  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
 """,
 )
-def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
+def unused_constant(subject: Subject) -> Iterable[LintFinding]:
     for constant in subject.operations(CONSTANT):
         if constant.is_unused:
             yield LintFinding(constant, "the constant is never used", fix=LintFix("Delete this constant", [constant]))
 
 
 @Rule(
-    "print-in-kernel",
     "style",
     "A kernel prints",
     reason="Printing is slow and orders tile blocks; it is meant for debugging.",
@@ -212,13 +206,12 @@ def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
 -  print_tko "%d\\n", %x : tile<i32> -> token // here
 """,
 )
-def _prints(subject: Subject) -> Iterable[LintFinding]:
+def print_in_kernel(subject: Subject) -> Iterable[LintFinding]:
     for printing in subject.operations(PRINT_TKO):
         yield LintFinding(printing, "the kernel prints")
 
 
 @Rule(
-    "unused-parameter",
     "style",
     "A kernel does not use one of its parameters",
     reason="Every launch passes it for nothing. Front ends give kernels parameters by a convention, needed or not.",
@@ -234,7 +227,7 @@ def _prints(subject: Subject) -> Iterable[LintFinding]:
 +  %t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token
 """,
 )
-def _unused_parameters(subject: Subject) -> Iterable[LintFinding]:
+def unused_parameter(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     if entry is None or not is_function(entry) or not entry.regions or not entry.regions[0].blocks:
         return
