@@ -25,17 +25,10 @@ _MOST_STATEMENTS = 6
 
 def _types(writer: Writer, scopes: list[Scope] | None = None) -> list[TileType]:
     """Types of values to pass on: of those that are there."""
-    found: list[TileType] = []
-    known = [
-        tile.type
-        for scope in scopes or writer.scopes
-        for tile in scope.all
-        if isinstance(tile.element, (IntegerType, FloatType)) and tile.element in (*writer.stored, I1)
-    ]
-    for _ in range(writer.bits.below(_MOST_CARRIED + 1)):
-        if known:
-            found.append(writer.bits.recent(known))
-    return found
+    stored = (*writer.stored, I1)
+    known = [tile.type for scope in scopes or writer.scopes for tile in scope.all if tile.element in stored]
+    count = writer.bits.below(_MOST_CARRIED + 1)
+    return [writer.bits.recent(known) for _ in range(count if known else 0)]
 
 
 def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:

@@ -84,9 +84,8 @@ def _pointers(writer: Writer, found: Memory) -> Tile:
 def _read(writer: Writer, found: Memory, pointers: Tile, numeric: bool = True) -> None:
     assert isinstance(pointers.element, PointerType)
     masked = writer.maybe_masked(pointers.shape, pointers.element.pointee, 30)
-    value, token = writer.op(
-        ops.LOAD_PTR_TKO, pointers, *masked, found.state.write, **ordering(writer, "acquire")
-    ).results
+    named = ordering(writer, "acquire")
+    value, token = writer.op(ops.LOAD_PTR_TKO, pointers, *masked, found.state.write, **named).results
     found.was_read(token)
     writer.know(Tile(value, numeric=numeric))
 
@@ -128,8 +127,8 @@ def _global(writer: Writer) -> None:
             "sym_name": string_attribute(f"table_{len(writer.globals)}"),
             "value": dense_of(values, tile_type((_TABLE,), element)),
         }
-        writer.globals.append(Operation(ops.GLOBAL, [], [], attributes))
-        table = writer.globals[-1]
+        table = Operation(ops.GLOBAL, [], [], attributes)
+        writer.globals.append(table)
     else:
         table = writer.bits.choice(writer.globals)
     # By hand: there is no module yet in which the name could be looked up.
@@ -175,10 +174,8 @@ def _offset(writer: Writer) -> None:
     shape = writer.some_shape()
     places = writer.places(shape, found.count)
     far = writer.pointers(found.base, places)
-    back = writer.apply(ops.SUBI, writer.constant(shape, I32, 0), places)
-    begin = writer.value(ops.OFFSET, far, back)
-    pointers = writer.value(ops.OFFSET, begin, writer.places(shape, found.count))
-    _read(writer, found, Tile(pointers))
+    begin = writer.value(ops.OFFSET, far, writer.value(ops.SUBI, writer.constant(shape, I32, 0), places))
+    _read(writer, found, Tile(writer.value(ops.OFFSET, begin, writer.places(shape, found.count))))
 
 
 # --- tokens ---
@@ -186,9 +183,8 @@ def _offset(writer: Writer) -> None:
 
 def _tokens(writer: Writer, count: int) -> list[Value]:
     found = [token for memory in writer.memories for token in memory.last_write]
-    while len(found) < count:
-        found.append(writer.value(ops.MAKE_TOKEN))
-    return found[:4]
+    made = [writer.value(ops.MAKE_TOKEN) for _ in range(count - len(found))]
+    return [*found, *made][:4]
 
 
 def _ordered(writer: Writer, token: Value) -> None:
