@@ -10,12 +10,12 @@ from tileir.annotations import Final
 from tileir.dialect.availability import newer_feature
 from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, ATOMIC_RMW_TKO, ENTRY, FTOF, MMAF, MMAI
-from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
+from tileir.dialect.types import nested_types
 from tileir.execute.gpu.gpus import GPUS, peaks_of
 from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
-from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, Type, flattened
+from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, Type
 from tileir.ir.versions import NEWEST
 
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 8
@@ -200,26 +200,18 @@ def newer_than_version(subject: Subject) -> Iterable[LintFinding]:
 )
 def unsupported_on_target(subject: Subject) -> Iterable[LintFinding]:
     # The first place of a type is enough: all others follow from it.
-    types: set[Type] = set()
-    elements: set[Type] = set()
+    seen: set[Type] = set()
     for operation in subject.all_operations:
-        fresh = [type for type in _types(operation) if type not in types]
-        types.update(fresh)
-        for element in [part for type in fresh for part in _parts(type) if part not in elements]:
-            elements.add(element)
-            lacking = subject.affected([gpu for gpu in subject.gpus if element.text in gpu.lacks])
+        fresh = [part for type in _types(operation) if type not in seen for part in nested_types(type)]
+        for part in dict.fromkeys([part for part in fresh if part not in seen]):
+            lacking = subject.affected([gpu for gpu in subject.gpus if part.text in gpu.lacks])
             if lacking:
-                yield LintFinding(operation, f"there is no {element.text} on {named(lacking)}")
-        if operation.declaration in (ATOMIC_RMW_TKO, ATOMIC_RED_VIEW_TKO) and _adds_bf16(operation):
+                yield LintFinding(operation, f"there is no {part.text} on {named(lacking)}")
+        seen.update(fresh)
+        if operation.declaration in (ATOMIC_RMW_TKO, ATOMIC_RED_VIEW_TKO) and operation.keyword("mode") == "addf":
             lacking = subject.affected([gpu for gpu in subject.gpus if not gpu.has_bf16_atomics])
-            if lacking:
+            if lacking and any(BF16 in nested_types(operand.type) for operand in operation.operands):
                 yield LintFinding(operation, f"there is no atomic addition of bf16 on {named(lacking)}")
-
-
-def _adds_bf16(operation: Operation) -> bool:
-    if operation.keyword("mode") != "addf":
-        return False
-    return any(element is BF16 for operand in operation.operands for element in _parts(operand.type))
 
 
 def _types(operation: Operation) -> list[Type]:
@@ -227,18 +219,3 @@ def _types(operation: Operation) -> list[Type]:
     if operation.declaration is ENTRY:
         return [argument.type for argument in operation.regions[0].blocks[0].arguments]
     return [result.type for result in operation.results]
-
-
-def _parts(type: Type) -> Iterable[Type]:
-    for part in flattened(type):
-        inner: Type = part
-        while True:
-            if isinstance(inner, TileViewType):
-                inner = inner.tensor
-            elif isinstance(inner, (TileType, TensorViewType)):
-                inner = inner.element
-            elif isinstance(inner, PointerType):
-                inner = inner.pointee
-            else:
-                break
-        yield inner
