@@ -46,7 +46,7 @@ _LOADING_WARPS: Final = 4
 """Beside those that compute, on GPUs with TMA."""
 _ACCUMULATORS: Final = 512 * 128
 """Of 32 bits, that the memory of accumulators holds: 512 columns of 128 lanes."""
-_LEAST_ROWS, _LEAST_COLUMNS = 16, 8
+LEAST_ROWS, LEAST_COLUMNS = 16, 8
 """Of a product on tensor cores."""
 
 
@@ -81,7 +81,7 @@ def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture)
     left, total = tile_type_of(operation.operands[0]), tile_type_of(operation.acc)
     if operation.declaration is ops.MMAF_SCALED:
         return architecture.has_scaled_products
-    is_large = total.shape[-2] >= _LEAST_ROWS and total.shape[-1] >= _LEAST_COLUMNS
+    is_large = total.shape[-2] >= LEAST_ROWS and total.shape[-1] >= LEAST_COLUMNS
     return is_large and left.element.text in architecture.factors
 
 

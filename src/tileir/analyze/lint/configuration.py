@@ -188,7 +188,7 @@ def _read(path: str, is_named: bool) -> LintOptions:
             value = [value]
         if not isinstance(value, kind):
             raise OptionError(f"{about} {expected}")
-        lists = [value] if kind is list else list(value.values()) if kind is dict else []
+        lists: list[Any] = [value] if kind is list else [*value.values()] if isinstance(value, dict) else []
         if not all(isinstance(words, list) and all(isinstance(word, str) for word in words) for words in lists):
             raise OptionError(f"{about} {_STRINGS}")
         for word in [word for words in lists for word in words] if kind is dict else []:

@@ -181,8 +181,12 @@ def architecture_named(text: object) -> Architecture:
 
 def named(architectures: list[Architecture]) -> str:
     """The GPUs in a sentence: "sm_80 and sm_90"."""
-    names = [each.name for each in architectures]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return " and ".join(", ".join([each.name for each in architectures]).rsplit(", ", 1))
+
+
+def range_text(low: int, high: int) -> str:
+    """The numbers from one to another: "7", "from 0 to 7"."""
+    return str(low) if low == high else f"from {low} to {high}"
 
 
 class Varying:

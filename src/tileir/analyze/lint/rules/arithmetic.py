@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
-from tileir.analyze.lint.subject import Subject
+from tileir.analyze.lint.subject import Subject, range_text
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
@@ -105,9 +105,7 @@ def false_assumption(subject: Subject) -> Iterable[LintFinding]:
             too_low = predicate.upper is not None and fact.signed_low > predicate.upper - inside
             too_high = predicate.lower is not None and fact.signed_high < predicate.lower + inside
             if too_low or too_high:
-                values = str(fact.signed_low)
-                if fact.signed_low != fact.signed_high:
-                    values = f"from {fact.signed_low} to {fact.signed_high}"
+                values = range_text(fact.signed_low, fact.signed_high)
                 yield LintFinding(assume, f"the assumption is false: the value is {values}")
         elif isinstance(predicate, DivByAttribute) and predicate.every is None:
             if fact.value and trailing_zeros(fact.value) < trailing_zeros(predicate.divisor):

@@ -67,9 +67,9 @@ def register_spill(subject: Subject) -> Iterable[LintFinding]:
             known[gpu] = found
         elif not subject.targets:
             return
-    if not known:
-        return
     lacking = list(known)
+    if not lacking:
+        return
     live = max(known.values(), key=lambda each: each.registers)
     capacity = min([_capacity(entry, each) for each in lacking])
     message = (
@@ -126,8 +126,8 @@ def shared_memory_exceeded(subject: Subject) -> Iterable[LintFinding]:
                 f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
                 f"a tile block has no more than {capacity} KiB on {named(lacking)}"
             )
-            notes = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
-            yield LintFinding(loop, message, notes=[(text, about) for text, about in notes])
+            shown = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
+            yield LintFinding(loop, message, notes=shown)
 
 
 def _bytes(value: Value) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject, named
@@ -80,10 +81,7 @@ def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFi
         if extent > 1 and step:
             moving.append((abs(step), extent))
     moving.sort()
-    elements = 1
-    for _, extent in moving:
-        elements *= extent
-    if elements * size < _LEAST_BYTES:
+    if prod([extent for _, extent in moving]) * size < _LEAST_BYTES:
         return
     together = 1
     for step, extent in moving:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
-from tileir.analyze.lint.subject import Subject
+from tileir.analyze.lint.subject import Subject, range_text
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
@@ -16,6 +16,7 @@ from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
 from tileir.rewrite.matching import uses_of
 
+_TRUTHS: Final = ("false", "true")
 _MASKED: Final = [
     each for each in REGISTRY.by_name.values() if any(operand.name == "mask" for operand in each.operands)
 ]
@@ -89,19 +90,11 @@ def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
         if _is_reported_elsewhere(comparison):
             continue
         signed = comparison.signedness == "signed"
-        ranges = [_range_words(*facts.range(value, signed)) for value in (left, right)]
+        ranges = [range_text(*facts.range(value, signed)) for value in (left, right)]
         yield LintFinding(
             comparison,
-            f"the comparison is always {_truth(known)}: the left side is {ranges[0]}, the right one {ranges[1]}",
+            f"the comparison is always {_TRUTHS[known]}: the left side is {ranges[0]}, the right one {ranges[1]}",
         )
-
-
-def _truth(known: int) -> str:
-    return "true" if known else "false"
-
-
-def _range_words(low: int, high: int) -> str:
-    return str(low) if low == high else f"from {low} to {high}"
 
 
 def _is_reported_elsewhere(comparison: Operation) -> bool:
@@ -142,19 +135,19 @@ def constant_condition(subject: Subject) -> Iterable[LintFinding]:
         maker = condition.defining_operation
         notes: list[Note] = []
         if maker is not None and maker.declaration is not ops.CONSTANT:
-            notes.append((f"this is always {_truth(known)}", maker))
+            notes.append((f"this is always {_TRUTHS[known]}", maker))
         has_other = len(branching.regions) > 1 and len(branching.regions[1].blocks) > 0
         message = f"the {'second' if known else 'first'} branch never runs"
         if not has_other:
             message = "it need not be asked" if known else "what is inside never runs"
-        yield LintFinding(branching, f"the condition is always {_truth(known)}: {message}", notes=notes)
+        yield LintFinding(branching, f"the condition is always {_TRUTHS[known]}: {message}", notes=notes)
     for choice in subject.operations(ops.SELECT):
         known = subject.facts.integer(choice.operands[0])
         maker = choice.operands[0].defining_operation
         # A comparison that is always the same is reported by itself; front ends write what combines several of them.
         if known is not None and maker is not None and maker.declaration is ops.CONSTANT:
             which = "second" if known else "first"
-            yield LintFinding(choice, f"the condition is always {_truth(known)}: the {which} value is never chosen")
+            yield LintFinding(choice, f"the condition is always {_TRUTHS[known]}: the {which} value is never chosen")
 
 
 # --- tiles at the edges of arrays: what is read there, and indices that lead elsewhere ---

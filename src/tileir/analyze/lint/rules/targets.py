@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tileir.analyze.cost.live_tiles import LEAST_COLUMNS, LEAST_ROWS
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject, named
 from tileir.annotations import Final
@@ -17,8 +18,8 @@ from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, Type
 from tileir.ir.versions import NEWEST
+from tileir.rewrite.matching import defined_by
 
-_LEAST_ROWS, _LEAST_COLUMNS = 16, 8
 _GROUP_ROWS: Final = 64
 """Of a product by a group of warps (`wgmma`) or by `tcgen05`."""
 _DEPTH_BYTES: Final = 32
@@ -61,27 +62,25 @@ def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
         if not where:
             continue
         unit = _DEPTH_BYTES // element_size(left.element)
-        if rows < _LEAST_ROWS or columns < _LEAST_COLUMNS:
+        message = ""
+        if rows < LEAST_ROWS or columns < LEAST_COLUMNS:
             message = (
                 f"a product of {shown} is computed without tensor cores on {named(where)}: "
-                f"they multiply {_LEAST_ROWS} rows and {_LEAST_COLUMNS} columns at least"
+                f"they multiply {LEAST_ROWS} rows and {LEAST_COLUMNS} columns at least"
             )
-            yield LintFinding(product, message)
         elif depth < unit:
             message = (
                 f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
                 "the rest is filled up with zeros"
             )
-            yield LintFinding(product, message)
         elif rows < _GROUP_ROWS:
-            groups = [gpu for gpu in where if gpu.has_wgmma or gpu.has_tensor_memory]
-            where = subject.affected(groups)
-            if where:
-                message = (
-                    f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
-                    f"theirs take {_GROUP_ROWS} rows at least"
-                )
-                yield LintFinding(product, message)
+            where = subject.affected([gpu for gpu in where if gpu.has_wgmma or gpu.has_tensor_memory])
+            message = (
+                f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
+                f"theirs take {_GROUP_ROWS} rows at least"
+            )
+        if where and message:
+            yield LintFinding(product, message)
 
 
 # --- f32 ---
@@ -128,26 +127,17 @@ def f32_product(subject: Subject) -> Iterable[LintFinding]:
 
 def _narrow_source(product: Operation) -> str:
     """The type that both factors are converted from, if tensor cores multiply it."""
-    found: set[str] = set()
-    for factor in product.operands[:2]:
-        maker = factor.defining_operation
-        source = tile_type_of(maker.operands[0]).element if maker is not None and maker.declaration is FTOF else None
-        if source not in (F16, BF16, F8E4M3FN, F8E5M2):
-            return ""
-        found.add(source.text if source is not None else "")
-    return found.pop() if len(found) == 1 else ""
+    makers = [defined_by(factor, FTOF) for factor in product.operands[:2]]
+    left, right = [maker and tile_type_of(maker.operands[0]).element for maker in makers]
+    return left.text if left and left is right and left in (F16, BF16, F8E4M3FN, F8E5M2) else ""
 
 
 def _gain(architecture: Architecture) -> float:
     """How many times faster tf32 is than f32, on the best GPU there is of an architecture."""
     if "tf32" not in architecture.factors:
         return 1.0
-    gains = [1.0]
-    for gpu in GPUS.values():
-        peaks = peaks_of(gpu.name) if ARCHITECTURES[gpu.architecture] is architecture else None
-        if peaks is not None and "tf32" in peaks.matrix:
-            gains.append(peaks.matrix["tf32"] / peaks.f32)
-    return round(max(gains), 1)
+    found = [peaks_of(gpu.name) for gpu in GPUS.values() if ARCHITECTURES[gpu.architecture] is architecture]
+    return round(max([1.0, *[peaks.matrix.get("tf32", 0.0) / peaks.f32 for peaks in found if peaks is not None]]), 1)
 
 
 # --- portability ---
