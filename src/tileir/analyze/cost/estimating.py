@@ -12,7 +12,7 @@ from tileir.analyze.cost.processor import compute_seconds, estimate_on_processor
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
-from tileir.execute.gpu.gpus import Peaks
+from tileir.execute.gpu.gpus import Peaks, matrix_name
 from tileir.execute.locations.program_text import written_names
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.operations import Work, quantity
@@ -139,20 +139,17 @@ def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy
 
 
 def _arrays(work: Work, names: Sequence[str]) -> list[ArrayCost]:
-    found: list[ArrayCost] = []
-    for array in work.arrays:
-        name = array.name
-        place = name.removeprefix("argument ")
-        if place.isdecimal() and int(place) < len(names) and names[int(place)]:
-            name = names[int(place)]
-        found.append(ArrayCost(name, array.read, array.written, array.least_read + array.least_written))
-    return found
+    known = {f"argument {number}": name for number, name in enumerate(names) if name}
+    return [
+        ArrayCost(known.get(each.name, each.name), each.read, each.written, each.least_read + each.least_written)
+        for each in work.arrays
+    ]
 
 
 def _roofline(work: Work, peaks: Peaks) -> Roofline:
     memory = peaks.memory * 1e12
     kinds = {kind.rpartition(" ")[2] for kind in work.by_kind("floating")}
-    used = {_matrix_name(element) for element in work.matrix_flops}
+    used = {matrix_name(element) for element in work.matrix_flops}
     ceilings = [Ceiling(f"{name} matrix products", value * 1e12, name in used) for name, value in peaks.matrix.items()]
     ceilings.append(Ceiling("f32", peaks.f32 * 1e12, bool(kinds - {"f64"}) or "f32" in used))
     if peaks.f64:
@@ -164,12 +161,6 @@ def _roofline(work: Work, peaks: Peaks) -> Roofline:
     # Of what it computes, each kind at its own peak.
     attainable = min(work.intensity * memory, work.total_flops / seconds)
     return Roofline(memory, ceilings, work.intensity, attainable)
-
-
-def _matrix_name(element: str) -> str:
-    """The peak that products of an element type are measured by."""
-    name = "f16" if element == "bf16" else element
-    return "f8" if name.startswith("f8") else "f4" if name.startswith("f4") else name
 
 
 def _incomplete(work: Work) -> list[str]:

@@ -87,18 +87,12 @@ def lint_steps(
         yield
     for finding in found:
         finding.location = user_location(finding.location)
-    source = _source_of(module)
-    if source is not None:
+    if isinstance(module.location, TextLocation):
+        source = module.location.source
         found = _unsilenced(found, silences_in(source), source, settings)
     for name, text in (scripts or {}).items():
         found = _unsilenced(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
     return _in_order(found, module)
-
-
-def _source_of(module: Operation) -> SourceText | None:
-    """The text that a module was read from."""
-    location = module.location
-    return location.source if isinstance(location, TextLocation) else None
 
 
 def _unsilenced(

@@ -126,8 +126,3 @@ class Rule:
         else:
             lines = [line[1:] for line in self.example.splitlines() if line[0] != left_out]
         return "\n".join([*lines, "  return", "}", ""])
-
-    @property
-    def link(self) -> str:
-        """Where it is documented."""
-        return f"docs/lint.md#{self.name}"

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tileir.analyze.smith.tiles import State, Tile, either
-from tileir.analyze.smith.writer import DEEPEST, Loop, Scope, Statement, Writer
+from tileir.analyze.smith.writer import DEEPEST, Loop, Scope, Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.attributes import bounded, div_by, same_elements
 from tileir.dialect.types import TOKEN, TileType, scalar_tile
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Region
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_2
@@ -230,14 +231,9 @@ def _assume(writer: Writer) -> None:
     writer.know(source.moved(writer.value(ops.ASSUME, source, predicate)))
 
 
-def _grid(writer: Writer) -> None:
-    for value, extent in zip(writer.op(ops.GET_NUM_TILE_BLOCKS).results, writer.grid, strict=True):
-        writer.know(Tile(value, extent, extent))
-
-
-def _block_id(writer: Writer) -> None:
-    for value, extent in zip(writer.op(ops.GET_TILE_BLOCK_ID).results, writer.grid, strict=True):
-        writer.know(Tile(value, 0, extent - 1))
+def _grid(writer: Writer, declaration: OperationDeclaration) -> None:
+    for value, extent in zip(writer.op(declaration).results, writer.grid, strict=True):
+        writer.know(Tile(value, *((0, extent - 1) if declaration is ops.GET_TILE_BLOCK_ID else (extent, extent))))
 
 
 def _print(writer: Writer) -> None:
@@ -252,7 +248,6 @@ def _print(writer: Writer) -> None:
 PROMISES = (
     Statement(ops.ASSERT, _assert),
     Statement(ops.ASSUME, _assume),
-    Statement(ops.GET_NUM_TILE_BLOCKS, _grid),
-    Statement(ops.GET_TILE_BLOCK_ID, _block_id),
+    *statements(_grid, ops.GET_NUM_TILE_BLOCKS, ops.GET_TILE_BLOCK_ID),
 )
 PRINTING = (Statement(ops.PRINT_TKO, _print),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Tile, range_of, width_of
@@ -23,7 +24,7 @@ def _signedness(signed: bool) -> str:
     return "signed" if signed else "unsigned"
 
 
-def known_in(writer: Writer, elements: tuple[Type, ...]) -> list[Type]:
+def known_in(writer: Writer, elements: Sequence[Type]) -> list[Type]:
     """Those that the version has."""
     return [element for element in elements if ELEMENT_SINCE.get(element, V13_1) <= writer.version]
 

@@ -257,11 +257,8 @@ def _chosen(
 
 
 def _module(writer: Writer) -> Operation:
-    types = tuple([argument.type for argument in writer.entry.arguments])
-    attributes: dict[str, Attribute] = {
-        "sym_name": string_attribute(ENTRY),
-        "function_type": type_attribute(function_type(types, ())),
-    }
+    type = function_type(tuple([argument.type for argument in writer.entry.arguments]), ())
+    attributes: dict[str, Attribute] = {"sym_name": string_attribute(ENTRY), "function_type": type_attribute(type)}
     entry = Operation(ops.ENTRY, [], [], attributes, [Region([writer.entry])])
     block = Block()
     for operation in (*writer.globals, entry):

@@ -39,18 +39,16 @@ def unused_value(subject: Subject) -> Iterable[LintFinding]:
         if operation.declaration in (CONSTANT, MAKE_TOKEN):
             continue
         if operation.results and operation.is_unused and is_memory_effect_free(operation):
-            deletions = [operation, *_only_for(operation, counts)]
-            more = len(deletions) - 1
+            others = _only_for(operation, counts)
             title = "Delete this operation"
             notes: list[Note] = []
-            if more:
-                others = "operation" if more == 1 else f"{more} operations"
-                title += f" and the {others} that only it needs"
-                notes.append(
-                    (f"only it needs {'this operation' if more == 1 else f'this and {more - 1} more'}", deletions[1])
-                )
+            if others:
+                more = len(others)
+                title += f" and the {'operation' if more == 1 else f'{more} operations'} that only it needs"
+                needed = "this operation" if more == 1 else f"this and {more - 1} more"
+                notes.append((f"only it needs {needed}", others[0]))
             what = "results are" if len(operation.results) > 1 else "result is"
-            fix = LintFix(title, deletions)
+            fix = LintFix(title, [operation, *others])
             yield LintFinding(operation, f"the {what} never used", notes=notes, fix=fix)
 
 
@@ -121,9 +119,7 @@ def unused_assumption(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ASSUME):
         if assume.is_unused:
             others = [user for user in assume.operands[0].users if user is not assume]
-            notes: list[Note] = []
-            if others:
-                notes.append(("this uses the value about which nothing is assumed", others[0]))
+            notes = [("this uses the value about which nothing is assumed", each) for each in others[:1]]
             yield LintFinding(assume, "nothing uses the value that this is assumed of", notes=notes)
 
 
