@@ -277,7 +277,7 @@ def order_dependent_reduction(subject: Subject) -> Iterable[LintFinding]:
         arguments: set[Value] = set(body.arguments)
         for value in last.operands:
             maker = value.defining_operation
-            if maker is not None and _is_order_dependent(maker, aggregate, arguments):
+            if maker is not None and maker.declaration in _NOT_ASSOCIATIVE and arguments.issuperset(maker.operands):
                 what = "reduction" if aggregate.declaration is ops.REDUCE else "scan"
                 yield LintFinding(
                     aggregate,
@@ -285,9 +285,3 @@ def order_dependent_reduction(subject: Subject) -> Iterable[LintFinding]:
                     notes=[(f"'{maker.declaration.mnemonic}' is not associative", maker)],
                 )
                 break
-
-
-def _is_order_dependent(maker: Operation, aggregate: Operation, arguments: set[Value]) -> bool:
-    if maker.declaration not in _NOT_ASSOCIATIVE or not aggregate.is_ancestor_of(maker):
-        return False
-    return all(operand in arguments for operand in maker.operands)

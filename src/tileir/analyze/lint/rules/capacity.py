@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_capacity
 from tileir.analyze.cost.occupancy import USUAL_WARPS
-from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.rule import LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject, architecture_named, named
 from tileir.annotations import Final
 from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_errors, hint_of
@@ -76,7 +76,10 @@ def register_spill(subject: Subject) -> Iterable[LintFinding]:
         f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on "
         f"{named(lacking)}"
     )
-    notes = [(_part(value, registers), value.defining_operation) for value, registers in live.tiles[:_SHOWN]]
+    notes: list[Note] = []
+    for value, registers in live.tiles[:_SHOWN]:
+        where = "made here" if value.defining_operation is not None else "carried by the loop"
+        notes.append((f"a {value.type.spelling}, {where}, takes {registers}", value.defining_operation))
     if live.factors:
         notes.append((f"{live.factors} of them are factors of the product, which has no tensor cores", None))
     yield LintFinding(live.operation, message, notes=notes, remedy=_remedy(entry, live, lacking))
@@ -86,11 +89,6 @@ def _capacity(entry: Operation, architecture: Architecture) -> int:
     """A tile block that is spread over a cluster has the registers of several."""
     warps = hint_of(entry, "num_worker_warps_per_cta", architecture.name) or 0
     return register_capacity(architecture, warps) * (hint_of(entry, "num_cta_in_cga", architecture.name) or 1)
-
-
-def _part(value: Value, registers: int) -> str:
-    where = "made here" if value.defining_operation is not None else "carried by the loop"
-    return f"a {value.type.spelling}, {where}, takes {registers}"
 
 
 def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> str:

@@ -12,7 +12,6 @@ from tileir.dialect import ops
 from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TensorViewType, TileType
 from tileir.execute.work.evaluation import element_size, memory_bytes
-from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I64
@@ -323,11 +322,8 @@ def _reshape(steps: TileSteps, operation: Operation) -> Steps:
 
 
 def _permute(steps: TileSteps, operation: Operation) -> Steps:
-    order = operation.attributes.get("permutation")
     found = steps.of(operation.operands[0])
-    if not isinstance(order, DenseArrayAttribute):
-        return (None,) * len(found)
-    return tuple([found[int(axis)] for axis in order.values])
+    return tuple([found[axis] for axis in operation.permutation])
 
 
 def _same(steps: TileSteps, operation: Operation) -> Steps:

@@ -17,6 +17,7 @@ from tileir.ir.values import Value
 from tileir.rewrite.matching import leaves
 from tileir.rewrite.token_order import READS
 
+_ORDERING: Final = ("acquire", "release", "acq_rel", "seq_cst")
 _STORES: Final = (ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
 # Accesses of one place that each is compared with.
 _MOST_COMPARED: Final = 4
@@ -24,12 +25,6 @@ _MOST_COMPARED: Final = 4
 
 def _is_weak(access: Operation) -> bool:
     return access.keyword("memory_ordering_semantics") == "weak"
-
-
-def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bool:
-    """Whether two accesses of one place touch an element together whenever one of them touches any."""
-    one, other = subject.mask(first), subject.mask(second)
-    return one is None or other is None or subject.same(one) is subject.same(other)
 
 
 @Rule(
@@ -86,9 +81,11 @@ def _unordered(subject: Subject, accesses: list[Operation]) -> Iterable[LintFind
 
 
 def _conflict(subject: Subject, first: Operation, second: Operation) -> bool:
-    if not _is_weak(first) and not _is_weak(second):
-        return False
-    return _touch_the_same(subject, first, second) and not _exclude_each_other(subject, first, second)
+    """Whether two accesses of one place need an order: they touch an element together whenever one touches any."""
+    one, other = subject.mask(first), subject.mask(second)
+    is_same = one is None or other is None or subject.same(one) is subject.same(other)
+    is_weak = _is_weak(first) or _is_weak(second)
+    return is_weak and is_same and not _exclude_each_other(subject, first, second)
 
 
 def _is_plain(subject: Subject, access: Operation) -> bool:
@@ -281,21 +278,16 @@ def _is_for_several(subject: Subject) -> bool:
 """,
 )
 def same_store_in_every_block(subject: Subject) -> Iterable[LintFinding]:
-    if not _is_for_several(subject) or _takes_turns(subject) or _ends_early(subject):
+    if not _is_for_several(subject) or _ends_early(subject):
+        return
+    # Tile blocks may wait for each other, as with a lock.
+    if any(access.keyword("memory_ordering_semantics") in _ORDERING for access in subject.accesses()):
         return
     for store in subject.operations(*_STORES):
         if not _differs(subject, store) and not subject.varying.chooses(store):
             yield LintFinding(
                 store, "every tile block writes to the same place: nothing of it depends on the block's id"
             )
-
-
-def _takes_turns(subject: Subject) -> bool:
-    """Whether tile blocks may wait for each other, as with a lock."""
-    return any(
-        access.keyword("memory_ordering_semantics") in ("acquire", "release", "acq_rel", "seq_cst")
-        for access in subject.accesses()
-    )
 
 
 def _ends_early(subject: Subject) -> bool:

@@ -192,7 +192,9 @@ def missing_padding(subject: Subject) -> Iterable[LintFinding]:
                 continue
             if subject.facts.range(load.index[dimension], False)[1] < extent // tile:
                 continue
-            used = _combined_by(load.results[0], dimension)
+            # What combines the elements, or those of what is computed from them element by element.
+            uses = uses_of(load.results[0], _is_elementwise)
+            used = next((user for user, value in uses if _combines(user, value, dimension)), None)
             if used is not None:
                 yield LintFinding(
                     load,
@@ -203,11 +205,8 @@ def missing_padding(subject: Subject) -> Iterable[LintFinding]:
                 break
 
 
-def _combined_by(value: Value, dimension: int) -> Operation | None:
-    """An operation that combines the elements of a tile along a dimension, or of what is computed from it element by
-    element."""
-    uses = uses_of(value, lambda user: bool(user.declaration.traits & ELEMENTWISE))
-    return next((user for user, operand in uses if _combines(user, operand, dimension)), None)
+def _is_elementwise(operation: Operation) -> bool:
+    return bool(operation.declaration.traits & ELEMENTWISE)
 
 
 def _combines(user: Operation, value: Value, dimension: int) -> bool:

@@ -192,7 +192,9 @@ def unsupported_on_target(subject: Subject) -> Iterable[LintFinding]:
     # The first place of a type is enough: all others follow from it.
     seen: set[Type] = set()
     for operation in subject.all_operations:
-        fresh = [part for type in _types(operation) if type not in seen for part in nested_types(type)]
+        # What it makes; of a kernel, what it is given.
+        values = operation.regions[0].block.arguments if operation.declaration is ENTRY else operation.results
+        fresh = [part for value in values if value.type not in seen for part in nested_types(value.type)]
         for part in dict.fromkeys([part for part in fresh if part not in seen]):
             lacking = subject.affected([gpu for gpu in subject.gpus if part.text in gpu.lacks])
             if lacking:
@@ -202,10 +204,3 @@ def unsupported_on_target(subject: Subject) -> Iterable[LintFinding]:
             lacking = subject.affected([gpu for gpu in subject.gpus if not gpu.has_bf16_atomics])
             if lacking and any(BF16 in nested_types(operand.type) for operand in operation.operands):
                 yield LintFinding(operation, f"there is no atomic addition of bf16 on {named(lacking)}")
-
-
-def _types(operation: Operation) -> list[Type]:
-    """The types of what an operation makes; of a kernel, of what it is given."""
-    if operation.declaration is ENTRY:
-        return [argument.type for argument in operation.regions[0].blocks[0].arguments]
-    return [result.type for result in operation.results]
