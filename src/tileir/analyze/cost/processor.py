@@ -69,7 +69,9 @@ def processor(*, again: bool = False) -> Processor:
             "or choose a GPU as the target"
         )
     machine = host("native")
-    key = _key(machine.name, machine.features)
+    digest = blake2b(digest_size=16, person=b"tileir peaks")
+    digest.update(repr((_FORMAT, machine.name, machine.features, processors())).encode())
+    key = f"processor-{digest.hexdigest()}"
     made = None if again else _known.get(key) or _kept(key)
     if made is None:
         made = _measured(machine.name)
@@ -98,12 +100,6 @@ def is_busy() -> bool:
         return os.getloadavg()[0] > processors() + _OTHERS
     except (AttributeError, OSError):
         return False
-
-
-def _key(name: str, features: str) -> str:
-    digest = blake2b(digest_size=16, person=b"tileir peaks")
-    digest.update(repr((_FORMAT, name, features, processors())).encode())
-    return f"processor-{digest.hexdigest()}"
 
 
 def _measured(name: str) -> Processor:

@@ -72,13 +72,8 @@ def _is_on(rule: Rule, by_default: bool, words: Sequence[str], ignore: Sequence[
 
 
 def _exactness(word: str, rule: Rule) -> int:
-    if word == rule.name:
-        return _NAME
-    if word == rule.group:
-        return _GROUP
-    if word == ALL:
-        return _ALL
-    return _PREFIX if word.endswith("-") and rule.name.startswith(word) else _NOT
+    is_prefix = word.endswith("-") and rule.name.startswith(word)
+    return {rule.name: _NAME, rule.group: _GROUP, ALL: _ALL}.get(word, _PREFIX if is_prefix else _NOT)
 
 
 def check_word(word: object) -> None:
