@@ -28,8 +28,6 @@ def _ordering(writer: Writer, scopes: tuple[str, ...]) -> dict[str, object]:
 def _own(writer: Writer) -> None:
     """Read, modify and write elements that no other tile block knows."""
     found = memory(writer, [I32, I64, F32, F64])
-    if found is None:
-        return
     shape = small_shape(writer, found.count)
     value = writer.numeric(writer.want(shape, found.element))
     integer = found.element in (I32, I64)
@@ -40,8 +38,6 @@ def _own(writer: Writer) -> None:
 
 def _swap(writer: Writer) -> None:
     found = memory(writer, [I32, I64, F32, F64])
-    if found is None:
-        return
     shape = small_shape(writer, found.count)
     compared, value = (writer.numeric(writer.want(shape, found.element)) for _ in range(2))
     pointers = writer.pointers(found.base, apart(writer, shape, found.count))

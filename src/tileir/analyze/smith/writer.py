@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
@@ -38,6 +38,10 @@ _FLOATS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.0, -0.0, 0.1, 1.5, -7.25, 100.0, 1e-6, 6
 
 # The others come from conversions: some have no constants, some no negative numbers.
 _MADE: tuple[Type, ...] = (I1, I8, I16, I32, I64, F16, BF16, F32, F64)
+
+
+class GivenUp(Exception):
+    """A kernel has nothing that a statement could be about."""
 
 
 class Statement(NamedTuple):
@@ -441,7 +445,8 @@ class Writer:
         for _ in range(count):
             if self.written >= self.size - 6 * self.stores:
                 return
-            self.bits.choice(self.statements).build(self)
+            with suppress(GivenUp):
+                self.bits.choice(self.statements).build(self)
 
 
 def _plain(argument: object) -> object:
