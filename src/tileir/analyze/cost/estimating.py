@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Final
 
 from tileir.analyze.cost.gpu_model import estimate_on_gpu
-from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
+from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, waves_of
 from tileir.analyze.cost.processor import compute_seconds, estimate_on_processor, is_busy, processor
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
@@ -108,7 +108,7 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
         f"this processor ({machine.name}, {machine.cores} cores)",
         _arrays(work, names),
         Roofline(memory, ceilings, intensity, attainable),
-        unknown_occupancy("a processor has cores, each of which runs one tile block at a time"),
+        Occupancy(reason="a processor has cores, each of which runs one tile block at a time"),
         waves_of(work.blocks, machine.cores),
         seconds,
         [*_incomplete(work), *reasons],
@@ -123,10 +123,10 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
 def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy:
     """What the compiled kernel takes, if there is a compiler that takes it in time."""
     if not assemble:
-        return unknown_occupancy("the kernel was not compiled, as asked for")
+        return Occupancy(reason="the kernel was not compiled, as asked for")
     count = sum(1 for _ in entry.walk())
     if count > _MOST_OPERATIONS:
-        return unknown_occupancy(f"a kernel of {count} operations takes long to compile")
+        return Occupancy(reason=f"a kernel of {count} operations takes long to compile")
     # Imported here: what compiles takes longer to import than all else takes.
     from tileir.execute.gpu.tileiras.kernel import make_cubin
     from tileir.execute.gpu.tileiras.tool import AssemblyOptions
@@ -134,7 +134,7 @@ def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy
     try:
         cubin = make_cubin(entry, target.gpu.architecture, AssemblyOptions(time_limit=_SECONDS))
     except TileIRError as error:
-        return unknown_occupancy(error.diagnostics[0].message if error.diagnostics else str(error))
+        return Occupancy(reason=error.diagnostics[0].message if error.diagnostics else str(error))
     return occupancy_of(cubin.resources, target.gpu)
 
 

@@ -112,7 +112,12 @@ def estimate_on_gpu(
     """Seconds of a launch on a GPU, how they come about, and what is left out of them."""
     gpu = target.gpu
     units = _units(work, target)
-    terms = [*_memory_terms(work, target), *_unit_terms(work, units, gpu.multiprocessors, occupancy.cluster)]
+    # The multiprocessor that has the most to do decides.
+    most = max(-(-work.blocks * occupancy.cluster // gpu.multiprocessors), work.imbalance) / occupancy.cluster
+    uneven = most * gpu.multiprocessors / work.blocks
+    note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
+    terms = _memory_terms(work, target)
+    terms += [Term(unit.name, unit.seconds * uneven, unit.text + note) for unit in units]
     terms.append(_serial_term(work, units, target, occupancy, waves))
     longest = max(terms, key=lambda term: term.seconds)
     reasons = [f"{term.name}: {term.text} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
@@ -182,14 +187,6 @@ def _units(work: Work, target: GpuTarget) -> list[Term]:
         text = f"{quantity(double, '')} instructions for one element each at {quantity(rate, '/s')}"
         found.append(Term("f64 units", double / rate, text, True))
     return found
-
-
-def _unit_terms(work: Work, units: list[Term], multiprocessors: int, cluster: int) -> list[Term]:
-    """On the multiprocessor that has the most to do."""
-    most = max(-(-work.blocks * cluster // multiprocessors), work.imbalance) / cluster
-    uneven = most * multiprocessors / work.blocks
-    note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
-    return [Term(unit.name, unit.seconds * uneven, unit.text + note) for unit in units]
 
 
 # --- one after the other ---
