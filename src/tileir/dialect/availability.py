@@ -14,14 +14,13 @@ from tileir.dialect.types import (
     PointerType,
     StridedViewType,
     TensorViewType,
-    TileType,
-    TileViewType,
+    nested_types,
 )
 from tileir.ir.attributes import Attribute, DenseArrayAttribute, EnumAttribute, TypeAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, Type, flattened
+from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, Type
 from tileir.ir.versions import V13_3, V13_4, Version, version_text
 
 # The names the gates of types use, with the first version of each.
@@ -176,20 +175,12 @@ def newer_type(type: Type, version: Version) -> str | None:
 
 def newer_part(type: Type, version: Version) -> tuple[Type, Version] | None:
     """The first part of a type that a version does not have, and the version that introduced it."""
-    for part in flattened(type):
-        inner: Type | None = part
-        while inner is not None:
-            gate = _gate_of(inner)
-            if gate is not None and gate[1] > version:
-                return inner, gate[1]
-            if isinstance(inner, TileType):
-                inner = inner.element
-            elif isinstance(inner, (PointerType, TensorViewType)):
-                if inner.attribute is not None and version < V13_4:
-                    return inner, V13_4
-                inner = inner.pointee if isinstance(inner, PointerType) else inner.element
-            else:
-                inner = inner.tensor if isinstance(inner, TileViewType) else None
+    for inner in nested_types(type):
+        gate = _gate_of(inner)
+        if gate is not None and gate[1] > version:
+            return inner, gate[1]
+        if isinstance(inner, (PointerType, TensorViewType)) and inner.attribute is not None and version < V13_4:
+            return inner, V13_4
     return None
 
 

@@ -28,6 +28,7 @@ from tileir.ir.types import (
     TF32,
     FloatType,
     Type,
+    flattened,
 )
 from tileir.ir.versions import NEWEST, V13_2, V13_3, V13_4, Version
 
@@ -220,6 +221,22 @@ def is_tile_element(type: Type, version: Version = NEWEST) -> bool:
 
 
 # --- what can be wrong with the parameters of a type ---
+
+
+def nested_types(type: Type) -> list[Type]:
+    """The types that a function type is made of, or the type itself, each followed by the types of what it holds."""
+    found: list[Type] = []
+    for part in flattened(type):
+        inner: Type | None = part
+        while inner is not None:
+            found.append(inner)
+            if isinstance(inner, TileViewType):
+                inner = inner.tensor
+            elif isinstance(inner, PointerType):
+                inner = inner.pointee
+            else:
+                inner = inner.element if isinstance(inner, (TileType, TensorViewType)) else None
+    return found
 
 
 def list_text(values: tuple[int, ...], separator: str = ", ") -> str:

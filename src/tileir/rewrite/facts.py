@@ -27,14 +27,14 @@ from __future__ import annotations
 from functools import reduce
 
 from tileir.annotations import Final
-from tileir.dialect.ops import ASSUME, BREAK, BROADCAST, CONTINUE, FOR, IF, LOOP, PERMUTE, RESHAPE, YIELD
+from tileir.dialect.ops import ASSUME, BREAK, BROADCAST, CONTINUE, FOR, IF, LOOP, PERMUTE, RESHAPE
 from tileir.ir.core import Block, Operation
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FloatType
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.fact import Fact, anything, full, joined, narrowed, shape_of, widened, width_of
 from tileir.rewrite.fact_rules import fact_of_result
-from tileir.rewrite.matching import constant_value, if_yields, loop_ends
+from tileir.rewrite.matching import carried_values, constant_value, if_yields, loop_ends, received_values
 
 # Assumptions about carried values nest up to this depth of loops.
 _MAX_LEVEL: Final = 3
@@ -114,7 +114,7 @@ class Facts:
                 if user.declaration.is_loop:
                     pending.extend(user.regions[0].block.arguments)
                 elif user.declaration.is_terminator:
-                    pending.extend(_receivers(user))
+                    pending.extend(received_values(user))
 
     # --- computing ---
 
@@ -179,7 +179,7 @@ class Facts:
 
     def _record_carried(self, loop: Operation, initial: list[Fact]) -> None:
         """Rule 3, for all carried values of a loop at once."""
-        arguments = _carried(loop)
+        arguments = carried_values(loop)
         assumed = initial
         continued = [terminator.operands for terminator in loop_ends(loop, CONTINUE)]
         for _ in range(_MAX_ROUNDS if self._level < _MAX_LEVEL else 0):
@@ -206,18 +206,13 @@ class Facts:
 # --- where facts come from ---
 
 
-def _carried(loop: Operation) -> list[BlockArgument]:
-    arguments = loop.regions[0].block.arguments
-    return arguments[1:] if loop.declaration is FOR else arguments
-
-
 def _sources(value: Value) -> list[Value]:
     """The values whose facts a value's own fact needs."""
     if isinstance(value, OperationResult):
         operation = value.operation
         declaration = operation.declaration
         if declaration is FOR:
-            return [_carried(operation)[value.index]]
+            return [carried_values(operation)[value.index]]
         if declaration is LOOP:
             return [terminator.operands[value.index] for terminator in loop_ends(operation, BREAK)]
         if declaration is IF:
@@ -230,19 +225,6 @@ def _sources(value: Value) -> list[Value]:
         if owner is not None and owner.declaration is LOOP:
             return owner.operands
     return []
-
-
-def _receivers(terminator: Operation) -> list[Value]:
-    """The values that a terminator's operands may become."""
-    owner = terminator.parent_operation
-    while owner is not None and owner.declaration is IF and terminator.declaration is not YIELD:
-        owner = owner.parent_operation
-    if owner is None:
-        return []
-    found: list[Value] = list(owner.results)
-    if owner.declaration.is_loop:
-        found.extend(_carried(owner))
-    return found
 
 
 def _induction_fact(loop: Operation, facts: list[Fact]) -> Fact:

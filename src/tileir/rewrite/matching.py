@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, FOR, IF, LOOP, RESHAPE, SELECT, XORI, YIELD
 from tileir.dialect.types import TileType, tile_type
@@ -122,6 +122,29 @@ def ends_of(operation: Operation, terminator: OperationDeclaration) -> list[Oper
     return if_yields(operation) if terminator is YIELD else loop_ends(operation, terminator)
 
 
+def carried_values(loop: Operation) -> list[BlockArgument]:
+    """The values that a loop carries, as its body sees them: those of a `for` without the counter."""
+    arguments = loop.regions[0].block.arguments
+    return arguments[1:] if loop.declaration is FOR else arguments
+
+
+def receiver(terminator: Operation) -> Operation | None:
+    """The operation that a terminator gives values to: that around a `yield`, the loop of a `break` or `continue`."""
+    owner = terminator.parent_operation
+    while owner is not None and owner.declaration is IF and terminator.declaration is not YIELD:
+        owner = owner.parent_operation
+    return owner
+
+
+def received_values(terminator: Operation) -> list[Value]:
+    """The values that a terminator's operands may become."""
+    owner = receiver(terminator)
+    if owner is None:
+        return []
+    carried = carried_values(owner) if terminator.declaration is CONTINUE else []
+    return [*owner.results, *carried]
+
+
 def carried_sources(
     value: Value, ends: Callable[[Operation, OperationDeclaration], list[Operation]] = ends_of
 ) -> list[Value] | None:
@@ -151,6 +174,38 @@ def carried_sources(
     for end in ends(owner, terminator):
         found += end.operands[index : index + 1]
     return found
+
+
+def sources_of(value: Value, through: Callable[[Operation], bool], most: int = 256) -> Iterator[Value]:
+    """The values that a value is computed from, by operations that `through` holds for; itself if there are too many
+    to follow."""
+    pending, seen = [value], {value}
+    while pending:
+        current = pending.pop()
+        maker = current.defining_operation
+        if maker is None or not through(maker):
+            yield current
+        elif len(seen) > most:
+            yield value
+            return
+        else:
+            found = [operand for operand in dict.fromkeys(maker.operands) if operand not in seen]
+            pending += found
+            seen.update(found)
+
+
+def uses_of(value: Value, through: Callable[[Operation], bool], most: int = 256) -> Iterator[tuple[Operation, Value]]:
+    """The operations that use a value or what is computed from it by operations that `through` holds for; each with
+    the operand."""
+    pending, seen = [value], {value}
+    while pending and len(seen) < most:
+        current = pending.pop()
+        for user in current.users:
+            yield user, current
+            if through(user):
+                found = [result for result in user.results if result not in seen]
+                pending += found
+                seen.update(found)
 
 
 def only_ends(block: Block | None) -> bool:

@@ -37,7 +37,15 @@ def cost(
     `measure` it is launched too, on the arrays that are given, if the target is here.
     """
     chosen = target_named(target)
-    made = _kernel(kernel, arguments, entry)
+    made: Any = kernel
+    if isinstance(kernel, (Operation, str, os.PathLike, bytes, bytearray, memoryview)):
+        made = compile(kernel, entry)
+    elif is_cutile_kernel(kernel):
+        made = compile(kernel, arguments)
+    elif not isinstance(kernel, (Kernel, SpecializedKernel)):
+        raise TypeError(
+            f"the cost of {type_text(kernel)} is not known: pass a kernel, a module, a file, or a cuTile kernel"
+        )
     values: tuple[object, ...] = arguments
     if isinstance(made, SpecializedKernel):
         values = made.values(*arguments)
@@ -64,15 +72,3 @@ def _measure(found: Cost, kernel: Kernel, target: Target, grid: Any, values: tup
             found.notes.append(f"not measured: {missing or f'the GPU of this machine is a {here}'}")
             return
     found.measured = Kernel(kernel.entry, backend=backend).time(grid, *values).median
-
-
-def _kernel(kernel: Any, arguments: tuple[object, ...], entry: str | None) -> Kernel | SpecializedKernel:
-    if isinstance(kernel, (Kernel, SpecializedKernel)):
-        return kernel
-    if isinstance(kernel, (Operation, str, os.PathLike, bytes, bytearray, memoryview)):
-        return compile(kernel, entry)
-    if not is_cutile_kernel(kernel):
-        raise TypeError(
-            f"the cost of {type_text(kernel)} is not known: pass a kernel, a module, a file, or a cuTile kernel"
-        )
-    return compile(kernel, arguments)

@@ -7,12 +7,12 @@ from itertools import zip_longest
 from typing import Final
 
 from tileir.analyze.cost.gpu_model import estimate_on_gpu
-from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
+from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, waves_of
 from tileir.analyze.cost.processor import compute_seconds, estimate_on_processor, is_busy, processor
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
-from tileir.execute.gpu.gpus import Peaks
+from tileir.execute.gpu.gpus import Peaks, matrix_name
 from tileir.execute.locations.program_text import written_names
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.operations import Work, quantity
@@ -41,8 +41,13 @@ def estimate(
     parameters = [written.get(each, "").removeprefix("%") for each in entry.regions[0].blocks[0].arguments]
     names = [one or other for one, other in zip_longest(names, parameters, fillvalue="")]
     if isinstance(target, ProcessorTarget):
-        return _on_processor(work, names)
-    return _on_gpu(entry, work, target, names, assemble)
+        found = _on_processor(work, names)
+    else:
+        found = _on_gpu(entry, work, target, names, assemble)
+    if work.unknown:
+        # Said first of a time that stands for a part of the launch: a matrix product without its loop looks fast.
+        found.reasons.insert(0, "at least: what is not known before it runs is not counted, see the notes")
+    return found
 
 
 def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str], assemble: bool) -> Cost:
@@ -75,11 +80,11 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
         target.key,
         target.title,
         _arrays(work, names),
-        _roofline(work, target.peaks),
+        _roofline(work, target.peaks.memory * 1e12, _ceilings(work, target.peaks), target.peaks.compute_seconds(work)),
         occupancy,
         waves,
         seconds,
-        [*_incomplete(work), *reasons],
+        reasons,
         [f"peaks: {target.peaks.source}"],
         notes,
     )
@@ -91,27 +96,20 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
     notes = [*work.unknown, *work.notes]
     if is_busy():
         notes.append("this machine has other work to do: what it can do may be more than was measured")
-    memory = machine.memory
-    products, arithmetic = machine.products * machine.cores, machine.arithmetic * machine.cores
     ceilings = [
-        Ceiling("f32 matrix products", products, bool(work.matrix_flops)),
-        Ceiling("f32", arithmetic, bool(work.flops)),
+        Ceiling("f32 matrix products", machine.products * machine.cores, bool(work.matrix_flops)),
+        Ceiling("f32", machine.arithmetic * machine.cores, bool(work.flops)),
     ]
-    even = compute_seconds(work, machine) / machine.cores
-    intensity = attainable = None
-    if work.footprint and work.total_flops and even:
-        intensity = work.intensity
-        attainable = min(intensity * memory, work.total_flops / even)
     return Cost(
         work,
         PROCESSOR,
         f"this processor ({machine.name}, {machine.cores} cores)",
         _arrays(work, names),
-        Roofline(memory, ceilings, intensity, attainable),
-        unknown_occupancy("a processor has cores, each of which runs one tile block at a time"),
+        _roofline(work, machine.memory, ceilings, compute_seconds(work, machine) / machine.cores),
+        Occupancy(reason="a processor has cores, each of which runs one tile block at a time"),
         waves_of(work.blocks, machine.cores),
         seconds,
-        [*_incomplete(work), *reasons],
+        reasons,
         [
             f"peaks: measured here on {machine.measured} with kernels of the CPU engine: adding arrays of 32 MB on all "
             "cores; products of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
@@ -123,10 +121,10 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
 def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy:
     """What the compiled kernel takes, if there is a compiler that takes it in time."""
     if not assemble:
-        return unknown_occupancy("the kernel was not compiled, as asked for")
+        return Occupancy(reason="the kernel was not compiled, as asked for")
     count = sum(1 for _ in entry.walk())
     if count > _MOST_OPERATIONS:
-        return unknown_occupancy(f"a kernel of {count} operations takes long to compile")
+        return Occupancy(reason=f"a kernel of {count} operations takes long to compile")
     # Imported here: what compiles takes longer to import than all else takes.
     from tileir.execute.gpu.tileiras.kernel import make_cubin
     from tileir.execute.gpu.tileiras.tool import AssemblyOptions
@@ -134,44 +132,30 @@ def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy
     try:
         cubin = make_cubin(entry, target.gpu.architecture, AssemblyOptions(time_limit=_SECONDS))
     except TileIRError as error:
-        return unknown_occupancy(error.diagnostics[0].message if error.diagnostics else str(error))
+        return Occupancy(reason=error.diagnostics[0].message if error.diagnostics else str(error))
     return occupancy_of(cubin.resources, target.gpu)
 
 
 def _arrays(work: Work, names: Sequence[str]) -> list[ArrayCost]:
-    found: list[ArrayCost] = []
-    for array in work.arrays:
-        name = array.name
-        place = name.removeprefix("argument ")
-        if place.isdecimal() and int(place) < len(names) and names[int(place)]:
-            name = names[int(place)]
-        found.append(ArrayCost(name, array.read, array.written, array.least_read + array.least_written))
-    return found
+    known = {f"argument {number}": name for number, name in enumerate(names) if name}
+    return [
+        ArrayCost(known.get(each.name, each.name), each.read, each.written, each.least_read + each.least_written)
+        for each in work.arrays
+    ]
 
 
-def _roofline(work: Work, peaks: Peaks) -> Roofline:
-    memory = peaks.memory * 1e12
+def _ceilings(work: Work, peaks: Peaks) -> list[Ceiling]:
     kinds = {kind.rpartition(" ")[2] for kind in work.by_kind("floating")}
-    used = {_matrix_name(element) for element in work.matrix_flops}
+    used = {matrix_name(element) for element in work.matrix_flops}
     ceilings = [Ceiling(f"{name} matrix products", value * 1e12, name in used) for name, value in peaks.matrix.items()]
     ceilings.append(Ceiling("f32", peaks.f32 * 1e12, bool(kinds - {"f64"}) or "f32" in used))
     if peaks.f64:
         ceilings.append(Ceiling("f64", peaks.f64 * 1e12, "f64" in kinds))
-    ceilings.sort(key=lambda ceiling: -ceiling.value)
-    seconds = peaks.compute_seconds(work)
+    return sorted(ceilings, key=lambda ceiling: -ceiling.value)
+
+
+def _roofline(work: Work, memory: float, ceilings: list[Ceiling], seconds: float) -> Roofline:
+    """Where a kernel stands that computes for so long at the peak of each kind of its operations."""
     if not work.footprint or not work.total_flops or not seconds:
         return Roofline(memory, ceilings, None, None)
-    # Of what it computes, each kind at its own peak.
-    attainable = min(work.intensity * memory, work.total_flops / seconds)
-    return Roofline(memory, ceilings, work.intensity, attainable)
-
-
-def _matrix_name(element: str) -> str:
-    """The peak that products of an element type are measured by."""
-    name = "f16" if element == "bf16" else element
-    return "f8" if name.startswith("f8") else "f4" if name.startswith("f4") else name
-
-
-def _incomplete(work: Work) -> list[str]:
-    """Said first of a time that stands for a part of the launch: a matrix product without its loop looks fast."""
-    return ["at least: what is not known before it runs is not counted, see the notes"] if work.unknown else []
+    return Roofline(memory, ceilings, work.intensity, min(work.intensity * memory, work.total_flops / seconds))

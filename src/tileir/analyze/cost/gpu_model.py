@@ -95,11 +95,15 @@ def instructions_of(work: Work) -> Instructions:
 
 
 class Term(NamedTuple):
-    """One of what a launch may take as long as."""
+    """One of what a launch may take as long as; of a kind of unit, how long all of them take if evenly spread."""
 
     name: str
     seconds: float
     text: str
+    by_warps: bool = False
+    """Whether a tile block by itself takes longer with few warps."""
+    hidden: float = 0.0
+    """How much of that the other units hide."""
 
 
 def estimate_on_gpu(
@@ -108,7 +112,12 @@ def estimate_on_gpu(
     """Seconds of a launch on a GPU, how they come about, and what is left out of them."""
     gpu = target.gpu
     units = _units(work, target)
-    terms = [*_memory_terms(work, target), *_unit_terms(work, units, gpu.multiprocessors, occupancy.cluster)]
+    # The multiprocessor that has the most to do decides.
+    most = max(-(-work.blocks * occupancy.cluster // gpu.multiprocessors), work.imbalance) / occupancy.cluster
+    uneven = most * gpu.multiprocessors / work.blocks
+    note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
+    terms = _memory_terms(work, target)
+    terms += [Term(unit.name, unit.seconds * uneven, unit.text + note) for unit in units]
     terms.append(_serial_term(work, units, target, occupancy, waves))
     longest = max(terms, key=lambda term: term.seconds)
     reasons = [f"{term.name}: {term.text} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
@@ -154,56 +163,36 @@ def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
 # --- units ---
 
 
-class _Unit(NamedTuple):
-    """A kind of unit: how long all of them take for the whole launch, evenly spread.  For one tile block by itself, if
-    it takes longer with few warps, and how much of that the other units hide."""
-
-    name: str
-    seconds: float
-    text: str
-    by_warps: bool
-    hidden: float = 0.0
-
-
-def _units(work: Work, target: GpuTarget) -> list[_Unit]:
+def _units(work: Work, target: GpuTarget) -> list[Term]:
     gpu, peaks = target.gpu, target.peaks
     clocks = gpu.clock * 1e3 * gpu.multiprocessors
-    found: list[_Unit] = []
+    found: list[Term] = []
     for element, amount in work.matrix_flops.items():
         peak = peaks.matrix_peak(element)
         if peak:
             text = f"{quantity(amount, 'FLOP')} of {element} at {MATRIX_SHARE:.0%} of {quantity(peak * 1e12, 'FLOP/s')}"
-            found.append(_Unit(f"matrix units ({element})", amount / (peak * 1e12 * MATRIX_SHARE), text, False))
+            found.append(Term(f"matrix units ({element})", amount / (peak * 1e12 * MATRIX_SHARE), text))
     issued, special, double, _ = instructions_of(work)
-    rate = clocks * _PARTS * WARP_SIZE
-    lanes = peaks.f32 * 1e12 / 2
-    rate = min(rate, 2 * lanes)
+    # Two instructions at most for each lane of f32, whose peak counts two operations.
+    rate = min(clocks * _PARTS * WARP_SIZE, peaks.f32 * 1e12)
     if issued:
         text = f"{quantity(issued, '')} for one element each at {ISSUE_SHARE:.0%} of {quantity(rate, '/s')}"
-        found.append(_Unit("instructions", issued / (rate * ISSUE_SHARE), text, True))
+        found.append(Term("instructions", issued / (rate * ISSUE_SHARE), text, True))
     if special:
         rate = clocks * _SPECIAL_LANES
         text = f"{quantity(special, '')} for one element each at {quantity(rate, '/s')}"
-        found.append(_Unit("special functions", special / rate, text, True, HIDDEN))
+        found.append(Term("special functions", special / rate, text, True, HIDDEN))
     if double and peaks.f64:
         rate = peaks.f64 * 1e12 / 2
         text = f"{quantity(double, '')} instructions for one element each at {quantity(rate, '/s')}"
-        found.append(_Unit("f64 units", double / rate, text, True))
+        found.append(Term("f64 units", double / rate, text, True))
     return found
-
-
-def _unit_terms(work: Work, units: list[_Unit], multiprocessors: int, cluster: int) -> list[Term]:
-    """On the multiprocessor that has the most to do."""
-    most = max(-(-work.blocks * cluster // multiprocessors), work.imbalance) / cluster
-    uneven = most * multiprocessors / work.blocks
-    note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
-    return [Term(unit.name, unit.seconds * uneven, unit.text + note) for unit in units]
 
 
 # --- one after the other ---
 
 
-def _serial_term(work: Work, units: list[_Unit], target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Term:
+def _serial_term(work: Work, units: list[Term], target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Term:
     blocks, clock = work.blocks, target.gpu.clock * 1e3
     # Of more warps, the others bring what these compute with.
     warps = min(occupancy.warps or USUAL_WARPS, USUAL_WARPS)

@@ -16,7 +16,9 @@ The model, of what NVIDIA's assembler makes:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import accumulate
 from math import isqrt
 from typing import Final, NamedTuple
 
@@ -33,7 +35,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, IntegerType, Type
-from tileir.ir.values import BlockArgument, Value
+from tileir.ir.values import Value
 
 PRODUCTS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _WHOLE: Final = (*PRODUCTS, ops.REDUCE, ops.SCAN, ops.PERMUTE, ops.CAT, ops.FOR, ops.LOOP, ops.CONTINUE)
@@ -44,7 +46,7 @@ _LOADING_WARPS: Final = 4
 """Beside those that compute, on GPUs with TMA."""
 _ACCUMULATORS: Final = 512 * 128
 """Of 32 bits, that the memory of accumulators holds: 512 columns of 128 lanes."""
-_LEAST_ROWS, _LEAST_COLUMNS = 16, 8
+LEAST_ROWS, LEAST_COLUMNS = 16, 8
 """Of a product on tensor cores."""
 
 
@@ -79,7 +81,7 @@ def multiplies_on_tensor_cores(operation: Operation, architecture: Architecture)
     left, total = tile_type_of(operation.operands[0]), tile_type_of(operation.acc)
     if operation.declaration is ops.MMAF_SCALED:
         return architecture.has_scaled_products
-    is_large = total.shape[-2] >= _LEAST_ROWS and total.shape[-1] >= _LEAST_COLUMNS
+    is_large = total.shape[-2] >= LEAST_ROWS and total.shape[-1] >= LEAST_COLUMNS
     return is_large and left.element.text in architecture.factors
 
 
@@ -90,20 +92,33 @@ def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None
         return None
     # Two places for each operation: results of those with regions are made behind what is inside.
     place = {operation: 2 * position for position, operation in enumerate(operations)}
-    ends = _ends(operations, place)
+    # The place of the last operation inside of each, or its own.
+    ends = dict(place)
+    for operation in reversed(operations):
+        parent = operation.parent_operation
+        if parent in ends:
+            ends[parent] = max(ends[parent], ends[operation])
     roots: dict[Value, Value] = {}
     made: dict[Value, int] = {}
     last: dict[Value, int] = {}
-    depths: dict[Value, int] = {}
-    nest = _Nest(ends)
+    depths: dict[Value | Operation | None, int] = {}
+    # The depths and ends of the loops around, the outermost first.
+    loops: list[tuple[int, int]] = []
     for operation in operations:
-        depth = nest.enter(operation)
-        for argument in _arguments(operation):
-            made[argument], depths[argument] = place[operation], depth + 1
+        while loops and loops[-1][1] < place[operation]:
+            loops.pop()
+        depth = depths[operation] = depths.get(operation.parent_operation, -1) + 1
         for operand in operation.operands:
             root = roots.get(operand, operand)
             if root in made:
-                last[root] = max(last.get(root, -1), place[operation], nest.end_of_loop(depths[root]))
+                # A loop around this use, and not around the definition, needs the tile up to its end.
+                around = bisect_left(loops, (depths[root],))
+                end = loops[around][1] if around < len(loops) else place[operation]
+                last[root] = max(last.get(root, -1), end)
+        for argument in [each for region in operation.regions for block in region.blocks for each in block.arguments]:
+            made[argument], depths[argument] = place[operation], depth + 1
+        if operation.declaration.is_loop:
+            loops.append((depth, ends[operation]))
         for result in operation.results:
             is_same = operation.declaration in _SAME
             roots[result] = roots.get(operation.operands[0], operation.operands[0]) if is_same else result
@@ -125,11 +140,9 @@ def _fullest(
     after = _totals(2 * len(operations), [(first, end, sizes[value]) for value, first, end in spans])
     best, at, factors = 0, -1, 0
     for position, operation in zip(range(0, 2 * len(operations), 2), operations, strict=True):
-        if operation.declaration not in _WHOLE:
-            continue
         extra = _taken_by_product(operation, architecture) if operation.declaration in PRODUCTS else 0
         total = max(before[position], after[position]) + extra
-        if total > best:
+        if operation.declaration in _WHOLE and total > best:
             best, at, factors = total, position, extra
     if at < 0:
         return None
@@ -150,60 +163,7 @@ def _totals(count: int, spans: Iterable[tuple[int, int, int]]) -> list[int]:
         if first < end:
             changes[first] += amount
             changes[end] -= amount
-    total = 0
-    found: list[int] = []
-    for change in changes:
-        total += change
-        found.append(total)
-    return found
-
-
-def _ends(operations: list[Operation], place: dict[Operation, int]) -> dict[Operation, int]:
-    """The place of the last operation inside of each, or its own."""
-    found = dict(place)
-    for operation in reversed(operations):
-        parent = operation.parent_operation
-        if parent is not None and parent in found:
-            found[parent] = max(found[parent], found[operation])
-    return found
-
-
-def _arguments(operation: Operation) -> list[BlockArgument]:
-    return [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
-
-
-class _Nest:
-    """What is around the operations of a kernel, as it is walked from its start to its end."""
-
-    def __init__(self, ends: dict[Operation, int]) -> None:
-        self._ends: Final = ends
-        self._around: list[Operation] = []
-        self._loops: list[int] = []
-        """Where the loops of them end, the outermost first."""
-        self._depth = 0
-        self._loops_before: list[int] = [0]
-        """For each depth, how many loops there are up to it."""
-
-    def enter(self, operation: Operation) -> int:
-        """Come to an operation; return how many others it is inside of."""
-        parent = operation.parent_operation
-        while self._around and self._around[-1] is not parent:
-            self._around.pop()
-            if self._loops_before.pop() > self._loops_before[-1]:
-                self._loops.pop()
-        depth = len(self._around)
-        if operation.regions:
-            self._around.append(operation)
-            if operation.declaration.is_loop:
-                self._loops.append(self._ends[operation])
-            self._loops_before.append(len(self._loops))
-        self._depth = depth
-        return depth
-
-    def end_of_loop(self, depth: int) -> int:
-        """Where the outermost loop ends that is around the operation, and not around what was made at a depth."""
-        first = self._loops_before[depth]
-        return self._loops[first] if first < self._loops_before[self._depth] else -1
+    return list(accumulate(changes))
 
 
 def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, int]:

@@ -32,20 +32,20 @@ MOST_REGISTERS: Final = 255
 class Occupancy(NamedTuple):
     """What the code of a kernel takes of a multiprocessor; None for what is not known, and `reason` says why."""
 
-    registers: int | None
+    registers: int | None = None
     """For each thread."""
-    shared_memory: int | None
+    shared_memory: int | None = None
     """Bytes for each tile block."""
-    warps: int | None
+    warps: int | None = None
     """Of each tile block."""
-    blocks: int | None
+    blocks: int | None = None
     """Tile blocks that a multiprocessor holds at once; of those that are spread over a cluster, parts."""
-    limit: str
+    limit: str = ""
     """What keeps it from holding more."""
-    share: float | None
+    share: float | None = None
     """Of the warps that a multiprocessor can hold, how many it has."""
-    spills: bool
-    reason: str | None
+    spills: bool = False
+    reason: str | None = None
     cluster: int = 1
     """Thread blocks that a tile block is spread over, on as many multiprocessors or fewer; `blocks` counts them."""
 
@@ -63,14 +63,10 @@ class Waves(NamedTuple):
     """Why this is a guess; None if it is none."""
 
 
-def unknown_occupancy(reason: str) -> Occupancy:
-    return Occupancy(None, None, None, None, "", None, False, reason)
-
-
 def occupancy_of(resources: Resources, gpu: Gpu) -> Occupancy:
     """What a multiprocessor of a GPU holds of a kernel that was compiled for it."""
     if not resources.threads:
-        return unknown_occupancy("the compiled kernel does not say how many threads it has")
+        return Occupancy(reason="the compiled kernel does not say how many threads it has")
     warps = -(-resources.threads // WARP_SIZE)
     limits = {
         "registers": _by_registers(resources.registers, warps),

@@ -69,7 +69,9 @@ def processor(*, again: bool = False) -> Processor:
             "or choose a GPU as the target"
         )
     machine = host("native")
-    key = _key(machine.name, machine.features)
+    digest = blake2b(digest_size=16, person=b"tileir peaks")
+    digest.update(repr((_FORMAT, machine.name, machine.features, processors())).encode())
+    key = f"processor-{digest.hexdigest()}"
     made = None if again else _known.get(key) or _kept(key)
     if made is None:
         made = _measured(machine.name)
@@ -98,12 +100,6 @@ def is_busy() -> bool:
         return os.getloadavg()[0] > processors() + _OTHERS
     except (AttributeError, OSError):
         return False
-
-
-def _key(name: str, features: str) -> str:
-    digest = blake2b(digest_size=16, person=b"tileir peaks")
-    digest.update(repr((_FORMAT, name, features, processors())).encode())
-    return f"processor-{digest.hexdigest()}"
 
 
 def _measured(name: str) -> Processor:
@@ -209,15 +205,9 @@ _NARROW_FUNCTION: Final = 1.7
 """Those of f16 and bf16, which are computed in f32 and rounded as if they were not."""
 
 
-class CoreWork(NamedTuple):
-    """What a launch computes, in elements of the operations whose rates are measured, over all tile blocks."""
-
-    products: float
-    arithmetic: float
-    functions: float
-
-
-def core_work(work: Work) -> CoreWork:
+def _parts(work: Work, machine: Processor) -> list[tuple[str, float, float, str]]:
+    """What a launch computes over all tile blocks, in elements of the operations whose rates are measured: what they
+    are called, how many, how many a second, and the unit of that."""
     products = arithmetic = functions = 0.0
     for kind, amount in work.computed.items():
         group, _, types = kind
@@ -232,27 +222,22 @@ def core_work(work: Work) -> CoreWork:
         elif group in (FLOATING, INTEGER, COMPARING, CONVERTING):
             # A fused multiply-add is counted as two operations, and one instruction.
             arithmetic += amount / cost.flops * cost.core * (_WIDE if wide else 1.0)
-    return CoreWork(products, arithmetic, functions)
+    return [
+        ("products", products, machine.products, "FLOP/s"),
+        ("arithmetic", arithmetic, machine.arithmetic, "elements/s"),
+        ("functions", functions, machine.functions, "elements/s"),
+    ]
 
 
 def compute_seconds(work: Work, machine: Processor) -> float:
     """How long one core would compute for the whole launch."""
-    found = core_work(work)
-    return (
-        found.products / machine.products + found.arithmetic / machine.arithmetic + found.functions / machine.functions
-    )
+    return sum([amount / rate for _, amount, rate, _ in _parts(work, machine)])
 
 
 def estimate_on_processor(work: Work, machine: Processor, cores: int) -> tuple[float, list[str]]:
     """Seconds of a launch on so many cores, and how they come about."""
     bandwidth = min(machine.memory, machine.core_memory * cores)
     memory = work.footprint / bandwidth
-    found = core_work(work)
-    parts = [
-        ("products", found.products, machine.products, "FLOP/s"),
-        ("arithmetic", found.arithmetic, machine.arithmetic, "elements/s"),
-        ("functions", found.functions, machine.functions, "elements/s"),
-    ]
     most = max(-(-work.blocks // cores), work.imbalance)
     computing = compute_seconds(work, machine) * most / work.blocks
     reasons = []
@@ -261,7 +246,7 @@ def estimate_on_processor(work: Work, machine: Processor, cores: int) -> tuple[f
             f"{quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}, which {several(cores, 'core')} reached"
         )
         reasons.append(f"memory: {text} = {duration(memory)}")
-    for name, amount, rate, unit in parts:
+    for name, amount, rate, unit in _parts(work, machine):
         if amount:
             text = f"{quantity(amount, '')} at {quantity(rate, unit)} on each of {several(cores, 'core')}"
             reasons.append(f"{name}: {text} = {duration(amount / rate * most / work.blocks)}")

@@ -39,12 +39,8 @@ Target = GpuTarget | ProcessorTarget
 
 def gpu_targets() -> dict[str, GpuTarget]:
     """All GPUs whose peaks are known, by name."""
-    found: dict[str, GpuTarget] = {}
-    for key, gpu in GPUS.items():
-        peaks = peaks_of(gpu.name)
-        if peaks is not None:
-            found[key] = GpuTarget(gpu, peaks)
-    return found
+    known = [(gpu, peaks_of(gpu.name)) for gpu in GPUS.values()]
+    return {gpu.key: GpuTarget(gpu, peaks) for gpu, peaks in known if peaks is not None}
 
 
 def target_names() -> dict[str, str]:

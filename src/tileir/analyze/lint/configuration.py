@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
@@ -72,13 +72,8 @@ def _is_on(rule: Rule, by_default: bool, words: Sequence[str], ignore: Sequence[
 
 
 def _exactness(word: str, rule: Rule) -> int:
-    if word == rule.name:
-        return _NAME
-    if word == rule.group:
-        return _GROUP
-    if word == ALL:
-        return _ALL
-    return _PREFIX if word.endswith("-") and rule.name.startswith(word) else _NOT
+    is_prefix = word.endswith("-") and rule.name.startswith(word)
+    return {rule.name: _NAME, rule.group: _GROUP, ALL: _ALL}.get(word, _PREFIX if is_prefix else _NOT)
 
 
 def check_word(word: object) -> None:
@@ -98,7 +93,6 @@ def unknown_rule(word: str) -> str:
 
 FILE_NAME: Final = "pyproject.toml"
 _LARGEST: Final = 1 << 22
-_KEYS: Final = ("select", "extend-select", "ignore", "target", "bytecode-version", "per-file-ignores")
 
 
 @dataclass(slots=True)
@@ -109,7 +103,7 @@ class LintOptions:
     extend_select: Sequence[str] = ()
     ignore: Sequence[str] = ()
     target: Sequence[str] | None = None
-    version: str | None = None
+    bytecode_version: str | None = None
     per_file_ignores: Mapping[str, Sequence[str]] = field(default_factory=dict)
     folder: str = ""
     """What the patterns of files are relative to."""
@@ -121,20 +115,30 @@ class LintOptions:
             [*below.extend_select, *self.extend_select],
             [*below.ignore, *self.ignore],
             self.target if self.target is not None else below.target,
-            self.version if self.version is not None else below.version,
+            self.bytecode_version if self.bytecode_version is not None else below.bytecode_version,
             below.per_file_ignores,
             below.folder,
         )
 
     def settings(self, path: str) -> LintSettings:
         """The settings for a file."""
-        made = LintSettings(self.select, self.ignore, self.extend_select, self.target or (), self.version or "")
+        made = LintSettings(
+            self.select, self.ignore, self.extend_select, self.target or (), self.bytecode_version or ""
+        )
         if self.per_file_ignores and path != "-":
             relative = os.path.relpath(os.path.abspath(path), self.folder or ".").replace(os.sep, "/")
             for pattern, words in self.per_file_ignores.items():
                 if fnmatchcase(relative, pattern) or fnmatchcase(os.path.basename(path), pattern):
                     made.rules = [rule for rule in made.rules if not any(_exactness(word, rule) for word in words)]
         return made
+
+
+_KEYS: Final = [each.name.replace("_", "-") for each in fields(LintOptions) if each.name != "folder"]
+_STRINGS: Final = "a list of strings"
+_KINDS: Final[dict[str, tuple[type, str]]] = {
+    "bytecode-version": (str, 'a string, such as "13.2"'),
+    "per-file-ignores": (dict, "a table: pattern = [rules]"),
+}
 
 
 def options_for(path: str, given: LintOptions, configuration: str = "") -> LintOptions:
@@ -174,26 +178,18 @@ def _read(path: str, is_named: bool) -> LintOptions:
         about = f"'{key}' in [tool.tileir.lint] of '{path}' is"
         if key not in _KEYS:
             raise OptionError(f"{about} none of {', '.join(_KEYS)}")
-        if key == "bytecode-version":
-            if not isinstance(value, str):
-                raise OptionError(f'{about} a string, such as "13.2"')
-            options.version = value
-        elif key == "per-file-ignores":
-            if not isinstance(value, dict):
-                raise OptionError(f"{about} a table: pattern = [rules]")
-            options.per_file_ignores = {pattern: _words(words, about) for pattern, words in value.items()}
-            for word in [word for words in options.per_file_ignores.values() for word in words]:
-                check_word(word)
-        else:
-            is_one = isinstance(value, str) and key == "target"
-            setattr(options, key.replace("-", "_"), _words([value] if is_one else value, about))
+        kind, expected = _KINDS.get(key, (list, _STRINGS))
+        if key == "target" and isinstance(value, str):
+            value = [value]
+        if not isinstance(value, kind):
+            raise OptionError(f"{about} {expected}")
+        lists: list[Any] = [value] if kind is list else [*value.values()] if isinstance(value, dict) else []
+        if not all(isinstance(words, list) and all(isinstance(word, str) for word in words) for words in lists):
+            raise OptionError(f"{about} {_STRINGS}")
+        for word in [word for words in lists for word in words] if kind is dict else []:
+            check_word(word)
+        setattr(options, key.replace("-", "_"), value)
     return options
-
-
-def _words(value: object, about: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise OptionError(f"{about} a list of strings")
-    return value
 
 
 def _table(data: bytes, path: str) -> dict[str, Any]:

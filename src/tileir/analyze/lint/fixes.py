@@ -57,47 +57,45 @@ class WrittenText:
 
     def __init__(self, source: SourceText) -> None:
         self.source: SourceText = source
-        self.tokens: list[str] = []
-        self.starts: list[int] = []
-        for token, start in source.written_tokens():
-            self.tokens.append(token)
-            self.starts.append(start)
+        self.tokens: list[tuple[str, int]] = source.written_tokens()
 
-    def first_token(self, operation: Operation) -> int | None:
+    def _first_token(self, operation: Operation | None) -> int | None:
         """Where an operation begins: at its first result, or its name."""
-        location = operation.location
+        location = operation.location if operation is not None else None
         if not isinstance(location, TextLocation) or isinstance(location, CharacterLocation):
             return None
         if location.source is not self.source or not 0 < location.token < len(self.tokens):
             return None
-        tokens, first = self.tokens, location.token
-        if tokens[first - 1] != "=":
+        words, first = self.tokens, location.token
+        if words[first - 1][0] != "=":
             return first
         cursor = first - 2
         while True:
-            if cursor >= 2 and tokens[cursor].isdigit() and tokens[cursor - 1] == ":":
+            if cursor >= 2 and words[cursor][0].isdigit() and words[cursor - 1][0] == ":":
                 cursor -= 2
-            if not tokens[cursor].startswith("%"):
+            if not words[cursor][0].startswith("%"):
                 return first
-            if tokens[cursor - 1] != ",":
+            if words[cursor - 1][0] != ",":
                 return cursor
             cursor -= 2
 
-    def last_token(self, operation: Operation) -> int | None:
-        """Where an operation without regions ends: before the one behind it."""
-        following = operation.next
-        if following is None or operation.regions:
-            return None
-        start = self.first_token(following)
-        return None if start is None else start - 1
+    def _tokens_of(self, operation: Operation) -> range:
+        """The tokens of an operation without regions, up to the operation behind it; none if they are not known."""
+        first = self._first_token(operation)
+        last = self._first_token(operation.next) if not operation.regions else None
+        return range(0) if first is None or last is None else range(first, last)
+
+    def _end(self, token: int) -> int:
+        word, start = self.tokens[token]
+        return start + len(word)
 
     def deletion(self, operation: Operation) -> TextEdit | None:
         """An operation away, with its lines where nothing else stands there."""
-        first, last = self.first_token(operation), self.last_token(operation)
-        if first is None or last is None or last < first:
+        tokens = self._tokens_of(operation)
+        if not tokens:
             return None
         text = self.source.text
-        start, end = self.starts[first], self.starts[last] + len(self.tokens[last])
+        start, end = self.tokens[tokens[0]][1], self._end(tokens[-1])
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", end)
         line_end = len(text) if line_end < 0 else line_end
@@ -109,8 +107,9 @@ class WrittenText:
     def replacement(self, operation: Operation, old: str, new: str) -> TextEdit | None:
         """One word of an operation replaced."""
         for token in self._behind_name(operation):
-            if self.tokens[token] == old:
-                return self.starts[token], self.starts[token] + len(old), new
+            word, start = self.tokens[token]
+            if word == old:
+                return start, start + len(old), new
         return None
 
     def order(self, later: Operation, earlier: Operation) -> TextEdit | None:
@@ -119,28 +118,24 @@ class WrittenText:
         if name is None or later.parent is not earlier.parent or later.token is not None:
             return None
         for token in self._behind_name(later):
-            word = self.tokens[token]
+            word, _ = self.tokens[token]
             if word in ("{", "optimization_hints", "inbounds"):
                 # A token stands before these; few have them, and they can be written in more than one way.
                 return None
             if word == ":":
-                end = self.starts[token - 1] + len(self.tokens[token - 1])
-                return end, end, f" token={name}"
+                return self._end(token - 1), self._end(token - 1), f" token={name}"
         return None
 
     def _behind_name(self, operation: Operation) -> range:
-        first, last = self.first_token(operation), self.last_token(operation)
-        location = operation.location
-        if first is None or last is None or not isinstance(location, TextLocation):
-            return range(0)
-        return range(location.token + 1, last + 1)
+        tokens, location = self._tokens_of(operation), operation.location
+        return range(location.token + 1, tokens.stop) if tokens and isinstance(location, TextLocation) else tokens
 
     def _token_name(self, operation: Operation) -> str | None:
         """What the token that an operation gives is called."""
-        first, location = self.first_token(operation), operation.location
+        first, location = self._first_token(operation), operation.location
         if first is None or not isinstance(location, TextLocation) or first == location.token:
             return None
-        names = self.tokens[first : location.token - 1]
+        names = [word for word, _ in self.tokens[first : location.token - 1]]
         if len(names) == 3 and names[1] == ":":
             return f"{names[0]}#{len(operation.results) - 1}"
         return names[-1] if names[-1].startswith("%") else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tileir.analyze.lint.configuration import LintSettings, unknown_rule
@@ -13,7 +13,6 @@ from tileir.analyze.lint.silences import (
     UNKNOWN_RULE,
     UNUSED_SILENCE,
     Silence,
-    Silences,
     silences_in,
     silences_in_script,
 )
@@ -23,7 +22,7 @@ from tileir.execute.locations.source_locations import user_location
 from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
-from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
+from tileir.ir.location import CharacterLocation, SourceText, TextLocation
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
 from tileir.text.lexer import TOKEN
@@ -63,12 +62,11 @@ def lint_module(
     are about them then, as far as their authors can do something about it, and their comments silence findings.
     """
     steps = lint_steps(module, settings, scripts)
-    while True:
-        try:
+    try:
+        while True:
             next(steps)
-        except StopIteration as end:
-            found: list[LintFinding] = end.value
-            return found
+    except StopIteration as end:
+        return list(end.value)
 
 
 def lint_steps(
@@ -78,75 +76,59 @@ def lint_steps(
     found: list[LintFinding] = []
     facts = Facts()
     subjects = [Subject(module, entry, facts, settings.targets, settings.version) for entry in functions(module)]
-    whole: Subject | None = None
+    whole = Subject(module, None, facts, settings.targets, settings.version)
     for rule in settings.rules:
         if rule.check is None or (scripts and not rule.for_scripts):
             continue
-        if rule.per_module:
-            whole = whole or Subject(module, None, facts, settings.targets, settings.version)
-        for subject in [whole] if rule.per_module and whole is not None else subjects:
+        for subject in [whole] if rule.per_module else subjects:
             for finding in rule.check(subject):
                 finding.rule, finding.severity = rule.name, rule.severity
                 found.append(finding)
         yield
     for finding in found:
         finding.location = user_location(finding.location)
-    source = _source_of(module)
-    if source is not None:
+    if isinstance(module.location, TextLocation):
+        source = module.location.source
         found = _unsilenced(found, silences_in(source), source, settings)
     for name, text in (scripts or {}).items():
         found = _unsilenced(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
     return _in_order(found, module)
 
 
-def _source_of(module: Operation) -> SourceText | None:
-    """The text that a module was read from."""
-    location = module.location
-    return location.source if isinstance(location, TextLocation) else None
-
-
 def _unsilenced(
-    found: list[LintFinding], silences: Silences, source: SourceText, settings: LintSettings
+    found: list[LintFinding], silences: list[Silence], source: SourceText, settings: LintSettings
 ) -> list[LintFinding]:
     """The findings that no comment of a text silences, and those about such comments."""
-    if not silences.all:
-        return found
-    left = [finding for finding in found if not _is_silenced(finding, silences, source)]
-    return [*left, *_about_silences(silences, settings, source)]
+    by_line: dict[int, list[Silence]] = {}
+    for silence in silences:
+        by_line.setdefault(silence.line, []).append(silence)
+    left: list[LintFinding] = []
+    for finding in found:
+        place = position_of(finding.location)
+        near = [*by_line.get(place.line, ()), *by_line.get(0, ())] if place and place.file == source.name else []
+        silencing = [each for each in near if each.rules is None or finding.rule in each.rules]
+        for each in silencing:
+            each.used.add(finding.rule)
+        if not silencing:
+            left.append(finding)
+    return [*left, *[finding for silence in silences for finding in _about_silence(silence, settings, source)]]
 
 
-def _is_silenced(finding: LintFinding, silences: Silences, source: SourceText) -> bool:
-    place = position_of(finding.location)
-    return place is not None and place.file == source.name and silences.silence(finding.rule, place.line)
-
-
-def _about_silences(silences: Silences, settings: LintSettings, source: SourceText) -> list[LintFinding]:
-    """What is wrong with the comments themselves."""
-    on = {rule.name for rule in settings.rules}
-    found: list[LintFinding] = []
-    for silence in silences.all:
-        location = CharacterLocation(source, 0, silence.offset)
-        own: list[LintFinding] = []
-        for name in silence.rules or ():
-            if name not in RULES:
-                own.append(_silence_finding(UNKNOWN_RULE, unknown_rule(name), location))
-            elif name in on and name not in silence.used and RULES[name].check is not None:
-                message = f"this silences no finding of '{name}'{_where(silence)}"
-                own.append(_silence_finding(UNUSED_SILENCE, message, location))
-        if silence.rules is None and not silence.used:
-            own.append(_silence_finding(UNUSED_SILENCE, f"this silences no finding{_where(silence)}", location))
-        found.extend([finding for finding in own if finding.rule in on])
-    return found
-
-
-def _where(silence: Silence) -> str:
-    return f" at line {silence.line}" if silence.line else " in the file"
-
-
-def _silence_finding(rule: Rule, message: str, location: Location) -> LintFinding:
-    finding = LintFinding(None, message, location=location)
-    finding.rule, finding.severity = rule.name, rule.severity
-    return finding
+def _about_silence(silence: Silence, settings: LintSettings, source: SourceText) -> Iterator[LintFinding]:
+    """What is wrong with a comment itself."""
+    where = f" at line {silence.line}" if silence.line else " in the file"
+    wrong: list[tuple[Rule, str]] = []
+    for name in silence.rules or ():
+        if name not in RULES:
+            wrong.append((UNKNOWN_RULE, unknown_rule(name)))
+        elif RULES[name] in settings.rules and name not in silence.used and RULES[name].check is not None:
+            wrong.append((UNUSED_SILENCE, f"this silences no finding of '{name}'{where}"))
+    if silence.rules is None and not silence.used:
+        wrong.append((UNUSED_SILENCE, f"this silences no finding{where}"))
+    for rule, message in wrong:
+        if rule in settings.rules:
+            location = CharacterLocation(source, 0, silence.offset)
+            yield LintFinding(None, message, location=location, rule=rule.name, severity=rule.severity)
 
 
 def _in_order(found: list[LintFinding], module: Operation) -> list[LintFinding]:

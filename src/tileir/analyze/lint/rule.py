@@ -1,11 +1,11 @@
 """What a rule is, and what it finds.
 
-    @Rule("print-in-kernel", "style", "A kernel prints", reason="..", remedy="..", example="..")
-    def _prints(subject: Subject) -> Iterable[LintFinding]:
+    @Rule("style", "A kernel prints", reason="..", remedy="..", example="..")
+    def print_in_kernel(subject: Subject) -> Iterable[LintFinding]:
         for printing in subject.operations(PRINT_TKO):
             yield LintFinding(printing, "the kernel prints")
 
-A rule stands in a module of `rules/`, and is found there.
+A rule stands in a module of `rules/`, and is found there; it is called as its function is, here `print-in-kernel`.
 """
 
 from __future__ import annotations
@@ -85,13 +85,12 @@ class Rule:
 
     `reason` says why it matters, `remedy` what to do; both are sentences.  `example` is two programs in one, as `diff`
     shows them: lines that begin with `-` are in the program with findings, each of whose lines ends in `// here`; lines
-    that begin with `+` are in the one without; all others are in both.  Or it is a pair of programs.  `targets` and
-    `version` are those that the two are looked at for.  `for_scripts` says whether the author of a cuTile script can do
-    something about what is found in the program that cuTile makes of it.  The function is called for every kernel, with
-    `per_module` once for every module.
+    that begin with `+` are in the one without; all others are in both.  Or it is a pair of programs.  The `return` and
+    the brace at the end are left out.  `targets` and `version` are those that the two are looked at for.  `for_scripts`
+    says whether the author of a cuTile script can do something about what is found in the program that cuTile makes of
+    it.  The function is called for every kernel, with `per_module` once for every module.
     """
 
-    name: str
     group: str
     summary: str
     reason: str
@@ -105,27 +104,25 @@ class Rule:
     version: str = ""
     check: Check | None = None
     """None for what the linter itself finds."""
+    name: str = ""
 
     def __call__(self, check: Check) -> Rule:
-        self.check = check
+        self.check, self.name = check, check.__name__.replace("_", "-")
         return self
 
     @property
     def positive(self) -> str:
         """The program with findings."""
-        return self.example[0] if isinstance(self.example, tuple) else _without("+", self.example)
+        return self._program(0, "+")
 
     @property
     def negative(self) -> str:
         """The program that looks like it and has none."""
-        text = self.example[1] if isinstance(self.example, tuple) else _without("-", self.example)
-        return text.replace(MARK, "")
+        return self._program(1, "-").replace(MARK, "")
 
-    @property
-    def link(self) -> str:
-        """Where it is documented."""
-        return f"docs/lint.md#{self.name}"
-
-
-def _without(side: str, difference: str) -> str:
-    return "".join([line[1:] for line in difference.splitlines(keepends=True) if line[0] != side])
+    def _program(self, number: int, left_out: str) -> str:
+        if isinstance(self.example, tuple):
+            lines = self.example[number].splitlines()
+        else:
+            lines = [line[1:] for line in self.example.splitlines() if line[0] != left_out]
+        return "\n".join([*lines, "  return", "}", ""])

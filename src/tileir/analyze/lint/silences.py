@@ -35,30 +35,11 @@ class Silence:
     """The rules that had something to silence."""
 
 
-class Silences:
-    """The silences of a text."""
-
-    def __init__(self, found: list[Silence]) -> None:
-        self.all: list[Silence] = found
-        self._by_line: dict[int, list[Silence]] = {}
-        for silence in found:
-            self._by_line.setdefault(silence.line, []).append(silence)
-
-    def silence(self, rule: str, line: int) -> bool:
-        """Whether a finding of a rule at a line is silenced; the comment has had its use then."""
-        silenced = False
-        for each in (*self._by_line.get(line, ()), *self._by_line.get(0, ())):
-            if each.rules is None or rule in each.rules:
-                each.used.add(rule)
-                silenced = True
-        return silenced
-
-
-def silences_in(source: SourceText) -> Silences:
+def silences_in(source: SourceText) -> list[Silence]:
     """The silences of a program's text: in comments, which stand between tokens."""
     text = source.text
     if _MARK not in text:
-        return Silences([])
+        return []
     comments: list[tuple[int, int]] = []
     for match in source.token_pattern.finditer(text):
         token = match.start(1)
@@ -68,10 +49,10 @@ def silences_in(source: SourceText) -> Silences:
     return _silences(text, comments, source.first_line)
 
 
-def silences_in_script(text: str) -> Silences:
+def silences_in_script(text: str) -> list[Silence]:
     """The silences of a cuTile script, in Python's comments."""
     if _MARK not in text:
-        return Silences([])
+        return []
     # Imported here: few lint scripts.
     import tokenize
 
@@ -93,40 +74,29 @@ def _line_starts(text: str) -> list[int]:
     return [0, *[match.end() for match in re.finditer("\n", text)]]
 
 
-def _silences(text: str, comments: list[tuple[int, int]], first_line: int) -> Silences:
+def _silences(text: str, comments: list[tuple[int, int]], first_line: int) -> list[Silence]:
     """The silences among comments; one on a line of its own is for the next line that has more than comments."""
     starts = _line_starts(text)
-    alone: set[int] = set()
-    placed: list[tuple[int, re.Match[str], int]] = []
-    for begin, end in comments:
-        line = bisect_right(starts, begin) - 1
-        if not text[starts[line] : begin].strip():
-            alone.add(line)
-        match = _SILENCE.match(text, begin, end)
-        if match is not None:
-            placed.append((line, match, begin))
+    lines = [bisect_right(starts, begin) - 1 for begin, _ in comments]
+    alone = {line for line, (begin, _) in zip(lines, comments, strict=True) if not text[starts[line] : begin].strip()}
     found: list[Silence] = []
-    for line, match, begin in placed:
+    for line, (begin, end) in zip(lines, comments, strict=True):
+        match = _SILENCE.match(text, begin, end)
+        if match is None:
+            continue
         of_file, brackets, names = match.groups()
         rules = None if brackets is None else tuple([name.strip() for name in names.split(",") if name.strip()])
-        about = line
         if line in alone:
-            about += 1
-            while about in alone or (about < len(starts) and _is_blank(text, starts, about)):
-                about += 1
-        found.append(Silence(rules, 0 if of_file else first_line + about, begin))
-    return Silences(found)
-
-
-def _is_blank(text: str, starts: list[int], line: int) -> bool:
-    end = starts[line + 1] if line + 1 < len(starts) else len(text)
-    return not text[starts[line] : end].strip()
+            line += 1
+            while line in alone or (line + 1 < len(starts) and not text[starts[line] : starts[line + 1]].strip()):
+                line += 1
+        found.append(Silence(rules, 0 if of_file else first_line + line, begin))
+    return found
 
 
 # --- rules about silences, which the linter finds broken itself ---
 
 UNKNOWN_RULE: Final = Rule(
-    "unknown-rule",
     "silences",
     "A comment silences a rule that does not exist",
     reason="A misspelled name silences nothing, and a rule that is gone need not be silenced.",
@@ -136,13 +106,11 @@ UNKNOWN_RULE: Final = Rule(
 -  // here
 -  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-laod, unused-load]
 +  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-load]: it warms a cache
-   return
- }
 """,
+    name="unknown-rule",
 )
 
 UNUSED_SILENCE: Final = Rule(
-    "unused-silence",
     "silences",
     "A comment silences a finding that is not there",
     reason="It would hide the finding if it came back, and tells the reader of something that is no longer so.",
@@ -154,7 +122,6 @@ UNUSED_SILENCE: Final = Rule(
 +  // tileir: ignore[unused-value]
 +  %y = addf %x, %x : tile<f32>
 +  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
+    name="unused-silence",
 )

@@ -5,17 +5,17 @@ Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) in
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tileir.annotations import Final
 from tileir.dialect.ops import (
     ALLOCA,
     ASSUME,
     ATOMIC_RED_VIEW_TKO,
-    CONTINUE,
     GET_TILE_BLOCK_ID,
     IF,
     LOAD_VIEW_TKO,
     STORE_VIEW_TKO,
-    YIELD,
 )
 from tileir.execute.gpu.gpus import GPUS
 from tileir.execute.gpu.targets import ARCHITECTURES, TARGETS, Architecture, target_named
@@ -25,15 +25,17 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.traits import ATOMIC, ENDS_ITERATION, NO_MEMORY_EFFECT, PURE
 from tileir.ir.traversal import memory_changes, pre_order
-from tileir.ir.values import OperationResult, Value
+from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.matching import received_values, receiver
 from tileir.rewrite.token_order import TokenOrder
 
 _VIEW_ACCESSES: Final = (LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO)
 _COMPUTED: Final = PURE | NO_MEMORY_EFFECT
 
 
+@dataclass(eq=False)
 class Subject:
     """A kernel of a module, or a module: `entry` is None then.
 
@@ -41,27 +43,38 @@ class Subject:
     stated.  `version` is the oldest version of the dialect that the program has to work with.
     """
 
-    def __init__(
-        self,
-        module: Operation,
-        entry: Operation | None,
-        facts: Facts,
-        targets: tuple[str, ...] = (),
-        version: Version = NEWEST,
-    ) -> None:
-        self.module: Operation = module
-        self.entry: Operation | None = entry
-        self.facts: Facts = facts
-        self.targets: tuple[str, ...] = targets
-        self.version: Version = version
-        self.all_operations: list[Operation] = pre_order(entry if entry is not None else module)
-        """In program order, each before what it contains; the kernel itself is the first."""
-        self._nesting: dict[Block, tuple[Operation | None, int]] = {}
+    module: Operation
+    entry: Operation | None
+    facts: Facts
+    targets: tuple[str, ...] = ()
+    version: Version = NEWEST
 
     @cached_property
-    def numbering(self) -> Numbering:
-        """Which values are the same."""
-        return Numbering(self.facts)
+    def all_operations(self) -> list[Operation]:
+        """In program order, each before what it contains; the kernel itself is the first."""
+        return pre_order(self.entry if self.entry is not None else self.module)
+
+    @cached_property
+    def _same(self) -> dict[Value, Value]:
+        """By computed value: the first one that is always equal to it."""
+        firsts: dict[object, Value] = {}
+        found: dict[Value, Value] = {}
+        for operation in self.all_operations:
+            if operation.declaration is ASSUME:
+                found[operation.results[0]] = found.get(operation.operands[0], operation.operands[0])
+            elif operation.declaration.traits & _COMPUTED and not operation.regions:
+                operands = tuple([found.get(operand, operand) for operand in operation.operands])
+                attributes = frozenset(operation.attributes.items())
+                computed = (operation.declaration, operation.segments, attributes, operands)
+                for result in operation.results:
+                    constant = self.facts.fact(result).value
+                    key = (result.index, computed) if constant is None else constant
+                    found[result] = firsts.setdefault((result.type, key), result)
+        return found
+
+    def same(self, value: Value) -> Value:
+        """One value for all that are equal in every execution."""
+        return self._same.get(value, value)
 
     @cached_property
     def ordering(self) -> TokenOrder:
@@ -96,9 +109,9 @@ class Subject:
         values = access.operand_group(leading) if leading is not None else []
         return [*values, *access.index] if declaration in _VIEW_ACCESSES else values
 
-    def place(self, access: Operation) -> tuple[int, ...]:
+    def place(self, access: Operation) -> tuple[Value, ...]:
         """Where in memory an access goes: accesses of equal places touch the same elements, if their masks let them."""
-        return tuple([self.numbering.number(value) for value in self.places(access)])
+        return tuple([self.same(value) for value in self.places(access)])
 
     def mask(self, access: Operation) -> Value | None:
         """The mask of an access; None where all elements are touched."""
@@ -108,41 +121,28 @@ class Subject:
         """The operations that read or write memory, in program order."""
         return [operation for operation in self.all_operations if operation.declaration.accesses_memory]
 
+    @cached_property
+    def _nesting(self) -> dict[Block | None, tuple[Operation | None, int]]:
+        """By block, the innermost loop around it and how many regions it is in."""
+        found: dict[Block | None, tuple[Operation | None, int]] = {}
+        for operation in self.all_operations:
+            loop, depth = found.get(operation.parent, (None, 0))
+            for region in operation.regions:
+                for block in region.blocks:
+                    found[block] = (operation if operation.declaration.is_loop else loop, depth + 1)
+        return found
+
     def loop_of(self, operation: Operation) -> Operation | None:
         """The innermost loop that an operation is in."""
-        return self._nest_of(operation.parent)[0]
+        return self._nesting.get(operation.parent, (None, 0))[0]
 
     def depth(self, block: Block | None) -> int:
         """How many regions a block is in."""
-        return self._nest_of(block)[1]
+        return self._nesting.get(block, (None, 0))[1]
 
     def is_inside(self, value: Value, loop: Operation) -> bool:
-        """Whether a value is made within a loop, anew in each round."""
-        block, outside = value.parent_block, self.depth(loop.parent)
-        while block is not None and self.depth(block) > outside:
-            owner = block.parent_operation
-            if owner is loop:
-                return True
-            block = owner.parent if owner is not None else None
-        return False
-
-    def _nest_of(self, block: Block | None) -> tuple[Operation | None, int]:
-        """The innermost loop around a block, and how deep it is."""
-        path: list[Block] = []
-        found: tuple[Operation | None, int] = (None, 0)
-        while block is not None:
-            known = self._nesting.get(block)
-            if known is not None:
-                found = known
-                break
-            path.append(block)
-            owner = block.parent_operation
-            block = owner.parent if owner is not None else None
-        for each in reversed(path):
-            owner = each.parent_operation
-            loop = owner if owner is not None and owner.declaration.is_loop else found[0]
-            found = self._nesting[each] = (loop, found[1] + 1)
-        return found
+        """Whether a value that something in a loop uses is made within it, anew in each round."""
+        return self.depth(value.parent_block) > self.depth(loop.parent)
 
     @cached_property
     def gpus(self) -> list[Architecture]:
@@ -181,69 +181,12 @@ def architecture_named(text: object) -> Architecture:
 
 def named(architectures: list[Architecture]) -> str:
     """The GPUs in a sentence: "sm_80 and sm_90"."""
-    names = [each.name for each in architectures]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return " and ".join(", ".join([each.name for each in architectures]).rsplit(", ", 1))
 
 
-# --- equal values ---
-
-
-class Numbering:
-    """Numbers of values, each found on first use."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._facts: Facts = facts
-        self._numbers: dict[Value, int] = {}
-        self._keys: dict[object, int] = {}
-
-    def number(self, value: Value) -> int:
-        found = self._numbers.get(value)
-        if found is not None:
-            return found
-        # With a stack of our own: programs have long chains of operations.
-        stack = [value]
-        while stack:
-            current = stack[-1]
-            if current in self._numbers:
-                stack.pop()
-                continue
-            operation = _computing(current)
-            missing = [] if operation is None else [v for v in operation.operands if v not in self._numbers]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            self._numbers[current] = self._new(current, operation)
-        return self._numbers[value]
-
-    def _new(self, value: Value, operation: Operation | None) -> int:
-        if operation is None:
-            return self._keyed(value)
-        if operation.declaration is ASSUME:
-            return self._numbers[operation.operands[0]]
-        fact = self._facts.fact(value)
-        if fact.value is not None:
-            return self._keyed((value.type, fact.value))
-        index = value.index if isinstance(value, OperationResult) else 0
-        operands = tuple([self._numbers[operand] for operand in operation.operands])
-        attributes = tuple(sorted(operation.attributes.items(), key=_name))
-        return self._keyed((operation.declaration, index, value.type, operation.segments, attributes, operands))
-
-    def _keyed(self, key: object) -> int:
-        return self._keys.setdefault(key, len(self._keys))
-
-
-def _computing(value: Value) -> Operation | None:
-    """The operation that computes a value from its operands alone."""
-    operation = value.defining_operation
-    if operation is None or operation.regions:
-        return None
-    declaration = operation.declaration
-    return operation if declaration.traits & _COMPUTED or declaration is ASSUME else None
-
-
-def _name(attribute: tuple[str, object]) -> str:
-    return attribute[0]
+def range_text(low: int, high: int) -> str:
+    """The numbers from one to another: "7", "from 0 to 7"."""
+    return str(low) if low == high else f"from {low} to {high}"
 
 
 class Varying:
@@ -256,7 +199,6 @@ class Varying:
     def __init__(self, operations: list[Operation]) -> None:
         self.values: set[Value] = set()
         self.branching: set[Operation] = set()
-        self._chosen: dict[Block, bool] = {}
         self._pending: list[Value] = []
         for operation in operations:
             declaration = operation.declaration
@@ -268,16 +210,17 @@ class Varying:
                 self.values.add(value)
                 for user in value.users:
                     self._visit(user, value)
+        self._chosen: set[Block | None] = set()
+        for operation in operations:
+            if operation in self.branching or operation.parent in self._chosen:
+                self._chosen.update([block for region in operation.regions for block in region.blocks])
 
     def _visit(self, user: Operation, value: Value) -> None:
         declaration = user.declaration
         if declaration.is_terminator:
-            self._pass_on(user)
-        elif declaration.is_control_flow:
-            if declaration is IF or value in user.operands[:3]:
-                self._branch(user)
-            else:
-                self._vary(user)
+            self._pending.extend(received_values(user))
+        elif declaration.is_control_flow and (declaration is IF or value in user.operands[:3]):
+            self._branch(user)
         else:
             self._vary(user)
 
@@ -297,39 +240,10 @@ class Varying:
             return
         for inner in operation.walk():
             if inner.declaration.has_trait(ENDS_ITERATION):
-                loop = _receiver(inner)
+                loop = receiver(inner)
                 if loop is not None and loop.is_ancestor_of(operation):
                     self._branch(loop)
 
-    def _pass_on(self, terminator: Operation) -> None:
-        owner = _receiver(terminator)
-        if owner is not None:
-            self._pending.extend(owner.results)
-            if terminator.declaration is CONTINUE:
-                self._pending.extend(owner.regions[0].block.arguments)
-
     def chooses(self, operation: Operation) -> bool:
         """Whether some tile blocks may not get to an operation, or not as often as others."""
-        path: list[Block] = []
-        block, found = operation.parent, False
-        while block is not None:
-            known = self._chosen.get(block)
-            owner = block.parent_operation
-            found = known if known is not None else owner in self.branching
-            if known is not None or found:
-                break
-            path.append(block)
-            block = owner.parent if owner is not None else None
-        for each in path:
-            self._chosen[each] = found
-        return found
-
-
-def _receiver(terminator: Operation) -> Operation | None:
-    """The operation that a terminator gives values to: the `if` of a `yield`, the loop of a `break` or `continue`."""
-    owner = terminator.parent_operation
-    if terminator.declaration is YIELD:
-        return owner
-    while owner is not None and owner.declaration is IF:
-        owner = owner.parent_operation
-    return owner
+        return operation.parent in self._chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from tileir.analyze.smith.tiles import Tile, either, range_of, width_of
 from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
@@ -10,19 +12,17 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F32, I1
 
 _PREDICATES = tuple(COMPARISON_PREDICATE.values)
-IEEE_MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
+_EXACT = {ops.ADDI: operator.add, ops.SUBI: operator.sub, ops.MULI: operator.mul}
+_IEEE_MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
 # --- integers ---
 
 
 def _bounds(declaration: OperationDeclaration, left: Tile, right: Tile) -> tuple[int, int] | None:
     """Bounds of the exact result, where they are simple and within the type."""
-    if declaration is ops.ADDI:
-        low, high = left.low + right.low, left.high + right.high
-    elif declaration is ops.SUBI:
-        low, high = left.low - right.high, left.high - right.low
-    elif declaration is ops.MULI:
-        corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+    exact = _EXACT.get(declaration)
+    if exact is not None:
+        corners = [exact(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
         low, high = min(corners), max(corners)
     elif declaration is ops.ANDI and left.low >= 0 and right.low >= 0:
         low, high = 0, min(left.high, right.high)
@@ -104,7 +104,7 @@ def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> 
     """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
     named: dict[str, object] = {}
     if writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25):
-        named["rounding_mode"] = writer.bits.choice(IEEE_MODES)
+        named["rounding_mode"] = writer.bits.choice(_IEEE_MODES)
     if tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15):
         named["flush_to_zero"] = True
     return named

@@ -7,9 +7,10 @@ blocks share an element has one way to be combined, which is commutative and exa
 from __future__ import annotations
 
 from tileir.analyze.smith.memory import apart, memory, small_shape
-from tileir.analyze.smith.tiles import Shape, Tile
+from tileir.analyze.smith.tiles import Memory, Shape, Tile
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F16, F32, F64, I1, I32, I64, Type
 
 SHARED = 16
@@ -27,31 +28,29 @@ def _ordering(writer: Writer, scopes: tuple[str, ...]) -> dict[str, object]:
 def _own(writer: Writer) -> None:
     """Read, modify and write elements that no other tile block knows."""
     found = memory(writer, [I32, I64, F32, F64])
-    if found is None:
-        return
     shape = small_shape(writer, found.count)
     value = writer.numeric(writer.want(shape, found.element))
     integer = found.element in (I32, I64)
     mode = writer.bits.choice((*_COMMUTATIVE, "xchg")) if integer else "xchg"
     pointers = writer.pointers(found.base, apart(writer, shape, found.count))
-    token = writer.joined(found.accesses)
-    named = _ordering(writer, _ANY_SCOPE)
-    old, token = writer.op(ops.ATOMIC_RMW_TKO, pointers, value, token=token, mode=mode, **named).results
-    found.was_written(token)
-    writer.know(Tile(old))
+    _combine(writer, found, ops.ATOMIC_RMW_TKO, pointers, value, mode=mode)
 
 
 def _swap(writer: Writer) -> None:
     found = memory(writer, [I32, I64, F32, F64])
-    if found is None:
-        return
     shape = small_shape(writer, found.count)
     compared, value = (writer.numeric(writer.want(shape, found.element)) for _ in range(2))
     pointers = writer.pointers(found.base, apart(writer, shape, found.count))
     mask = writer.want(shape, I1) if writer.bits.chance(30) else None
+    _combine(writer, found, ops.ATOMIC_CAS_TKO, pointers, compared, value, mask)
+
+
+def _combine(
+    writer: Writer, found: Memory, declaration: OperationDeclaration, *values: Tile | None, **named: str
+) -> None:
+    """Append an atomic operation after all accesses of a memory; its old values are known."""
     token = writer.joined(found.accesses)
-    named = _ordering(writer, _ANY_SCOPE)
-    old, token = writer.op(ops.ATOMIC_CAS_TKO, pointers, compared, value, mask, token, **named).results
+    old, token = writer.op(declaration, *values, token=token, **named, **_ordering(writer, _ANY_SCOPE)).results
     found.was_written(token)
     writer.know(Tile(old))
 

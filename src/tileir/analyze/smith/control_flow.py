@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tileir.analyze.smith.tiles import State, Tile, either
-from tileir.analyze.smith.writer import DEEPEST, Loop, Scope, Statement, Writer
+from tileir.analyze.smith.writer import DEEPEST, Loop, Scope, Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.attributes import bounded, div_by, same_elements
 from tileir.dialect.types import TOKEN, TileType, scalar_tile
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Region
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import V13_2
@@ -25,17 +26,10 @@ _MOST_STATEMENTS = 6
 
 def _types(writer: Writer, scopes: list[Scope] | None = None) -> list[TileType]:
     """Types of values to pass on: of those that are there."""
-    found: list[TileType] = []
-    known = [
-        tile.type
-        for scope in scopes or writer.scopes
-        for tile in scope.all
-        if isinstance(tile.element, (IntegerType, FloatType)) and tile.element in (*writer.stored, I1)
-    ]
-    for _ in range(writer.bits.below(_MOST_CARRIED + 1)):
-        if known:
-            found.append(writer.bits.recent(known))
-    return found
+    stored = (*writer.stored, I1)
+    known = [tile.type for scope in scopes or writer.scopes for tile in scope.all if tile.element in stored]
+    count = writer.bits.below(_MOST_CARRIED + 1)
+    return [writer.bits.recent(known) for _ in range(count if known else 0)]
 
 
 def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:
@@ -237,14 +231,9 @@ def _assume(writer: Writer) -> None:
     writer.know(source.moved(writer.value(ops.ASSUME, source, predicate)))
 
 
-def _grid(writer: Writer) -> None:
-    for value, extent in zip(writer.op(ops.GET_NUM_TILE_BLOCKS).results, writer.grid, strict=True):
-        writer.know(Tile(value, extent, extent))
-
-
-def _block_id(writer: Writer) -> None:
-    for value, extent in zip(writer.op(ops.GET_TILE_BLOCK_ID).results, writer.grid, strict=True):
-        writer.know(Tile(value, 0, extent - 1))
+def _grid(writer: Writer, declaration: OperationDeclaration) -> None:
+    for value, extent in zip(writer.op(declaration).results, writer.grid, strict=True):
+        writer.know(Tile(value, *((0, extent - 1) if declaration is ops.GET_TILE_BLOCK_ID else (extent, extent))))
 
 
 def _print(writer: Writer) -> None:
@@ -259,7 +248,6 @@ def _print(writer: Writer) -> None:
 PROMISES = (
     Statement(ops.ASSERT, _assert),
     Statement(ops.ASSUME, _assume),
-    Statement(ops.GET_NUM_TILE_BLOCKS, _grid),
-    Statement(ops.GET_TILE_BLOCK_ID, _block_id),
+    *statements(_grid, ops.GET_NUM_TILE_BLOCKS, ops.GET_TILE_BLOCK_ID),
 )
 PRINTING = (Statement(ops.PRINT_TKO, _print),)

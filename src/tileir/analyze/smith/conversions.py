@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Tile, range_of, width_of
@@ -23,7 +24,7 @@ def _signedness(signed: bool) -> str:
     return "signed" if signed else "unsigned"
 
 
-def known_in(writer: Writer, elements: tuple[Type, ...]) -> list[Type]:
+def known_in(writer: Writer, elements: Sequence[Type]) -> list[Type]:
     """Those that the version has."""
     return [element for element in elements if ELEMENT_SINCE.get(element, V13_1) <= writer.version]
 
@@ -35,13 +36,13 @@ def _extend(writer: Writer) -> None:
         return
     target = writer.bits.choice(wider)
     signed = writer.bits.chance(60)
-    found = writer.apply(ops.EXTI, source, target, _signedness(signed))
+    found = writer.value(ops.EXTI, source, target, _signedness(signed))
     low, high = source.low, source.high
     if source.element is I1 and signed:
         low, high = -high, -low
     elif not signed and low < 0:
         low, high = 0, (1 << width_of(source.element)) - 1
-    writer.know(Tile(found.value, low, high))
+    writer.know(Tile(found, low, high))
 
 
 def _truncate(writer: Writer) -> None:
@@ -53,8 +54,8 @@ def _truncate(writer: Writer) -> None:
     overflow = None
     if fits and writer.bits.chance(40) and target is not I1:
         overflow = "no_signed_wrap" if source.low < 0 else "no_wrap"
-    found = writer.apply(ops.TRUNCI, source, target, overflow=overflow)
-    writer.know(Tile(found.value, source.low, source.high) if fits else Tile(found.value))
+    bounds = (source.low, source.high) if fits else ()
+    writer.know(Tile(writer.value(ops.TRUNCI, source, target, overflow=overflow), *bounds))
 
 
 def _integer_to_float(writer: Writer) -> None:
@@ -63,10 +64,10 @@ def _integer_to_float(writer: Writer) -> None:
     if target not in FLOATS:
         source = writer.below(source, 16)
     signed = writer.bits.chance(70) or target not in FLOATS
-    found = writer.apply(ops.ITOF, source, target, _signedness(signed))
+    found = writer.value(ops.ITOF, source, target, _signedness(signed))
     exact = target in FLOATS and signed and max(-source.low, source.high) <= 256
     # An i64 may be too large for an f16, which makes an infinity, and no NaN.
-    writer.know(Tile(found.value, source.low, source.high, whole=True) if exact else Tile(found.value))
+    writer.know(Tile(found, source.low, source.high, whole=True) if exact else Tile(found))
 
 
 def _float_to_integer(writer: Writer) -> None:

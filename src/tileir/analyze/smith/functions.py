@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 from tileir.analyze.smith.tiles import Shape, Tile
 from tileir.analyze.smith.writer import Statement, Writer
@@ -34,12 +34,22 @@ def _threshold(writer: Writer, values: Sequence[float]) -> float | None:
     return middle if low + (high - low) / 4 < middle < high - (high - low) / 4 else None
 
 
-def _numbers(writer: Writer, shape: Shape, element: Type, least: int) -> Tile:
-    """Integers as floats: from -4 to 4 or so, or from 1 to 8."""
-    if least <= 0:
-        return writer.whole(shape, element, 7)
+Operand = Callable[[Writer, Shape, Type], Tile]
+
+
+def _whole(most: int) -> Operand:
+    """Integers as floats, of at most this magnitude."""
+    return lambda writer, shape, element: writer.whole(shape, element, most)
+
+
+def _positive(writer: Writer, shape: Shape, element: Type) -> Tile:
+    """Integers from 1 to 8 as floats."""
     small = writer.positive(writer.below(writer.want(shape, I32), 8))
     return Tile(writer.value(ops.ITOF, small, element, "signed"), small.low, small.high, whole=True)
+
+
+def _exponent(writer: Writer, shape: Shape, element: Type) -> Tile:
+    return writer.below(writer.want(shape, I32), 4)
 
 
 def _observe(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
@@ -52,65 +62,36 @@ def _observe(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
         writer.know(writer.compare(predicate, tile, writer.float_constant(tile.shape, tile.element, threshold)))
 
 
-def _unary(declaration: OperationDeclaration, function: Callable[[float], float]) -> Statement:
-    least = _least(function)
-
+def _function(declaration: OperationDeclaration, reference: Callable[..., float], *operands: Operand) -> Statement:
     def build(writer: Writer) -> None:
-        element = writer.bits.choice(writer.floats)
-        source = _numbers(writer, writer.some_shape(), element, least)
+        element, shape = writer.bits.choice(writer.floats), writer.some_shape()
+        tiles = [operand(writer, shape, element) for operand in operands]
         named: dict[str, str] = {}
         if element is F32 and writer.may_have(declaration, "rounding_mode") and writer.bits.chance(30):
             named["rounding_mode"] = "approx"
-        found = writer.apply(declaration, source, **named)
-        _observe(writer, found, [function(float(x)) for x in range(source.low, source.high + 1)])
+        numbers = product(*[map(float, range(tile.low, tile.high + 1)) for tile in tiles])
+        _observe(writer, writer.apply(declaration, *tiles, **named), [reference(*each) for each in numbers])
 
     return Statement(declaration, build)
 
 
-def _least(function: Callable[[float], float]) -> int:
-    """The least small integer that a function is given: 1 for one that is defined for positive numbers alone."""
+def _domain(function: Callable[[float], float]) -> Operand:
+    """Numbers that a function is given: from 1 on for one that is defined for positive numbers alone."""
     try:
         for x in range(-8, 1):
             function(float(x))
     except (ValueError, ZeroDivisionError):
-        return 1
-    return 0
-
-
-def _power(writer: Writer) -> None:
-    element, shape = writer.bits.choice(writer.floats), writer.some_shape()
-    _of_two(writer, ops.POW, _numbers(writer, shape, element, 1), writer.whole(shape, element, 3), pow)
-
-
-def _integer_power(writer: Writer) -> None:
-    element = writer.bits.choice(writer.floats)
-    source = _numbers(writer, writer.some_shape(), element, 1)
-    _of_two(writer, ops.FPOWI, source, writer.below(writer.want(source.shape, I32), 4), pow)
-
-
-def _angle(writer: Writer) -> None:
-    element, shape = writer.bits.choice(writer.floats), writer.some_shape()
-    _of_two(writer, ops.ATAN2, writer.whole(shape, element, 3), _numbers(writer, shape, element, 1), math.atan2)
-
-
-def _of_two(
-    writer: Writer,
-    declaration: OperationDeclaration,
-    left: Tile,
-    right: Tile,
-    function: Callable[[float, float], float],
-) -> None:
-    pairs = [(float(x), y) for x in range(left.low, left.high + 1) for y in range(right.low, right.high + 1)]
-    _observe(writer, writer.apply(declaration, left, right), [function(x, y) for x, y in pairs])
+        return _positive
+    return _whole(7)
 
 
 STATEMENTS = (
     *[
-        _unary(each, each.reference)
+        _function(each, each.reference, _domain(each.reference))
         for each in REGISTRY.with_traits(ELEMENTWISE | OPEN_BITS)
         if each.reference is not None and not each.draft_only
     ],
-    Statement(ops.POW, _power),
-    Statement(ops.FPOWI, _integer_power),
-    Statement(ops.ATAN2, _angle),
+    _function(ops.POW, pow, _positive, _whole(3)),
+    _function(ops.FPOWI, pow, _positive, _exponent),
+    _function(ops.ATAN2, math.atan2, _whole(3), _positive),
 )

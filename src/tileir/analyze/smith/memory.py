@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from tileir.analyze.smith.tiles import Memory, Shape, Tile
-from tileir.analyze.smith.writer import Statement, Writer, statements
+from tileir.analyze.smith.writer import GivenUp, Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.literals import dense_of
 from tileir.dialect.types import PointerType, pointer_type, scalar_tile, tile_type
@@ -21,19 +21,23 @@ _TABLE = 16
 """Elements of a global."""
 
 
-def memory(writer: Writer, elements: list[Type] | None = None) -> Memory | None:
+def memory(writer: Writer, elements: list[Type] | None = None) -> Memory:
     """An array with a part for each tile block; new ones only outside of loops and branches."""
     kinds = elements or [*writer.integers, *writer.floats]
     known = [found for found in writer.memories if found.element in kinds]
     if known and (len(writer.scopes) > 1 or writer.bits.chance(75)):
         return writer.bits.choice(known)
-    if len(writer.scopes) > 1 or len(writer.memories) > 3:
-        return None
+    _check_room(writer)
     element = writer.bits.choice(kinds)
     base = writer.array(element, PART * writer.blocks, writer.bits.below(1 << 32))
     found = Memory(writer.own_part(base, PART), element, PART)
     writer.memories.append(found)
     return found
+
+
+def _check_room(writer: Writer) -> None:
+    if len(writer.scopes) > 1 or len(writer.memories) > 3:
+        raise GivenUp
 
 
 def apart(writer: Writer, shape: Shape, count: int) -> Tile:
@@ -71,8 +75,6 @@ def _load(writer: Writer) -> None:
         writer.know(writer.loaded(writer.some_shape(), element))
         return
     found = memory(writer)
-    if found is None:
-        return
     _read(writer, found, _pointers(writer, found))
 
 
@@ -84,17 +86,14 @@ def _pointers(writer: Writer, found: Memory) -> Tile:
 def _read(writer: Writer, found: Memory, pointers: Tile, numeric: bool = True) -> None:
     assert isinstance(pointers.element, PointerType)
     masked = writer.maybe_masked(pointers.shape, pointers.element.pointee, 30)
-    value, token = writer.op(
-        ops.LOAD_PTR_TKO, pointers, *masked, found.state.write, **ordering(writer, "acquire")
-    ).results
+    named = ordering(writer, "acquire")
+    value, token = writer.op(ops.LOAD_PTR_TKO, pointers, *masked, found.state.write, **named).results
     found.was_read(token)
     writer.know(Tile(value, numeric=numeric))
 
 
 def _store(writer: Writer) -> None:
     found = memory(writer)
-    if found is None:
-        return
     shape = small_shape(writer, found.count)
     value = writer.numeric(writer.want(shape, found.element))
     pointers = writer.pointers(found.base, apart(writer, shape, found.count))
@@ -105,8 +104,7 @@ def _store(writer: Writer) -> None:
 
 def _alloca(writer: Writer) -> None:
     """Memory of the tile block's own, all of it written before anything is read."""
-    if len(writer.scopes) > 1 or len(writer.memories) > 3:
-        return
+    _check_room(writer)
     element = writer.bits.choice([*writer.integers, *writer.floats])
     count = writer.bits.choice((8, 16, 32))
     pointer = scalar_tile(pointer_type(element))
@@ -128,8 +126,8 @@ def _global(writer: Writer) -> None:
             "sym_name": string_attribute(f"table_{len(writer.globals)}"),
             "value": dense_of(values, tile_type((_TABLE,), element)),
         }
-        writer.globals.append(Operation(ops.GLOBAL, [], [], attributes))
-        table = writer.globals[-1]
+        table = Operation(ops.GLOBAL, [], [], attributes)
+        writer.globals.append(table)
     else:
         table = writer.bits.choice(writer.globals)
     # By hand: there is no module yet in which the name could be looked up.
@@ -146,8 +144,6 @@ def _global(writer: Writer) -> None:
 def _through_integers(writer: Writer) -> None:
     """Pointers that were integers on the way; no other use of an address is the same twice."""
     found = memory(writer)
-    if found is None:
-        return
     pointers = _pointers(writer, found)
     again = writer.value(ops.INT_TO_PTR, writer.value(ops.PTR_TO_INT, pointers), pointers.type)
     _read(writer, found, Tile(again))
@@ -159,7 +155,7 @@ _TWINS: dict[Type, Type] = {F16: I16, BF16: I16, F32: I32, F64: I64, I16: F16, I
 def _other_pointers(writer: Writer) -> None:
     """The bits of one type as those of another of the same width."""
     found = memory(writer, [kind for kind in (*writer.integers, *writer.floats) if kind in _TWINS])
-    if found is None or found.element is I8:
+    if found.element is I8:
         return
     element = _TWINS[found.element]
     pointers = _pointers(writer, found)
@@ -170,15 +166,11 @@ def _other_pointers(writer: Writer) -> None:
 def _offset(writer: Writer) -> None:
     """Pointers by two steps, the second one back."""
     found = memory(writer)
-    if found is None:
-        return
     shape = writer.some_shape()
     places = writer.places(shape, found.count)
     far = writer.pointers(found.base, places)
-    back = writer.apply(ops.SUBI, writer.constant(shape, I32, 0), places)
-    begin = writer.value(ops.OFFSET, far, back)
-    pointers = writer.value(ops.OFFSET, begin, writer.places(shape, found.count))
-    _read(writer, found, Tile(pointers))
+    begin = writer.value(ops.OFFSET, far, writer.value(ops.SUBI, writer.constant(shape, I32, 0), places))
+    _read(writer, found, Tile(writer.value(ops.OFFSET, begin, writer.places(shape, found.count))))
 
 
 # --- tokens ---
@@ -186,9 +178,8 @@ def _offset(writer: Writer) -> None:
 
 def _tokens(writer: Writer, count: int) -> list[Value]:
     found = [token for memory in writer.memories for token in memory.last_write]
-    while len(found) < count:
-        found.append(writer.value(ops.MAKE_TOKEN))
-    return found[:4]
+    made = [writer.value(ops.MAKE_TOKEN) for _ in range(count - len(found))]
+    return [*found, *made][:4]
 
 
 def _ordered(writer: Writer, token: Value) -> None:

@@ -154,19 +154,17 @@ def expose(writer: Writer) -> None:
     chosen = [*unused, *others][: writer.stores]
     if not chosen and tiles:
         chosen = tiles[-1:]
-    room: dict[Type, int] = {}
-    for tile in chosen:
-        room[tile.element] = room.get(tile.element, 0) + prod(tile.shape)
+    # By element type, an array for all of them, and where the next one goes.
     arrays: dict[Type, Tile] = {}
     begun: dict[Type, int] = {}
     for tile in chosen:
         element = tile.element
         if element not in arrays:
-            base = writer.array(element, room[element] * writer.blocks, None)
-            arrays[element] = writer.own_part(base, room[element])
-            begun[element] = 0
-        _store(writer, arrays[element], tile, begun[element])
-        begun[element] += prod(tile.shape)
+            room = sum([prod(each.shape) for each in chosen if each.element is element])
+            arrays[element] = writer.own_part(writer.array(element, room * writer.blocks, None), room)
+        start = begun.get(element, 0)
+        _store(writer, arrays[element], tile, start)
+        begun[element] = start + prod(tile.shape)
 
 
 def expose_loose(writer: Writer) -> dict[int, float]:
@@ -259,11 +257,8 @@ def _chosen(
 
 
 def _module(writer: Writer) -> Operation:
-    types = tuple([argument.type for argument in writer.entry.arguments])
-    attributes: dict[str, Attribute] = {
-        "sym_name": string_attribute(ENTRY),
-        "function_type": type_attribute(function_type(types, ())),
-    }
+    type = function_type(tuple([argument.type for argument in writer.entry.arguments]), ())
+    attributes: dict[str, Attribute] = {"sym_name": string_attribute(ENTRY), "function_type": type_attribute(type)}
     entry = Operation(ops.ENTRY, [], [], attributes, [Region([writer.entry])])
     block = Block()
     for operation in (*writer.globals, entry):

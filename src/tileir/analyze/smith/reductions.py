@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tileir.analyze.smith.conversions import known_in
 from tileir.analyze.smith.tiles import FLOATS, Shape, Tile, range_of
 from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.literals import number_attribute
-from tileir.dialect.types import ELEMENT_SINCE, scalar_tile
+from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import array_attribute
 from tileir.ir.core import Block, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F16, F32, F64, FLOAT_TYPES, I8, I32, FloatType, Type
 from tileir.ir.values import Value
-from tileir.ir.versions import V13_1
 
 Body = Callable[[Writer, list[Tile]], list[Value]]
 """Combines two elements of each tile: x, y, then those of the next tile."""
@@ -95,10 +95,10 @@ def _float_sums(writer: Writer, declaration: OperationDeclaration) -> None:
         (value,) = _aggregate(writer, declaration, [rounded], axis, [0.0], _one(ops.ADDF))
         writer.loose.append(Tile(value))
     tile = writer.whole(shape, element, 7)
-    if max(-tile.low, tile.high) * shape[axis] > _EXACT[element]:
+    bound = max(-tile.low, tile.high) * shape[axis]
+    if bound > _EXACT[element]:
         return
     (value,) = _aggregate(writer, declaration, [tile], axis, [0.0], _one(ops.ADDF))
-    bound = max(-tile.low, tile.high) * shape[axis]
     writer.know(Tile(value, -bound, bound, whole=True))
 
 
@@ -144,27 +144,22 @@ STATEMENTS = (*statements(_any, ops.REDUCE, ops.SCAN),)
 # Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
 # bits that tensor cores keep of a sum of f8.
 _FACTOR, _ACCUMULATOR = 3, 255
-_PAIRS = (
-    "f32 f32",
-    "f16 f32",
-    "f16 f16",
-    "bf16 f32",
-    "f64 f64",
-    "tf32 f32",
-    "f8E4M3FN f32",
-    "f8E5M2 f32",
-    "f8E4M3FN f16",
-)
-"""Types of factors and sums."""
-_SCALED = (
-    ("f8E4M3FN f8E8M0FNU", 32), ("f8E5M2 f8E8M0FNU", 32), ("f4E2M1FN f8E4M3FN", 16), ("f4E2M1FN f8E8M0FNU", 32),
-    ("f4E2M1FN fnv8E5M3FNU", 16),
-)  # fmt: skip
-"""Types of factors and scales, and how many factors have one scale."""
-
-
-def _named(names: str) -> list[Type]:
-    return [FLOAT_TYPES[name] for name in names.split()]
+# Types of factors and sums.
+_PAIRS = [
+    [FLOAT_TYPES[name] for name in names.split()]
+    for names in (
+        "f32 f32", "f16 f32", "f16 f16", "bf16 f32", "f64 f64", "tf32 f32", "f8E4M3FN f32", "f8E5M2 f32",
+        "f8E4M3FN f16",
+    )
+]  # fmt: skip
+# Types of factors and scales, and how many factors have one scale.
+_SCALED = [
+    ([FLOAT_TYPES[name] for name in names.split()], block)
+    for names, block in (
+        ("f8E4M3FN f8E8M0FNU", 32), ("f8E5M2 f8E8M0FNU", 32), ("f4E2M1FN f8E4M3FN", 16), ("f4E2M1FN f8E8M0FNU", 32),
+        ("f4E2M1FN fnv8E5M3FNU", 16),
+    )
+]  # fmt: skip
 
 
 def _shapes(writer: Writer, most: int = 64) -> tuple[Shape, int, int, int]:
@@ -185,7 +180,7 @@ def _factor(writer: Writer, shape: Shape, element: Type) -> Tile:
 
 def _float_product(writer: Writer) -> None:
     batch, m, n, k = _shapes(writer)
-    element, total = _named(writer.bits.choice(_PAIRS))
+    element, total = writer.bits.choice(_PAIRS)
     left = _factor(writer, (*batch, m, k), element)
     right = _factor(writer, (*batch, k, n), element)
     added = writer.whole((*batch, m, n), total, _ACCUMULATOR)
@@ -205,13 +200,8 @@ def _integer_product(writer: Writer) -> None:
 
 
 def _scaled_product(writer: Writer) -> None:
-    known = [
-        (names, block)
-        for names, block in _SCALED
-        if all(ELEMENT_SINCE.get(kind, V13_1) <= writer.version for kind in _named(names))
-    ]
-    names, block = writer.bits.choice(known)
-    element, scale = _named(names)
+    known = [(types, block) for types, block in _SCALED if known_in(writer, types) == types]
+    (element, scale), block = writer.bits.choice(known)
     batch, m, n, _ = _shapes(writer)
     count = writer.bits.choice((1, 2))
     k = block * count
@@ -227,9 +217,8 @@ def _scaled_product(writer: Writer) -> None:
 def _scale(writer: Writer, shape: Shape, element: Type) -> Tile:
     """1 or 2, from integers that are 1 or 2."""
     source = writer.clamped(writer.whole(shape, F32, 3), 1.0, 2.0)
-    return Tile(
-        writer.value(ops.FTOF, source, element, rounding_mode="zero" if element.spelling == "f8E8M0FNU" else None)
-    )
+    rounding = "zero" if element.spelling == "f8E8M0FNU" else None
+    return Tile(writer.value(ops.FTOF, source, element, rounding_mode=rounding))
 
 
 PRODUCTS = (

@@ -10,6 +10,7 @@ every write after that and all reads since; what passes through loops and branch
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tileir.dialect.types import TileType
@@ -97,18 +98,18 @@ def width_of(element: Type) -> int:
 class State(NamedTuple):
     """The token of the last write, where there is one, and those of the reads since."""
 
-    write: Value | None
-    reads: tuple[Value, ...]
+    write: Value | None = None
+    reads: tuple[Value, ...] = ()
 
 
+@dataclass(eq=False)
 class Memory:
     """The part of an array that belongs to one tile block."""
 
-    def __init__(self, base: Tile, element: Type, count: int) -> None:
-        self.base: Tile = base
-        self.element: Type = element
-        self.count: int = count
-        self.state: State = State(None, ())
+    base: Tile
+    element: Type
+    count: int
+    state: State = field(default_factory=State)
 
     @property
     def last_write(self) -> list[Value]:

@@ -18,28 +18,23 @@ from tileir.ir.versions import V13_3, V13_4
 # Twice as large along each dimension they still fit into an array.
 _TILES: tuple[Shape, ...] = ((4,), (8,), (16,), (32,), (2, 4), (4, 4), (4, 8), (8, 2), (1, 8), (2, 2, 4))
 
+_PADDINGS = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")
+
 
 def _tensor(writer: Writer, base: Tile, extents: Shape) -> Value:
     """A view of a tensor without holes, its dimensions in any order; some sizes are known only at the launch."""
     bits = writer.bits
-    strides = _packed(writer, extents)
+    strides = [0] * len(extents)
+    step = 1
+    for axis in reversed(range(len(extents))) if bits.chance(70) else bits.order(len(extents)):
+        strides[axis] = step
+        step *= extents[axis]
     index = bits.choice((I32, I64))
     known = [
         [writer.number(index, number) if bits.chance(25) else number for number in numbers]
         for numbers in (extents, strides)
     ]
     return writer.value(ops.MAKE_TENSOR_VIEW, base, *known)
-
-
-def _packed(writer: Writer, extents: Shape) -> Shape:
-    """Strides of a tensor without holes, its dimensions in any order."""
-    strides = [0] * len(extents)
-    step = 1
-    order = list(reversed(range(len(extents)))) if writer.bits.chance(70) else writer.bits.order(len(extents))
-    for axis in order:
-        strides[axis] = step
-        step *= extents[axis]
-    return tuple(strides)
 
 
 class _View(NamedTuple):
@@ -71,17 +66,13 @@ def _view(writer: Writer, declaration: OperationDeclaration) -> _View:
     if declaration is ops.MAKE_GATHER_SCATTER_VIEW:
         return _gathered(writer, tile, element)
     reaches = any(steps[place] * (counts[place] - 1) + tile[place] > extents[axis] for place, axis in enumerate(axes))
-    padding = _padding(writer, element) if reaches or bits.chance(20) else None
+    padding = None
+    if reaches or bits.chance(20):
+        padding = bits.choice(_PADDINGS) if isinstance(element, FloatType) else "zero"
     tensor = _tensor(writer, writer.input(element), tuple(extents))
     strides = (steps,) if declaration is ops.MAKE_STRIDED_VIEW else ()
     value = writer.value(declaration, tensor, tile, *strides, padding=padding, dim_map=axes)
     return _View(value, counts, padding is not None, padding != "nan")
-
-
-def _padding(writer: Writer, element: Type) -> str:
-    if isinstance(element, FloatType):
-        return writer.bits.choice(("zero", "neg_zero", "nan", "pos_inf", "neg_inf"))
-    return "zero"
 
 
 def _gathered(writer: Writer, tile: Shape, element: Type) -> _View:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
@@ -38,7 +40,8 @@ _FLOATS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.0, -0.0, 0.1, 1.5, -7.25, 100.0, 1e-6, 6
 _MADE: tuple[Type, ...] = (I1, I8, I16, I32, I64, F16, BF16, F32, F64)
 
 
-_NO_SYMBOLS = Symbols()
+class GivenUp(Exception):
+    """A kernel has nothing that a statement could be about."""
 
 
 class Statement(NamedTuple):
@@ -51,15 +54,9 @@ class Statement(NamedTuple):
         return self.declaration.since is not None and self.declaration.since <= version
 
 
-def statements(
-    build: Callable[[Writer, OperationDeclaration], None], *declarations: OperationDeclaration
-) -> list[Statement]:
+def statements(build: Callable[..., None], *declarations: OperationDeclaration) -> list[Statement]:
     """The statements of several operations that one function builds."""
-
-    def statement(declaration: OperationDeclaration) -> Statement:
-        return Statement(declaration, lambda writer: build(writer, declaration))
-
-    return [statement(each) for each in declarations]
+    return [Statement(each, partial(build, declaration=each)) for each in declarations]
 
 
 class Loop(NamedTuple):
@@ -70,14 +67,14 @@ class Loop(NamedTuple):
     counter: Tile | None
 
 
+@dataclass
 class Scope:
     """The values of one block: those that statements may use, by type, and constants, which are made once."""
 
-    def __init__(self, block: Block) -> None:
-        self.block: Block = block
-        self.tiles: dict[Type, list[Tile]] = {}
-        self.all: list[Tile] = []
-        self.kept: dict[object, Tile] = {}
+    block: Block
+    tiles: dict[Type, list[Tile]] = field(default_factory=dict)
+    all: list[Tile] = field(default_factory=list)
+    kept: dict[object, Tile] = field(default_factory=dict)
 
 
 class Writer:
@@ -118,14 +115,12 @@ class Writer:
 
     def _place(self) -> Tile:
         """The number of this tile block among all of them."""
-        found = self.block_ids[0]
-        step = self.grid[0]
+        found, step = self.block_ids[0].value, self.grid[0]
         for tile, extent in zip(self.block_ids[1:], self.grid[1:], strict=True):
             if extent > 1:
-                rows = self.apply(ops.MULI, tile, self.constant((), I32, step))
-                found = self.apply(ops.ADDI, found, rows)
+                found = self.value(ops.ADDI, found, self.value(ops.MULI, tile, self.constant((), I32, step)))
             step *= extent
-        return Tile(found.value, 0, self.blocks - 1)
+        return Tile(found, 0, self.blocks - 1)
 
     # --- operations ---
 
@@ -159,7 +154,7 @@ class Writer:
     def op(self, declaration: OperationDeclaration, *arguments: object, **named: object) -> Operation:
         """Append an operation; its arguments are those of `tileir.Builder`, and tiles stand for their values."""
         signature = signature_of(declaration)
-        call = Call(declaration, self.scope.block, _NO_SYMBOLS)
+        call = Call(declaration, self.scope.block, Symbols())
         plain = tuple([_plain(each) for each in arguments])
         bind(signature, call, plain, {name: _plain(each) for name, each in named.items()})
         make_operands(call, UNKNOWN)
@@ -186,9 +181,8 @@ class Writer:
 
     def know(self, tile: Tile) -> Tile:
         """Let statements use a value from here on."""
-        scope = self.scopes[-1]
-        scope.tiles.setdefault(tile.value.type, []).append(tile)
-        scope.all.append(tile)
+        self.scope.tiles.setdefault(tile.value.type, []).append(tile)
+        self.scope.all.append(tile)
         return tile
 
     def keep(self, key: object, make: Callable[[], Tile]) -> Tile:
@@ -238,10 +232,7 @@ class Writer:
     # --- values ---
 
     def find(self, type: Type) -> list[Tile]:
-        found: list[Tile] = []
-        for scope in self.scopes:
-            found += scope.tiles.get(type, ())
-        return found
+        return [tile for scope in self.scopes for tile in scope.tiles.get(type, ())]
 
     def want(self, shape: Shape, element: Type) -> Tile:
         """A value of a type: mostly one that is there, else a new one."""
@@ -320,9 +311,7 @@ class Writer:
             value = bits.below(64) / 8 if floating else bits.between(max(least, -3), min(most, 9))
         self.arguments.append(str(bool(value)).lower() if element is I1 else repr(value))
         argument = self.entry.add_argument(scalar_tile(element))
-        if not isinstance(element, IntegerType):
-            return Tile(argument)
-        return Tile(argument, int(value), int(value))
+        return Tile(argument, int(value), int(value)) if isinstance(element, IntegerType) else Tile(argument)
 
     def lanes(self, count: int, element: Type = I32) -> Tile:
         type = tile_type((count,), element)
@@ -352,8 +341,7 @@ class Writer:
             return tile
         least, most = range_of(tile.element)
         mask = self.constant(tile.shape, tile.element, min(count - 1, most) if least else count - 1)
-        found = self.apply(ops.ANDI, tile, mask)
-        return Tile(found.value, 0, count - 1)
+        return Tile(self.value(ops.ANDI, tile, mask), 0, count - 1)
 
     def positive(self, tile: Tile) -> Tile:
         """From 1 on, whether read as signed or as unsigned."""
@@ -361,7 +349,7 @@ class Writer:
             return tile
         small = self.below(tile, 8)
         one = self.constant(tile.shape, tile.element, 1)
-        return Tile(self.apply(ops.ADDI, small, one).value, small.low + 1, small.high + 1)
+        return Tile(self.value(ops.ADDI, small, one), small.low + 1, small.high + 1)
 
     def numeric(self, tile: Tile) -> Tile:
         """The same floats with a number in place of every NaN."""
@@ -374,7 +362,7 @@ class Writer:
         """Floats between two numbers; NaN becomes the lower one."""
         least = self.float_constant(tile.shape, tile.element, low)
         most = self.float_constant(tile.shape, tile.element, high)
-        return Tile(self.apply(ops.MINF, self.apply(ops.MAXF, tile, least), most).value)
+        return Tile(self.value(ops.MINF, self.value(ops.MAXF, tile, least), most))
 
     def whole(self, shape: Shape, element: Type, most: int) -> Tile:
         """Floats that are integers of at most this magnitude (a power of two less one), so that sums do not round."""
@@ -387,10 +375,8 @@ class Writer:
         small = self.below(source, most + 1)
         if most >= 3 and self.bits.chance(60) and small.low >= 0:
             half = self.constant(shape, small.element, most // 2)
-            shifted = self.apply(ops.SUBI, small, half)
-            small = Tile(shifted.value, small.low - most // 2, small.high - most // 2)
-        found = self.apply(ops.ITOF, small, element, "signed")
-        return self.know(Tile(found.value, small.low, small.high, whole=True))
+            small = Tile(self.value(ops.SUBI, small, half), small.low - most // 2, small.high - most // 2)
+        return self.know(Tile(self.value(ops.ITOF, small, element, "signed"), small.low, small.high, whole=True))
 
     # --- memory ---
 
@@ -421,8 +407,8 @@ class Writer:
             start = self.bits.below(left + 1) if left > 0 and self.bits.chance(50) else 0
             if not start:
                 return self.below(lanes, count)
-            added = self.apply(ops.ADDI, lanes, self.constant(shape, I32, start))
-            return Tile(added.value, start, start + prod(shape) - 1)
+            added = self.value(ops.ADDI, lanes, self.constant(shape, I32, start))
+            return Tile(added, start, start + prod(shape) - 1)
         return self.below(self.bits.recent(known), count)
 
     def loaded(self, shape: Shape, element: Type) -> Tile:
@@ -459,7 +445,8 @@ class Writer:
         for _ in range(count):
             if self.written >= self.size - 6 * self.stores:
                 return
-            self.bits.choice(self.statements).build(self)
+            with suppress(GivenUp):
+                self.bits.choice(self.statements).build(self)
 
 
 def _plain(argument: object) -> object:

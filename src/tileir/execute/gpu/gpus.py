@@ -98,6 +98,11 @@ def gpu_named(name: str) -> Gpu:
 # --- peak rates ---
 
 
+def matrix_name(element: str) -> str:
+    """What the peak of products of an element type is called."""
+    return "f16" if element == "bf16" else element[:2] if element.startswith(("f4", "f8")) else element
+
+
 class Peaks(NamedTuple):
     key: str  # What `tileir.emulate(gpu=..)` and others call it.
     names: tuple[str, ...]  # How the names begin that the driver reports for it.
@@ -113,8 +118,7 @@ class Peaks(NamedTuple):
             return self.f32
         if element == "f64":
             return self.matrix.get("f64", self.f64 or 0.0) or None
-        name = "f16" if element == "bf16" else "f8" if element.startswith("f8") else element
-        return self.matrix.get("f4" if name.startswith("f4") else name)
+        return self.matrix.get(matrix_name(element))
 
     def memory_seconds(self, work: Work) -> float:
         """How long the footprint of a launch takes at least."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
-from tileir.analyze.lint.subject import Subject
+from tileir.analyze.lint.subject import Subject, range_text
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
@@ -14,28 +14,20 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
 from tileir.rewrite.fact import trailing_zeros
+from tileir.rewrite.matching import sources_of, uses_of
 
 # What comes of two equal operands; of NaN and infinity subf and divf make NaN.
 _OF_ITSELF: Final[dict[OperationDeclaration, str]] = {
-    ops.ANDI: "the operand itself",
+    **dict.fromkeys((ops.ANDI, ops.MAXF, ops.MAXI, ops.MINF, ops.MINI, ops.ORI), "the operand itself"),
+    **dict.fromkeys((ops.REMF, ops.SUBF), "0 or NaN"),
+    **dict.fromkeys((ops.REMI, ops.SUBI, ops.XORI), "0"),
     ops.CMPI: "always the same",
     ops.DIVF: "1 or NaN",
     ops.DIVI: "1",
-    ops.MAXF: "the operand itself",
-    ops.MAXI: "the operand itself",
-    ops.MINF: "the operand itself",
-    ops.MINI: "the operand itself",
-    ops.ORI: "the operand itself",
-    ops.REMF: "0 or NaN",
-    ops.REMI: "0",
-    ops.SUBF: "0 or NaN",
-    ops.SUBI: "0",
-    ops.XORI: "0",
 }
 
 
 @Rule(
-    "identical-operands",
     "suspicious",
     "An operation takes the same value twice where that makes no sense",
     reason="The result does not depend on the value, or is the value: another operand was meant in all likelihood.",
@@ -48,11 +40,9 @@ _OF_ITSELF: Final[dict[OperationDeclaration, str]] = {
 +  %is_number = cmpf equal ordered %a, %a : tile<f32> -> tile<i1>
 +  %x = select %is_number, %square, %double : tile<i1>, tile<f32>
    %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
+def identical_operands(subject: Subject) -> Iterable[LintFinding]:
     for operation in subject.operations(*_OF_ITSELF):
         if operation.operands[0] is operation.operands[1]:
             result = _OF_ITSELF[operation.declaration]
@@ -63,7 +53,6 @@ def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "undefined-arithmetic",
     "suspicious",
     "A division by 0, or a shift by more bits than there are",
     reason="The result is undefined: it differs between targets, and a compiler may make anything of it.",
@@ -78,11 +67,9 @@ def _identical_operands(subject: Subject) -> Iterable[LintFinding]:
 +  %x = shli %a, %bits : tile<i32>
 +  %y = divi %x, %b signed : tile<i32>
 +  %t = store_ptr_tko weak %p, %y : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
+def undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for division in subject.operations(ops.DIVI, ops.REMI):
         if facts.integer(division.operands[1]) == 0:
@@ -95,7 +82,6 @@ def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "false-assumption",
     "suspicious",
     "An assumption cannot hold",
     reason="What is computed from an assumption that does not hold is undefined.",
@@ -106,11 +92,9 @@ def _undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
 -  %bounded = assume bounded<?, -1>, %x : tile<i32> // here
 +  %bounded = assume bounded<?, 1023>, %x : tile<i32>
    %t = store_ptr_tko weak %p, %bounded : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
+def false_assumption(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ops.ASSUME):
         fact = subject.facts.fact(assume.operands[0])
         predicate = assume.attributes.get("predicate")
@@ -121,9 +105,7 @@ def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
             too_low = predicate.upper is not None and fact.signed_low > predicate.upper - inside
             too_high = predicate.lower is not None and fact.signed_high < predicate.lower + inside
             if too_low or too_high:
-                values = str(fact.signed_low)
-                if fact.signed_low != fact.signed_high:
-                    values = f"from {fact.signed_low} to {fact.signed_high}"
+                values = range_text(fact.signed_low, fact.signed_high)
                 yield LintFinding(assume, f"the assumption is false: the value is {values}")
         elif isinstance(predicate, DivByAttribute) and predicate.every is None:
             if fact.value and trailing_zeros(fact.value) < trailing_zeros(predicate.divisor):
@@ -133,24 +115,13 @@ def _false_assumptions(subject: Subject) -> Iterable[LintFinding]:
 
 
 _THROUGH: Final = (
-    ops.ADDI,
-    ops.SUBI,
-    ops.MULI,
-    ops.SHLI,
-    ops.BROADCAST,
-    ops.RESHAPE,
-    ops.PERMUTE,
-    ops.EXTI,
-    ops.SELECT,
-    ops.ASSUME,
-)
-# Values that are followed from a product.
-_FURTHEST: Final = 64
+    ops.ADDI, ops.SUBI, ops.MULI, ops.SHLI, ops.BROADCAST, ops.RESHAPE, ops.PERMUTE, ops.EXTI, ops.SELECT, ops.ASSUME,
+)  # fmt: skip
+_COUNTS: Final = (ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS, ops.CONSTANT)
 _MOST: Final = 1 << 31
 
 
 @Rule(
-    "index-overflow",
     "numerics",
     "The product of two variable numbers, in 32 bits, becomes an address",
     reason="In an array of more than 2147483648 elements the product wraps around, and the address is another one.",
@@ -171,11 +142,9 @@ _MOST: Final = 1 << 31
 +  %first = muli %row, %hundred : tile<i32>
 +  %r = offset %p, %first : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
 +  %u = store_ptr_tko weak %r, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _overflowing_indices(subject: Subject) -> Iterable[LintFinding]:
+def index_overflow(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for product in subject.operations(ops.MULI):
         if facts.fact(product.results[0]).width != 32 or product.keyword("overflow") not in ("", "none"):
@@ -193,40 +162,23 @@ def _overflowing_indices(subject: Subject) -> Iterable[LintFinding]:
         yield LintFinding(product, message, notes=[("it becomes an address here", used)])
 
 
+def _passes_on(operation: Operation) -> bool:
+    return operation.declaration in _THROUGH
+
+
 def _counts_blocks(value: Value) -> bool:
     """Whether a number is made of the ids and numbers of tile blocks alone: no launch has so many of them."""
-    pending, seen = [value], {value}
-    while pending:
-        maker = pending.pop().defining_operation
-        if maker is None or len(seen) > _FURTHEST:
-            return False
-        if maker.declaration in (ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS, ops.CONSTANT):
-            continue
-        if maker.declaration not in _THROUGH:
-            return False
-        for operand in maker.operands:
-            if operand not in seen:
-                seen.add(operand)
-                pending.append(operand)
-    return True
+    makers = [source.defining_operation for source in sources_of(value, _passes_on)]
+    return all(maker is not None and maker.declaration in _COUNTS for maker in makers)
 
 
 def _address_from(product: Operation) -> Operation | None:
     """Where a product becomes part of an address."""
-    pending, seen = [product.results[0]], {product.results[0]}
-    while pending and len(seen) < _FURTHEST:
-        value = pending.pop()
-        for user in value.users:
-            if user.declaration is ops.OFFSET and user.operands[1] is value:
-                return user
-            if user.declaration in _THROUGH and user.results[0] not in seen:
-                seen.add(user.results[0])
-                pending.append(user.results[0])
-    return None
+    uses = uses_of(product.results[0], _passes_on)
+    return next((user for user, value in uses if user.declaration is ops.OFFSET and user.operands[1] is value), None)
 
 
 @Rule(
-    "cheap-division",
     "performance",
     "A division that need not be one, by what is known of its operands",
     reason="A division of integers takes tens of instructions; a signed one by a power of two more than a shift.",
@@ -245,11 +197,9 @@ def _address_from(product: Operation) -> Operation | None:
 +  %sum = addi %group, %signed : tile<i32>
 +  %rest = remi %sum, %n signed : tile<i32>
 +  %t = store_ptr_tko weak %p, %rest : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
+def cheap_division(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for division in subject.operations(ops.DIVI, ops.REMI):
         signed = division.keyword("signedness") == "signed"
@@ -273,7 +223,6 @@ def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "order-dependent-sum",
     "numerics",
     "Floats are added up by atomic operations",
     reason="Tile blocks come in any order, and floats that are added in another order give another sum: two launches "
@@ -285,32 +234,21 @@ def _cheap_divisions(subject: Subject) -> Iterable[LintFinding]:
 -  %old, %t = atomic_rmw_tko relaxed device %p, addf, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token // here
 +entry @k(%p: tile<ptr<i32>>, %x: tile<i32>) {
 +  %old, %t = atomic_rmw_tko relaxed device %p, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-   return
- }
 """,
 )
-def _sums_of_atomics(subject: Subject) -> Iterable[LintFinding]:
+def order_dependent_sum(subject: Subject) -> Iterable[LintFinding]:
     for atomic in subject.operations(ops.ATOMIC_RMW_TKO, ops.ATOMIC_RED_VIEW_TKO):
         if atomic.keyword("mode") == "addf":
             yield LintFinding(atomic, "the sum depends on the order in which tile blocks add to it")
 
 
 # (a - b) - c is not a - (b - c), and a - b not b - a.
-_NOT_ASSOCIATIVE: Final[tuple[OperationDeclaration, ...]] = (
-    ops.SUBF,
-    ops.SUBI,
-    ops.DIVF,
-    ops.DIVI,
-    ops.REMF,
-    ops.REMI,
-    ops.SHLI,
-    ops.SHRI,
-    ops.POW,
-)
+_NOT_ASSOCIATIVE: Final = (
+    ops.SUBF, ops.SUBI, ops.DIVF, ops.DIVI, ops.REMF, ops.REMI, ops.SHLI, ops.SHRI, ops.POW,
+)  # fmt: skip
 
 
 @Rule(
-    "order-dependent-reduction",
     "numerics",
     "A reduction or scan combines elements by an operation that is not associative",
     reason="In which order elements are combined is not specified: the result is another one on another target.",
@@ -328,11 +266,9 @@ _NOT_ASSOCIATIVE: Final[tuple[OperationDeclaration, ...]] = (
 +    yield %s : tile<f32>
    }
    %t = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _order_dependent_bodies(subject: Subject) -> Iterable[LintFinding]:
+def order_dependent_reduction(subject: Subject) -> Iterable[LintFinding]:
     for aggregate in subject.operations(ops.REDUCE, ops.SCAN):
         body = aggregate.regions[0].block
         last = body.last
@@ -341,7 +277,7 @@ def _order_dependent_bodies(subject: Subject) -> Iterable[LintFinding]:
         arguments: set[Value] = set(body.arguments)
         for value in last.operands:
             maker = value.defining_operation
-            if maker is not None and _is_order_dependent(maker, aggregate, arguments):
+            if maker is not None and maker.declaration in _NOT_ASSOCIATIVE and arguments.issuperset(maker.operands):
                 what = "reduction" if aggregate.declaration is ops.REDUCE else "scan"
                 yield LintFinding(
                     aggregate,
@@ -349,9 +285,3 @@ def _order_dependent_bodies(subject: Subject) -> Iterable[LintFinding]:
                     notes=[(f"'{maker.declaration.mnemonic}' is not associative", maker)],
                 )
                 break
-
-
-def _is_order_dependent(maker: Operation, aggregate: Operation, arguments: set[Value]) -> bool:
-    if maker.declaration not in _NOT_ASSOCIATIVE or not aggregate.is_ancestor_of(maker):
-        return False
-    return all(operand in arguments for operand in maker.operands)

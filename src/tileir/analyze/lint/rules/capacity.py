@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tileir.analyze.cost.live_tiles import LiveTiles, live_tiles, register_capacity
 from tileir.analyze.cost.occupancy import USUAL_WARPS
-from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.rule import LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject, architecture_named, named
 from tileir.annotations import Final
 from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute, architecture_errors, hint_of
@@ -44,13 +44,10 @@ entry @k(%a: {left}, %b: {right}, %c: {total}) {{
     continue %next : {sums}
   }}
   %v = store_view_tko weak %sum, %c[%x, %y] : {sums}, {total}, tile<i32> -> token
-  return
-}}
 """
 
 
 @Rule(
-    "register-spill",
     "hardware",
     "Tiles that are needed at the same time take more registers than a tile block has",
     reason="What does not fit into registers is kept in memory and fetched again and again, often in the innermost "
@@ -59,7 +56,7 @@ entry @k(%a: {left}, %b: {right}, %c: {total}) {{
     targets=("sm_90",),
     example=(_program(256, 32), _program(128, 32)),
 )
-def _spills(subject: Subject) -> Iterable[LintFinding]:
+def register_spill(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     if entry is None:
         return
@@ -70,16 +67,19 @@ def _spills(subject: Subject) -> Iterable[LintFinding]:
             known[gpu] = found
         elif not subject.targets:
             return
-    if not known:
-        return
     lacking = list(known)
+    if not lacking:
+        return
     live = max(known.values(), key=lambda each: each.registers)
     capacity = min([_capacity(entry, each) for each in lacking])
     message = (
         f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on "
         f"{named(lacking)}"
     )
-    notes = [(_part(value, registers), value.defining_operation) for value, registers in live.tiles[:_SHOWN]]
+    notes: list[Note] = []
+    for value, registers in live.tiles[:_SHOWN]:
+        where = "made here" if value.defining_operation is not None else "carried by the loop"
+        notes.append((f"a {value.type.spelling}, {where}, takes {registers}", value.defining_operation))
     if live.factors:
         notes.append((f"{live.factors} of them are factors of the product, which has no tensor cores", None))
     yield LintFinding(live.operation, message, notes=notes, remedy=_remedy(entry, live, lacking))
@@ -89,11 +89,6 @@ def _capacity(entry: Operation, architecture: Architecture) -> int:
     """A tile block that is spread over a cluster has the registers of several."""
     warps = hint_of(entry, "num_worker_warps_per_cta", architecture.name) or 0
     return register_capacity(architecture, warps) * (hint_of(entry, "num_cta_in_cga", architecture.name) or 1)
-
-
-def _part(value: Value, registers: int) -> str:
-    where = "made here" if value.defining_operation is not None else "carried by the loop"
-    return f"a {value.type.spelling}, {where}, takes {registers}"
 
 
 def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> str:
@@ -107,7 +102,6 @@ def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> s
 
 
 @Rule(
-    "shared-memory-exceeded",
     "hardware",
     "The factors of products that an iteration loads do not fit into shared memory",
     reason="Tensor cores read factors from there, and those of the next iteration should arrive in the meantime: what "
@@ -115,7 +109,7 @@ def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> s
     remedy="Use tiles that are less deep along K: a row of 64 to 128 bytes is enough.",
     example=(_program(128, 512), _program(128, 64)),
 )
-def _stages(subject: Subject) -> Iterable[LintFinding]:
+def shared_memory_exceeded(subject: Subject) -> Iterable[LintFinding]:
     loads: dict[Operation, list[Operation]] = {}
     for load in subject.operations(LOAD_VIEW_TKO, LOAD_PTR_TKO):
         loop = subject.loop_of(load)
@@ -130,8 +124,8 @@ def _stages(subject: Subject) -> Iterable[LintFinding]:
                 f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
                 f"a tile block has no more than {capacity} KiB on {named(lacking)}"
             )
-            notes = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
-            yield LintFinding(loop, message, notes=[(text, about) for text, about in notes])
+            shown = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
+            yield LintFinding(loop, message, notes=shown)
 
 
 def _bytes(value: Value) -> int:
@@ -143,7 +137,6 @@ _KINDS: Final = {ENTRY: "entry", LOAD_VIEW_TKO: "view", STORE_VIEW_TKO: "view"}
 
 
 @Rule(
-    "contradicting-hints",
     "hardware",
     "A hint asks for what the GPU or the program cannot give",
     reason="Hints are advice, and bad advice is silently ignored or followed: as many tile blocks on a multiprocessor "
@@ -164,11 +157,9 @@ _KINDS: Final = {ENTRY: "entry", LOAD_VIEW_TKO: "view", STORE_VIEW_TKO: "view"}
    %all = broadcast %m_1 : tile<1xf32> -> tile<16384xf32>
    %d = subf %a, %all : tile<16384xf32>
    %u = store_view_tko weak %d, %view[%x] token=%t : tile<16384xf32>, partition_view<tile=(16384), tensor_view<?xf32, strides=[1]>>, tile<i32> -> token
-   return
- }
 """,  # noqa: E501
 )
-def _contradictions(subject: Subject) -> Iterable[LintFinding]:
+def contradicting_hints(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     for operation in subject.all_operations:
         attribute = operation.attributes.get("optimization_hints")

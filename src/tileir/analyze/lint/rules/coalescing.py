@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject, named
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.constraints import tile_type_of
-from tileir.dialect.types import DYNAMIC, PartitionViewType, PointerType, StridedViewType, TensorViewType, TileType
-from tileir.execute.work.evaluation import element_size
-from tileir.ir.attributes import DenseArrayAttribute
+from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TensorViewType, TileType
+from tileir.execute.work.evaluation import element_size, memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I64
-from tileir.ir.values import BlockArgument, Value
+from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
+from tileir.rewrite.matching import carried_values, receiver
 
 _SECTOR: Final = 32
 """Bytes that memory delivers at least."""
@@ -28,7 +29,6 @@ Steps = tuple[int | None, ...]
 
 
 @Rule(
-    "uncoalesced-access",
     "hardware",
     "The elements of a tile are apart from each other in memory",
     reason="Memory delivers 32 bytes at least, and as much is written: elements that lie apart use a part of that.",
@@ -55,30 +55,20 @@ Steps = tuple[int | None, ...]
 +  %place = offset %q_128, %lane : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
 +  %y = reshape %x : tile<1x128xf32> -> tile<128xf32>
 +  %u = store_ptr_tko weak %place, %y : tile<128xptr<f32>>, tile<128xf32> -> token
-   return
- }
 """,  # noqa: E501
 )
-def _uncoalesced(subject: Subject) -> Iterable[LintFinding]:
+def uncoalesced_access(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO):
         type = access.view.type
         if isinstance(type, (PartitionViewType, StridedViewType)):
             strides = tuple([type.tensor.strides[axis] for axis in type.dim_map])
             steps = tuple([None if stride == DYNAMIC else stride for stride in strides])
             yield from _finding(access, type.tile, steps)
-    pointers = [each for each in subject.operations(ops.LOAD_PTR_TKO, ops.STORE_PTR_TKO) if _moved(each).shape]
-    if pointers:
-        known = TileSteps(subject.all_operations, subject.facts)
-        for access in pointers:
-            yield from _finding(access, _moved(access), known.of(_pointers(access)))
-
-
-def _pointers(access: Operation) -> Value:
-    return access.source if access.declaration is ops.LOAD_PTR_TKO else access.destination
-
-
-def _moved(access: Operation) -> TileType:
-    return tile_type_of(access.results[0] if access.declaration is ops.LOAD_PTR_TKO else access.value)
+    known = TileSteps(subject.all_operations, subject.facts)
+    for load in subject.operations(ops.LOAD_PTR_TKO):
+        yield from _finding(load, tile_type_of(load.results[0]), known.of(load.source))
+    for store in subject.operations(ops.STORE_PTR_TKO):
+        yield from _finding(store, tile_type_of(store.value), known.of(store.destination))
 
 
 def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFinding]:
@@ -90,10 +80,7 @@ def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFi
         if extent > 1 and step:
             moving.append((abs(step), extent))
     moving.sort()
-    elements = 1
-    for _, extent in moving:
-        elements *= extent
-    if elements * size < _LEAST_BYTES:
+    if prod([extent for _, extent in moving]) * size < _LEAST_BYTES:
         return
     together = 1
     for step, extent in moving:
@@ -127,13 +114,10 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
   %v, %t = load_view_tko weak %view[%x, %y] : partition_view<tile=(16x32), padding_value = zero, tensor_view<64x100xf16, strides=[{stride},1]>>, tile<i32> -> tile<16x32xf16>, token
   %n = negf %v : tile<16x32xf16>
   %u = store_view_tko weak %n, %view[%x, %y] token=%t : tile<16x32xf16>, partition_view<tile=(16x32), padding_value = zero, tensor_view<64x100xf16, strides=[{stride},1]>>, tile<i32> -> token
-  return
-}}
 """  # noqa: E501
 
 
 @Rule(
-    "misaligned-rows",
     "hardware",
     "Rows of a tensor begin at addresses that are no multiples of 16 bytes",
     reason="Threads read 16 bytes at once where they are aligned, and the tensor memory accelerator of sm_90 and later "
@@ -141,11 +125,8 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
     remedy="Pad the rows of the array: a stride of 104 instead of 100 for f16.",
     example=(_rows(100), _rows(104)),
 )
-def _misaligned(subject: Subject) -> Iterable[LintFinding]:
-    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
-        type = view.results[0].type
-        if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
-            continue
+def misaligned_rows(subject: Subject) -> Iterable[LintFinding]:
+    for view, type in _with_wide_rows(subject):
         if type.element is I64 and subject.operations(ops.INT_TO_PTR):
             # The table of a list of arrays, which cuTile lays out: an address, extents and strides for each.
             continue
@@ -168,18 +149,24 @@ def _narrow(subject: Subject) -> str:
     return f"no loads of {_VECTOR} bytes{more}"
 
 
-def _has_wide_rows(view: Operation, type: TensorViewType) -> bool:
-    """Whether a tile of it has several rows that could be read in vectors; the tables that cuTile makes have one."""
+def _with_wide_rows(subject: Subject) -> Iterator[tuple[Operation, TensorViewType]]:
+    """The views of tensors of which a tile has several rows that could be read in vectors; the tables that cuTile makes
+    have one."""
+    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
+        type = view.results[0].type
+        if isinstance(type, TensorViewType) and any(_has_wide_rows(user, type) for user in view.results[0].users):
+            yield view, type
+
+
+def _has_wide_rows(user: Operation, type: TensorViewType) -> bool:
+    made = user.results[0].type if user.results else None
+    if not isinstance(made, (PartitionViewType, StridedViewType)):
+        return False
+    if type.rank > 1 and sum([extent > 1 for extent in made.tile_shape]) < 2:
+        return False
     size = element_size(type.element)
-    for user in view.results[0].users:
-        made = user.results[0].type if user.declaration in (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW) else None
-        if isinstance(made, (PartitionViewType, StridedViewType)) and (
-            type.rank == 1 or sum([extent > 1 for extent in made.tile_shape]) > 1
-        ):
-            for extent, axis in zip(made.tile_shape, made.dim_map, strict=True):
-                if type.strides[axis] == 1 and extent * size >= _VECTOR:
-                    return True
-    return False
+    axes = zip(made.tile_shape, made.dim_map, strict=True)
+    return any(type.strides[axis] == 1 and extent * size >= _VECTOR for extent, axis in axes)
 
 
 def _start(base: Value, subject: Subject) -> int:
@@ -190,16 +177,10 @@ def _start(base: Value, subject: Subject) -> int:
     distance = subject.facts.integer(maker.operands[1])
     if distance is None or subject.facts.divisor(maker.operands[0]) < _VECTOR:
         return 0
-    return distance * _pointee_bytes(base)
-
-
-def _pointee_bytes(pointer: Value) -> int:
-    element = pointer.type.element if isinstance(pointer.type, TileType) else None
-    return element_size(element.pointee) if isinstance(element, PointerType) else 1
+    return distance * memory_bytes(base)
 
 
 @Rule(
-    "unknown-alignment",
     "hardware",
     "A view is not known to be aligned to 16 bytes",
     reason="A compiler may use wide loads and the tensor memory accelerator only where it knows that addresses are "
@@ -221,18 +202,13 @@ def _pointee_bytes(pointer: Value) -> int:
    %v, %t = load_view_tko weak %view[%x, %y] : partition_view<tile=(16x32), padding_value = zero, tensor_view<64x?xf16, strides=[?,1]>>, tile<i32> -> tile<16x32xf16>, token
    %w = negf %v : tile<16x32xf16>
    %u = store_view_tko weak %w, %view[%x, %y] token=%t : tile<16x32xf16>, partition_view<tile=(16x32), padding_value = zero, tensor_view<64x?xf16, strides=[?,1]>>, tile<i32> -> token
-   return
- }
 """,  # noqa: E501
 )
-def _unknown(subject: Subject) -> Iterable[LintFinding]:
+def unknown_alignment(subject: Subject) -> Iterable[LintFinding]:
     # Only who says what it is to run on cares about the last factor.
     if not subject.targets:
         return
-    for view in subject.operations(ops.MAKE_TENSOR_VIEW):
-        type = view.results[0].type
-        if not isinstance(type, TensorViewType) or not _has_wide_rows(view, type):
-            continue
+    for view, type in _with_wide_rows(subject):
         size = element_size(type.element)
         missing: list[str] = []
         base = view.base
@@ -260,61 +236,44 @@ class TileSteps:
     """The steps of all tiles of integers and pointers of a kernel."""
 
     def __init__(self, operations: Sequence[Operation], facts: Facts) -> None:
-        self._facts: Final = facts
+        self.facts: Final = facts
         self._known: dict[Value, Steps] = {}
-        unsure: set[Value] = set()
         for _ in range(_MOST_WALKS):
-            self._known = {}
-            wrong = self._walk(operations, unsure)
-            if not wrong:
+            if not self._walk(operations):
                 return
-            unsure |= wrong
-        self._known = {}
-        self._walk(operations, {argument for each in operations for argument in _carried(each)})
+        loops = [operation for operation in operations if operation.declaration.is_loop]
+        self._known = {argument: (None,) * len(_shape(argument)) for loop in loops for argument in carried_values(loop)}
+        self._walk(operations)
 
     def of(self, value: Value) -> Steps:
         found = self._known.get(value)
         if found is not None:
             return found
-        shape = value.type.shape if isinstance(value.type, TileType) else ()
-        same = 0 if shape and self._facts.is_uniform(value) else None
+        shape = _shape(value)
+        same = 0 if shape and self.facts.is_uniform(value) else None
         return tuple([0 if extent == 1 else same for extent in shape])
 
-    def _walk(self, operations: Sequence[Operation], unsure: set[Value]) -> set[Value]:
-        """Follow a kernel from its start; gives the carried values whose steps do not stay."""
-        wrong: set[Value] = set()
+    def _walk(self, operations: Sequence[Operation]) -> bool:
+        """Follow a kernel from its start; return whether a loop passes on other steps than it was taken to carry."""
+        is_changed = False
         for operation in operations:
             declaration = operation.declaration
             rule = _RULES.get(declaration)
             if rule is not None:
                 self._known[operation.results[0]] = rule(self, operation)
             elif declaration.is_loop:
-                first = 3 if declaration is ops.FOR else 0
-                for argument, given in zip(_carried(operation), operation.operands[first:], strict=True):
-                    if argument not in unsure:
-                        self._known[argument] = self.of(given)
+                carried = carried_values(operation)
+                for argument, given in zip(carried, operation.operands[-len(carried) :], strict=bool(carried)):
+                    self._known.setdefault(argument, self.of(given))
             elif declaration is ops.CONTINUE:
-                for argument, given in zip(_carried(_loop_of(operation)), operation.operands, strict=True):
-                    if argument not in unsure and self.of(argument) != self.of(given):
-                        wrong.add(argument)
-        return wrong
-
-    def constant(self, value: Value) -> int | None:
-        return self._facts.integer(value)
-
-
-def _carried(loop: Operation | None) -> list[BlockArgument]:
-    if loop is None or not loop.declaration.is_loop:
-        return []
-    arguments = loop.regions[0].block.arguments
-    return arguments[1:] if loop.declaration is ops.FOR else arguments
-
-
-def _loop_of(end: Operation) -> Operation | None:
-    around = end.parent_operation
-    while around is not None and around.declaration is ops.IF:
-        around = around.parent_operation
-    return around
+                loop = receiver(operation)
+                carried = carried_values(loop) if loop is not None else []
+                for argument, given in zip(carried, operation.operands, strict=True):
+                    before, after = self.of(argument), self.of(given)
+                    joined = tuple([one if one == other else None for one, other in zip(before, after, strict=True)])
+                    is_changed |= joined != before
+                    self._known[argument] = joined
+        return is_changed
 
 
 # --- operations ---
@@ -332,7 +291,7 @@ def _sum(steps: TileSteps, operation: Operation) -> Steps:
 
 def _product(steps: TileSteps, operation: Operation) -> Steps:
     for value, other in (operation.operands, operation.operands[::-1]):
-        factor = steps.constant(other)
+        factor = steps.facts.integer(other)
         if factor is not None:
             if operation.declaration is ops.SHLI:
                 if other is operation.operands[0] or not 0 <= factor < 64:
@@ -363,34 +322,20 @@ def _reshape(steps: TileSteps, operation: Operation) -> Steps:
 
 
 def _permute(steps: TileSteps, operation: Operation) -> Steps:
-    order = operation.attributes.get("permutation")
     found = steps.of(operation.operands[0])
-    if not isinstance(order, DenseArrayAttribute):
-        return (None,) * len(found)
-    return tuple([found[int(axis)] for axis in order.values])
+    return tuple([found[axis] for axis in operation.permutation])
 
 
 def _same(steps: TileSteps, operation: Operation) -> Steps:
     return steps.of(operation.operands[0])
 
 
-def _iota(steps: TileSteps, operation: Operation) -> Steps:
-    return (1,)
-
-
-def _constant(steps: TileSteps, operation: Operation) -> Steps:
-    return tuple(
-        [0 if steps.constant(operation.results[0]) is not None else None for _ in _shape(operation.results[0])]
-    )
-
-
 _RULES: Final[dict[OperationDeclaration, Callable[[TileSteps, Operation], Steps]]] = {
     ops.ADDI: _sum,
     ops.ASSUME: _same,
     ops.BROADCAST: _broadcast,
-    ops.CONSTANT: _constant,
     ops.EXTI: _same,
-    ops.IOTA: _iota,
+    ops.IOTA: lambda steps, operation: (1,),
     ops.MULI: _product,
     ops.OFFSET: _sum,
     ops.PERMUTE: _permute,

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
-from tileir.dialect.ops import BREAK, FOR, IF, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, RETURN
+from tileir.dialect.ops import BREAK, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, LOOP, RETURN
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
+from tileir.rewrite.matching import loop_ends, sources_of
 
 
 @Rule(
-    "endless-loop",
     "suspicious",
     "A loop cannot end",
     reason="The kernel never comes to its end; on a GPU it has to be killed, and its results with it.",
@@ -30,34 +30,16 @@ from tileir.ir.values import Value
 +    }
      continue
    }
-   return
- }
 """,
 )
-def _endless_loops(subject: Subject) -> Iterable[LintFinding]:
+def endless_loop(subject: Subject) -> Iterable[LintFinding]:
     for loop in subject.operations(LOOP):
-        if not _can_be_left(loop):
+        # A `break` of an inner loop leaves that one; a `return` leaves all.
+        if not loop_ends(loop, BREAK) and not any(inner.declaration is RETURN for inner in loop.walk()):
             yield LintFinding(loop, "nothing ends this loop: there is no 'break' and no 'return' in it")
 
 
-def _can_be_left(loop: Operation) -> bool:
-    pending = [block for region in loop.regions for block in region.blocks]
-    while pending:
-        for operation in pending.pop():
-            declaration = operation.declaration
-            if declaration in (BREAK, RETURN):
-                return True
-            # A `break` of an inner loop leaves that one; a `return` leaves all.
-            if declaration.is_control_flow:
-                if declaration is IF:
-                    pending.extend([block for region in operation.regions for block in region.blocks])
-                elif any(inner.declaration is RETURN for inner in operation.walk()):
-                    return True
-    return False
-
-
 @Rule(
-    "idle-loop",
     "suspicious",
     "A loop never runs, or once at most",
     reason="Its bounds leave room for no second round, so what it is there for does not happen.",
@@ -76,11 +58,9 @@ def _can_be_left(loop: Operation) -> bool:
      print_tko "%d\\n", %i : tile<i32> -> token
      continue
    }
-   return
- }
 """,
 )
-def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
+def idle_loop(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for loop in subject.operations(FOR):
         signed = not loop.unsigned_cmp
@@ -93,7 +73,6 @@ def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "invariant-load",
     "performance",
     "Every round of a loop loads the same tile again",
     reason="A compiler may not move a load out of a loop if it cannot see that nobody writes there meanwhile.",
@@ -112,20 +91,16 @@ def _idle_loops(subject: Subject) -> Iterable[LintFinding]:
      continue %more : tile<f32>
    }
    %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _invariant_loads(subject: Subject) -> Iterable[LintFinding]:
+def invariant_load(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         loop = subject.loop_of(load)
         if loop is None or load.parent_operation is not loop or load.memory_ordering_semantics != "weak":
             continue
         if loop in subject.changing:
             continue
-        token = load.token
-        where = [value for value in load.operands if value is not token]
-        if any(_varies(subject, value, loop) for value in where):
+        if any(_varies(subject, value, loop) for value in load.operands if value is not load.token):
             continue
         yield LintFinding(
             load, "every round of the loop loads the same tile again", notes=[("nothing in this loop writes", loop)]
@@ -134,24 +109,15 @@ def _invariant_loads(subject: Subject) -> Iterable[LintFinding]:
 
 def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
     """Whether a value may be another one in each round."""
-    pending = [value]
-    seen: set[Value] = set()
-    while pending:
-        current = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if not subject.is_inside(current, loop):
-            continue
-        maker = current.defining_operation
-        if maker is None or maker.regions or maker.declaration.accesses_memory:
-            return True
-        pending.extend(maker.operands)
-    return False
+
+    def is_computed(maker: Operation) -> bool:
+        is_pure = not maker.regions and not maker.declaration.accesses_memory
+        return is_pure and subject.depth(maker.parent) > subject.depth(loop.parent)
+
+    return any(subject.is_inside(source, loop) for source in sources_of(value, is_computed))
 
 
 @Rule(
-    "repeated-load",
     "performance",
     "A tile is loaded twice, with no write in between",
     reason="The second load is another way to memory for what is in registers already.",
@@ -166,35 +132,21 @@ def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
 +  %v = store_ptr_tko weak %q, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
 +  %y, %u = load_ptr_tko weak %p token=%v : tile<ptr<f32>> -> tile<f32>, token
 +  %w = store_ptr_tko weak %q, %y token=%u : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _repeated_loads(subject: Subject) -> Iterable[LintFinding]:
+def repeated_load(subject: Subject) -> Iterable[LintFinding]:
     """Within one block: from load to load nothing may have written."""
-    blocks: dict[object, list[Operation]] = {}
-    for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
-        if load.memory_ordering_semantics == "weak":
-            blocks.setdefault(load.parent, []).append(load)
-    for loads in blocks.values():
-        if len(loads) < 2:
-            continue
-        yield from _repeated_in_block(subject, set(loads), loads[0])
-
-
-def _repeated_in_block(subject: Subject, loads: set[Operation], start: Operation) -> Iterable[LintFinding]:
-    number = subject.numbering.number
-    known: dict[object, Operation] = {}
-    cursor: Operation | None = start
-    while cursor is not None:
-        if cursor in subject.changing:
-            known.clear()
-        elif cursor in loads:
-            token = cursor.token
-            key = (cursor.results[0].type, tuple([number(value) for value in cursor.operands if value is not token]))
-            earlier = known.setdefault(key, cursor)
-            if earlier is not cursor:
-                yield LintFinding(
-                    cursor, "the same tile was loaded before, and nothing has written since", notes=[("here", earlier)]
-                )
-        cursor = cursor.next
+    blocks = dict.fromkeys([load.parent for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO)])
+    for block in blocks:
+        known: dict[object, Operation] = {}
+        for operation in block or ():
+            if operation in subject.changing:
+                known.clear()
+            elif (
+                operation.declaration in (LOAD_PTR_TKO, LOAD_VIEW_TKO) and operation.memory_ordering_semantics == "weak"
+            ):
+                places = tuple([subject.same(value) for value in operation.operands if value is not operation.token])
+                earlier = known.setdefault((operation.results[0].type, places), operation)
+                if earlier is not operation:
+                    message = "the same tile was loaded before, and nothing has written since"
+                    yield LintFinding(operation, message, notes=[("here", earlier)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
@@ -18,6 +17,8 @@ from tileir.ir.values import Value
 from tileir.rewrite.matching import leaves
 from tileir.rewrite.token_order import READS
 
+_ORDERING: Final = ("acquire", "release", "acq_rel", "seq_cst")
+_STORES: Final = (ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
 # Accesses of one place that each is compared with.
 _MOST_COMPARED: Final = 4
 
@@ -26,14 +27,7 @@ def _is_weak(access: Operation) -> bool:
     return access.keyword("memory_ordering_semantics") == "weak"
 
 
-def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bool:
-    """Whether two accesses of one place touch an element together whenever one of them touches any."""
-    one, other = subject.mask(first), subject.mask(second)
-    return one is None or other is None or subject.numbering.number(one) == subject.numbering.number(other)
-
-
 @Rule(
-    "missing-token",
     "memory",
     "Two accesses touch the same memory, one of them writes, and no token orders them",
     reason="Program order does not order memory operations, only tokens do: a compiler may swap these two.",
@@ -47,12 +41,10 @@ def _touch_the_same(subject: Subject, first: Operation, second: Operation) -> bo
 -  %written = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token // here
 +  %written = store_ptr_tko weak %p, %y token=%read : tile<ptr<f32>>, tile<f32> -> token
 +  %elsewhere = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _missing_tokens(subject: Subject) -> Iterable[LintFinding]:
-    places: dict[tuple[int, ...], list[Operation]] = {}
+def missing_token(subject: Subject) -> Iterable[LintFinding]:
+    places: dict[tuple[Value, ...], list[Operation]] = {}
     for access in subject.accesses():
         places.setdefault(subject.place(access), []).append(access)
     for accesses in places.values():
@@ -89,9 +81,11 @@ def _unordered(subject: Subject, accesses: list[Operation]) -> Iterable[LintFind
 
 
 def _conflict(subject: Subject, first: Operation, second: Operation) -> bool:
-    if not _is_weak(first) and not _is_weak(second):
-        return False
-    return _touch_the_same(subject, first, second) and not _exclude_each_other(subject, first, second)
+    """Whether two accesses of one place need an order: they touch an element together whenever one touches any."""
+    one, other = subject.mask(first), subject.mask(second)
+    is_same = one is None or other is None or subject.same(one) is subject.same(other)
+    is_weak = _is_weak(first) or _is_weak(second)
+    return is_weak and is_same and not _exclude_each_other(subject, first, second)
 
 
 def _is_plain(subject: Subject, access: Operation) -> bool:
@@ -169,7 +163,6 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
 
 
 @Rule(
-    "token-orders-nothing",
     "memory",
     "A token orders a load after loads and nothing else",
     reason="Loads need no order among each other. A compiler that has to keep it cannot start the later ones before "
@@ -188,11 +181,9 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
 +  %written = store_ptr_tko weak %r, %x token=%first : tile<ptr<f32>>, tile<f32> -> token
 +  %y, %second = load_ptr_tko weak %q token=%written : tile<ptr<f32>> -> tile<f32>, token
 +  %more = store_ptr_tko weak %r, %y token=%second : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
+def token_orders_nothing(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(ops.LOAD_PTR_TKO, ops.LOAD_VIEW_TKO):
         token = load.token
         if token is None or not _is_weak(load) or subject.ordering.after(token) != READS:
@@ -201,7 +192,6 @@ def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "dead-store",
     "memory",
     "A store is overwritten before anything can read it",
     reason="It costs bandwidth for nothing, and often another place was meant by one of the two.",
@@ -214,24 +204,17 @@ def _tokens_that_order_nothing(subject: Subject) -> Iterable[LintFinding]:
 +  %first = store_ptr_tko weak %p, %a : tile<ptr<f32>>, tile<f32> -> token
 +  %b, %read = load_ptr_tko weak %q token=%first : tile<ptr<f32>> -> tile<f32>, token
 +  %second = store_ptr_tko weak %p, %b token=%read : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _dead_stores(subject: Subject) -> Iterable[LintFinding]:
-    for store in subject.operations(ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO):
+def dead_store(subject: Subject) -> Iterable[LintFinding]:
+    for store in subject.operations(*_STORES):
         later = _only_next(store.results[0])
-        if (
-            later is None
-            or later.declaration not in (ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
-            or later.parent is not store.parent
-        ):
+        if later is None or later.declaration not in _STORES or later.parent is not store.parent:
             continue
         if not _is_weak(store) or subject.place(store) != subject.place(later):
             continue
         mask, later_mask = subject.mask(store), subject.mask(later)
-        number = subject.numbering.number
-        if later_mask is not None and (mask is None or number(mask) != number(later_mask)):
+        if later_mask is not None and (mask is None or subject.same(mask) is not subject.same(later_mask)):
             continue
         yield LintFinding(
             store,
@@ -256,39 +239,26 @@ def _only_next(token: Value) -> Operation | None:
 # --- memory that tile blocks share ---
 
 
-def _where(subject: Subject, access: Operation) -> list[Value]:
-    """What decides which memory an access touches."""
+def _differs(subject: Subject, access: Operation) -> bool:
+    """Whether tile blocks may touch different memory."""
     mask = subject.mask(access)
-    return [*subject.places(access), *([mask] if mask is not None else [])]
+    where = [*subject.places(access), *([mask] if mask is not None else [])]
+    return any(value in subject.varying.values for value in where)
 
 
-# A launch of a single tile block, as a text may state it at its top (execute/arguments/argument_text.py).
-_ONE_BLOCK: Final = re.compile(r"// tileir: .*--grid[ =]1(?:,1)*(?![\d,])")
+# The comments at the top of a text may state a launch of a single tile block (execute/arguments/argument_text.py).
+_ONE_BLOCK: Final = re.compile(r"(?://.*\n)*?// tileir: .*--grid[ =]1(?:,1)*(?![\d,])")
 
 
 def _is_for_several(subject: Subject) -> bool:
     """Whether a kernel asks which tile block it is, and its text does not say that there is one."""
+    location = subject.module.location
     if not subject.operations(ops.GET_TILE_BLOCK_ID):
         return False
-    location = subject.module.location
-    return not (isinstance(location, TextLocation) and _states_one_block(location.source.text))
-
-
-# Kept: every kernel of a text asks for it.
-@lru_cache(maxsize=1)
-def _states_one_block(text: str) -> bool:
-    """Whether the comments at the top of a text state a launch of one tile block."""
-    start = 0
-    while text.startswith("//", start):
-        end = text.find("\n", start)
-        if _ONE_BLOCK.match(text, start, len(text) if end < 0 else end):
-            return True
-        start = len(text) if end < 0 else end + 1
-    return False
+    return not (isinstance(location, TextLocation) and _ONE_BLOCK.match(location.source.text))
 
 
 @Rule(
-    "same-store-in-every-block",
     "memory",
     "Every tile block of the grid writes to the same place",
     reason="The kernel asks which tile block it is, but this store does not depend on it: all write over each other, "
@@ -305,42 +275,32 @@ def _states_one_block(text: str) -> bool:
 +  if %first {
 +    %u = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token
 +  }
-   return
- }
 """,
 )
-def _same_stores(subject: Subject) -> Iterable[LintFinding]:
-    if not _is_for_several(subject) or _takes_turns(subject) or _ends_early(subject):
+def same_store_in_every_block(subject: Subject) -> Iterable[LintFinding]:
+    if not _is_for_several(subject) or _ends_early(subject):
         return
-    varying = subject.varying
-    for store in subject.operations(ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO):
-        if not any(value in varying.values for value in _where(subject, store)) and not varying.chooses(store):
+    # Tile blocks may wait for each other, as with a lock.
+    if any(access.keyword("memory_ordering_semantics") in _ORDERING for access in subject.accesses()):
+        return
+    for store in subject.operations(*_STORES):
+        if not _differs(subject, store) and not subject.varying.chooses(store):
             yield LintFinding(
                 store, "every tile block writes to the same place: nothing of it depends on the block's id"
             )
 
 
-def _takes_turns(subject: Subject) -> bool:
-    """Whether tile blocks may wait for each other, as with a lock."""
+def _ends_early(subject: Subject) -> bool:
+    """Whether some tile blocks return before the end."""
     return any(
-        access.keyword("memory_ordering_semantics") in ("acquire", "release", "acq_rel", "seq_cst")
-        for access in subject.accesses()
+        branching.operands[0] in subject.varying.values and block.last and block.last.declaration is ops.RETURN
+        for branching in subject.operations(ops.IF)
+        for region in branching.regions
+        for block in region.blocks
     )
 
 
-def _ends_early(subject: Subject) -> bool:
-    """Whether some tile blocks return before the end."""
-    for branching in subject.operations(ops.IF):
-        ends = [block.last for region in branching.regions for block in region.blocks]
-        if branching.operands[0] in subject.varying.values and any(
-            end and end.declaration is ops.RETURN for end in ends
-        ):
-            return True
-    return False
-
-
 @Rule(
-    "narrow-scope",
     "memory",
     "An atomic operation is atomic within a tile block only, on memory that all of them access",
     reason="Updates of other tile blocks may come in between, and get lost.",
@@ -350,15 +310,12 @@ def _ends_early(subject: Subject) -> bool:
    %x, %y, %z = get_tile_block_id : tile<i32>
 -  %old, %t = atomic_rmw_tko relaxed tl_blk %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token // here
 +  %old, %t = atomic_rmw_tko relaxed device %count, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-   return
- }
 """,
 )
-def _narrow_scopes(subject: Subject) -> Iterable[LintFinding]:
+def narrow_scope(subject: Subject) -> Iterable[LintFinding]:
     if not _is_for_several(subject):
         return
     for access in subject.accesses():
-        if not access.declaration.traits & ATOMIC or access.keyword("memory_scope") != "tl_blk":
-            continue
-        if not any(value in subject.varying.values for value in _where(subject, access)):
+        is_narrow = access.declaration.traits & ATOMIC and access.keyword("memory_scope") == "tl_blk"
+        if is_narrow and not _differs(subject, access):
             yield LintFinding(access, "every tile block accesses this memory, and the scope is that of one tile block")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
-from tileir.analyze.lint.subject import Subject
+from tileir.analyze.lint.subject import Subject, range_text
 from tileir.annotations import Final
 from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TileType
@@ -14,14 +14,15 @@ from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
+from tileir.rewrite.matching import uses_of
 
+_TRUTHS: Final = ("false", "true")
 _MASKED: Final = [
     each for each in REGISTRY.by_name.values() if any(operand.name == "mask" for operand in each.operands)
 ]
 
 
 @Rule(
-    "constant-mask",
     "suspicious",
     "A mask is always true, or never",
     reason="Elements under a mask are accessed one by one unless a compiler finds out that all are there. A mask that "
@@ -43,11 +44,9 @@ _MASKED: Final = [
    %zero = constant <f32: 0.0> : tile<8xf32>
 -  %t = store_ptr_tko weak %ptrs, %zero, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token // here
 +  %t = store_ptr_tko weak %ptrs, %zero, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
-   return
- }
 """,
 )
-def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
+def constant_mask(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(*_MASKED):
         mask = access.mask
         known = subject.facts.integer(mask) if mask is not None else None
@@ -62,7 +61,6 @@ def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "constant-comparison",
     "suspicious",
     "A comparison always has the same result",
     reason="What can be known of both sides decides it: what is meant to be tested is not.",
@@ -77,11 +75,9 @@ def _constant_masks(subject: Subject) -> Iterable[LintFinding]:
 +  %is_first = cmpi equal %x, %zero, signed : tile<i32> -> tile<i1>
 +  %chosen = select %is_first, %a, %b : tile<i1>, tile<i32>
    %t = store_ptr_tko weak %p, %chosen : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
+def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
     facts = subject.facts
     for comparison in subject.operations(ops.CMPI):
         known = facts.integer(comparison.results[0])
@@ -94,19 +90,11 @@ def _constant_comparisons(subject: Subject) -> Iterable[LintFinding]:
         if _is_reported_elsewhere(comparison):
             continue
         signed = comparison.signedness == "signed"
-        ranges = [_range_words(*facts.range(value, signed)) for value in (left, right)]
+        ranges = [range_text(*facts.range(value, signed)) for value in (left, right)]
         yield LintFinding(
             comparison,
-            f"the comparison is always {_truth(known)}: the left side is {ranges[0]}, the right one {ranges[1]}",
+            f"the comparison is always {_TRUTHS[known]}: the left side is {ranges[0]}, the right one {ranges[1]}",
         )
-
-
-def _truth(known: int) -> str:
-    return "true" if known else "false"
-
-
-def _range_words(low: int, high: int) -> str:
-    return str(low) if low == high else f"from {low} to {high}"
 
 
 def _is_reported_elsewhere(comparison: Operation) -> bool:
@@ -119,7 +107,6 @@ def _is_reported_elsewhere(comparison: Operation) -> bool:
 
 
 @Rule(
-    "constant-condition",
     "suspicious",
     "A condition is always true, or never",
     reason="One of the branches is never taken: it is dead, or the condition is not the one that was meant.",
@@ -137,11 +124,9 @@ def _is_reported_elsewhere(comparison: Operation) -> bool:
 +  if %inside {
      %t = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token
    }
-   return
- }
 """,
 )
-def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
+def constant_condition(subject: Subject) -> Iterable[LintFinding]:
     for branching in subject.operations(ops.IF):
         condition = branching.operands[0]
         known = subject.facts.integer(condition)
@@ -150,31 +135,28 @@ def _constant_conditions(subject: Subject) -> Iterable[LintFinding]:
         maker = condition.defining_operation
         notes: list[Note] = []
         if maker is not None and maker.declaration is not ops.CONSTANT:
-            notes.append((f"this is always {_truth(known)}", maker))
+            notes.append((f"this is always {_TRUTHS[known]}", maker))
         has_other = len(branching.regions) > 1 and len(branching.regions[1].blocks) > 0
         message = f"the {'second' if known else 'first'} branch never runs"
         if not has_other:
             message = "it need not be asked" if known else "what is inside never runs"
-        yield LintFinding(branching, f"the condition is always {_truth(known)}: {message}", notes=notes)
+        yield LintFinding(branching, f"the condition is always {_TRUTHS[known]}: {message}", notes=notes)
     for choice in subject.operations(ops.SELECT):
         known = subject.facts.integer(choice.operands[0])
         maker = choice.operands[0].defining_operation
         # A comparison that is always the same is reported by itself; front ends write what combines several of them.
         if known is not None and maker is not None and maker.declaration is ops.CONSTANT:
             which = "second" if known else "first"
-            yield LintFinding(choice, f"the condition is always {_truth(known)}: the {which} value is never chosen")
+            yield LintFinding(choice, f"the condition is always {_TRUTHS[known]}: the {which} value is never chosen")
 
 
 # --- tiles at the edges of arrays: what is read there, and indices that lead elsewhere ---
 
 # The operands of a product, and the dimension of each that is added up, counted from the last.
 _SUMMED: Final = {"lhs": 1, "rhs": 2, "lhs_scale": 1, "rhs_scale": 2}
-# Values that are followed from a load.
-_FURTHEST: Final = 64
 
 
 @Rule(
-    "missing-padding",
     "memory",
     "The elements of a tile that reaches beyond its array are added up, and have no padding value",
     reason="Elements outside of the array are unspecified: they may be anything, and go into the sum or product.",
@@ -196,21 +178,24 @@ _FURTHEST: Final = 64
      yield %s : tile<f32>
    }
    %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
+def missing_padding(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(ops.LOAD_VIEW_TKO):
         view = load.operands[0].type
         if not isinstance(view, PartitionViewType) or view.padding is not None:
             continue
-        for dimension in _uneven_dimensions(view):
-            if not _may_be_last(subject, load, view, dimension):
+        for dimension, tile in enumerate(view.tile_shape):
+            extent = view.tensor.shape[view.dim_map[dimension]]
+            # Whether the last tile is known to reach beyond the tensor, and this may be it.
+            if extent == DYNAMIC or not extent % tile:
                 continue
-            used = _combined_by(load.results[0], dimension)
+            if subject.facts.range(load.index[dimension], False)[1] < extent // tile:
+                continue
+            # What combines the elements, or those of what is computed from them element by element.
+            uses = uses_of(load.results[0], _is_elementwise)
+            used = next((user for user, value in uses if _combines(user, value, dimension)), None)
             if used is not None:
-                extent, tile = view.tensor.shape[view.dim_map[dimension]], view.tile_shape[dimension]
                 yield LintFinding(
                     load,
                     f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view has "
@@ -220,38 +205,8 @@ def _missing_padding(subject: Subject) -> Iterable[LintFinding]:
                 break
 
 
-def _uneven_dimensions(view: PartitionViewType) -> list[int]:
-    """The dimensions of the index space whose last tile is known to reach beyond the tensor."""
-    found: list[int] = []
-    for dimension, tile in enumerate(view.tile_shape):
-        extent = view.tensor.shape[view.dim_map[dimension]]
-        if extent != DYNAMIC and extent % tile:
-            found.append(dimension)
-    return found
-
-
-def _may_be_last(subject: Subject, load: Operation, view: PartitionViewType, dimension: int) -> bool:
-    indices = load.index
-    extent = view.tensor.shape[view.dim_map[dimension]]
-    whole = extent // view.tile_shape[dimension]
-    return subject.facts.range(indices[dimension], False)[1] >= whole
-
-
-def _combined_by(value: Value, dimension: int) -> Operation | None:
-    """An operation that combines the elements of a tile along a dimension, or of what is computed from it element by
-    element."""
-    pending, seen = [value], {value}
-    while pending and len(seen) < _FURTHEST:
-        current = pending.pop()
-        for user in current.users:
-            if _combines(user, current, dimension):
-                return user
-            if user.declaration.traits & ELEMENTWISE:
-                for result in user.results:
-                    if result not in seen:
-                        seen.add(result)
-                        pending.append(result)
-    return None
+def _is_elementwise(operation: Operation) -> bool:
+    return bool(operation.declaration.traits & ELEMENTWISE)
 
 
 def _combines(user: Operation, value: Value, dimension: int) -> bool:
@@ -274,7 +229,6 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
 
 
 @Rule(
-    "index-outside-view",
     "memory",
     "An index is always outside of the view",
     reason="An access outside of a view's index space is undefined.",
@@ -290,11 +244,9 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
 -  %t = store_view_tko weak %x, %tiles[%four]
 +  %t = store_view_tko weak %x, %tiles[%three]
        : tile<32xf32>, partition_view<tile=(32), tensor_view<128xf32, strides=[1]>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _indices_outside(subject: Subject) -> Iterable[LintFinding]:
+def index_outside_view(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO, ops.ATOMIC_RED_VIEW_TKO):
         name = access.declaration.reads or access.declaration.writes or ""
         view = access.operand_group(name)[0].type

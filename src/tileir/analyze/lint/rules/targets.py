@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tileir.analyze.cost.live_tiles import LEAST_COLUMNS, LEAST_ROWS
 from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject, named
 from tileir.annotations import Final
 from tileir.dialect.availability import newer_feature
 from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, ATOMIC_RMW_TKO, ENTRY, FTOF, MMAF, MMAI
-from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType
+from tileir.dialect.types import nested_types
 from tileir.execute.gpu.gpus import GPUS, peaks_of
 from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.ir.core import Operation
-from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, Type, flattened
+from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32, Type
 from tileir.ir.versions import NEWEST
+from tileir.rewrite.matching import defined_by
 
-_LEAST_ROWS, _LEAST_COLUMNS = 16, 8
 _GROUP_ROWS: Final = 64
 """Of a product by a group of warps (`wgmma`) or by `tcgen05`."""
 _DEPTH_BYTES: Final = 32
@@ -40,13 +41,10 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
   %b, %u = load_view_tko weak %b_view[%0, %0] : partition_view<tile=(64x64), tensor_view<64x64xf16, strides=[64,1]>>, tile<i32> -> tile<64x64xf16>, token
   %c = mmaf %a, %b, %none : tile<{rows}x64xf16>, tile<64x64xf16>, tile<{rows}x64xf32> // here
   %v = store_view_tko weak %c, %c_view[%0, %0] : tile<{rows}x64xf32>, partition_view<tile=({rows}x64), tensor_view<{rows}x64xf32, strides=[64,1]>>, tile<i32> -> token
-  return
-}}
 """  # noqa: E501
 
 
 @Rule(
-    "idle-tensor-cores",
     "hardware",
     "The tiles of a product are too small for tensor cores",
     reason="They multiply 16 rows and 8 columns at once, and rows of 32 bytes; sm_90 and sm_100 are at their best with "
@@ -55,7 +53,7 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
     remedy="Use larger tiles; if the problem has few rows, exchange rows and columns: `(B^T A^T)^T`.",
     example=(_program(8), _program(64)),
 )
-def _idle(subject: Subject) -> Iterable[LintFinding]:
+def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF, MMAI):
         left, total = tile_type_of(product.operands[0]), tile_type_of(product.acc)
         rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
@@ -64,34 +62,31 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
         if not where:
             continue
         unit = _DEPTH_BYTES // element_size(left.element)
-        if rows < _LEAST_ROWS or columns < _LEAST_COLUMNS:
+        message = ""
+        if rows < LEAST_ROWS or columns < LEAST_COLUMNS:
             message = (
                 f"a product of {shown} is computed without tensor cores on {named(where)}: "
-                f"they multiply {_LEAST_ROWS} rows and {_LEAST_COLUMNS} columns at least"
+                f"they multiply {LEAST_ROWS} rows and {LEAST_COLUMNS} columns at least"
             )
-            yield LintFinding(product, message)
         elif depth < unit:
             message = (
                 f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
                 "the rest is filled up with zeros"
             )
-            yield LintFinding(product, message)
         elif rows < _GROUP_ROWS:
-            groups = [gpu for gpu in where if gpu.has_wgmma or gpu.has_tensor_memory]
-            where = subject.affected(groups)
-            if where:
-                message = (
-                    f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
-                    f"theirs take {_GROUP_ROWS} rows at least"
-                )
-                yield LintFinding(product, message)
+            where = subject.affected([gpu for gpu in where if gpu.has_wgmma or gpu.has_tensor_memory])
+            message = (
+                f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
+                f"theirs take {_GROUP_ROWS} rows at least"
+            )
+        if where and message:
+            yield LintFinding(product, message)
 
 
 # --- f32 ---
 
 
 @Rule(
-    "f32-product",
     "hardware",
     "A product of f32, which tensor cores do not multiply",
     reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
@@ -109,11 +104,9 @@ def _idle(subject: Subject) -> Iterable[LintFinding]:
 +  %x = ftof %a : tile<64x64xf32> -> tile<64x64xtf32>
 +  %c = mmaf %x, %x, %a : tile<64x64xtf32>, tile<64x64xtf32>, tile<64x64xf32>
    %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
-   return
- }
 """,  # noqa: E501
 )
-def _single_products(subject: Subject) -> Iterable[LintFinding]:
+def f32_product(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(MMAF):
         if tile_type_of(product.operands[0]).element is not F32:
             continue
@@ -134,33 +127,23 @@ def _single_products(subject: Subject) -> Iterable[LintFinding]:
 
 def _narrow_source(product: Operation) -> str:
     """The type that both factors are converted from, if tensor cores multiply it."""
-    found: set[str] = set()
-    for factor in product.operands[:2]:
-        maker = factor.defining_operation
-        source = tile_type_of(maker.operands[0]).element if maker is not None and maker.declaration is FTOF else None
-        if source not in (F16, BF16, F8E4M3FN, F8E5M2):
-            return ""
-        found.add(source.text if source is not None else "")
-    return found.pop() if len(found) == 1 else ""
+    makers = [defined_by(factor, FTOF) for factor in product.operands[:2]]
+    left, right = [maker and tile_type_of(maker.operands[0]).element for maker in makers]
+    return left.text if left and left is right and left in (F16, BF16, F8E4M3FN, F8E5M2) else ""
 
 
 def _gain(architecture: Architecture) -> float:
     """How many times faster tf32 is than f32, on the best GPU there is of an architecture."""
     if "tf32" not in architecture.factors:
         return 1.0
-    gains = [1.0]
-    for gpu in GPUS.values():
-        peaks = peaks_of(gpu.name) if ARCHITECTURES[gpu.architecture] is architecture else None
-        if peaks is not None and "tf32" in peaks.matrix:
-            gains.append(peaks.matrix["tf32"] / peaks.f32)
-    return round(max(gains), 1)
+    found = [peaks_of(gpu.name) for gpu in GPUS.values() if ARCHITECTURES[gpu.architecture] is architecture]
+    return round(max([1.0, *[peaks.matrix.get("tf32", 0.0) / peaks.f32 for peaks in found if peaks is not None]]), 1)
 
 
 # --- portability ---
 
 
 @Rule(
-    "newer-than-version",
     "portability",
     "An operation, attribute or type is newer than the stated version",
     reason="Drivers and tools refuse bytecode with pieces that came after the version they know.",
@@ -173,11 +156,9 @@ def _gain(architecture: Architecture) -> float:
 -  %y = atan2 %a, %b : tile<f32> // here
 +  %y = divf %a, %b rounding<nearest_even> : tile<f32>
    %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _newer(subject: Subject) -> Iterable[LintFinding]:
+def newer_than_version(subject: Subject) -> Iterable[LintFinding]:
     if subject.version >= NEWEST:
         return
     known: dict[Type, str | None] = {}
@@ -191,7 +172,6 @@ def _newer(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "unsupported-on-target",
     "portability",
     "A target has no such type or operation",
     reason="NVIDIA's assembler refuses it: f8 before sm_90, f8E8M0FNU and f4E2M1FN before sm_100, fnv8E5M3FNU on all "
@@ -206,51 +186,21 @@ def _newer(subject: Subject) -> Iterable[LintFinding]:
 +  %x, %t = load_ptr_tko weak %q : tile<ptr<f16>> -> tile<f16>, token
 +  %y = ftof %x : tile<f16> -> tile<f32>
    %u = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _unsupported(subject: Subject) -> Iterable[LintFinding]:
+def unsupported_on_target(subject: Subject) -> Iterable[LintFinding]:
     # The first place of a type is enough: all others follow from it.
-    types: set[Type] = set()
-    elements: set[Type] = set()
+    seen: set[Type] = set()
     for operation in subject.all_operations:
-        fresh = [type for type in _types(operation) if type not in types]
-        types.update(fresh)
-        for element in [part for type in fresh for part in _parts(type) if part not in elements]:
-            elements.add(element)
-            lacking = subject.affected([gpu for gpu in subject.gpus if element.text in gpu.lacks])
+        # What it makes; of a kernel, what it is given.
+        values = operation.regions[0].block.arguments if operation.declaration is ENTRY else operation.results
+        fresh = [part for value in values if value.type not in seen for part in nested_types(value.type)]
+        for part in dict.fromkeys([part for part in fresh if part not in seen]):
+            lacking = subject.affected([gpu for gpu in subject.gpus if part.text in gpu.lacks])
             if lacking:
-                yield LintFinding(operation, f"there is no {element.text} on {named(lacking)}")
-        if operation.declaration in (ATOMIC_RMW_TKO, ATOMIC_RED_VIEW_TKO) and _adds_bf16(operation):
+                yield LintFinding(operation, f"there is no {part.text} on {named(lacking)}")
+        seen.update(fresh)
+        if operation.declaration in (ATOMIC_RMW_TKO, ATOMIC_RED_VIEW_TKO) and operation.keyword("mode") == "addf":
             lacking = subject.affected([gpu for gpu in subject.gpus if not gpu.has_bf16_atomics])
-            if lacking:
+            if lacking and any(BF16 in nested_types(operand.type) for operand in operation.operands):
                 yield LintFinding(operation, f"there is no atomic addition of bf16 on {named(lacking)}")
-
-
-def _adds_bf16(operation: Operation) -> bool:
-    if operation.keyword("mode") != "addf":
-        return False
-    return any(element is BF16 for operand in operation.operands for element in _parts(operand.type))
-
-
-def _types(operation: Operation) -> list[Type]:
-    """The types of what an operation makes; of a kernel, of what it is given."""
-    if operation.declaration is ENTRY:
-        return [argument.type for argument in operation.regions[0].blocks[0].arguments]
-    return [result.type for result in operation.results]
-
-
-def _parts(type: Type) -> Iterable[Type]:
-    for part in flattened(type):
-        inner: Type = part
-        while True:
-            if isinstance(inner, TileViewType):
-                inner = inner.tensor
-            elif isinstance(inner, (TileType, TensorViewType)):
-                inner = inner.element
-            elif isinstance(inner, PointerType):
-                inner = inner.pointee
-            else:
-                break
-        yield inner

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject
-from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, FOR, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN, PRINT_TKO
+from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN, PRINT_TKO
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import LOOP_LIKE
 from tileir.ir.traversal import is_function, is_memory_effect_free
 from tileir.ir.values import BlockArgument
+from tileir.rewrite.matching import carried_values
 
 
 @Rule(
-    "unused-value",
     "unused",
     "A value is computed and never used",
     reason="Often it is a sign that another value was meant where it should have been used.",
@@ -31,28 +31,24 @@ from tileir.ir.values import BlockArgument
 +  %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
 +  %sum = addf %a, %b : tile<f32>
 +  %t = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _unused_values(subject: Subject) -> Iterable[LintFinding]:
+def unused_value(subject: Subject) -> Iterable[LintFinding]:
     counts: dict[Operation, int] = {}
     for operation in subject.all_operations:
         if operation.declaration in (CONSTANT, MAKE_TOKEN):
             continue
         if operation.results and operation.is_unused and is_memory_effect_free(operation):
-            deletions = [operation, *_only_for(operation, counts)]
-            more = len(deletions) - 1
+            others = _only_for(operation, counts)
             title = "Delete this operation"
             notes: list[Note] = []
-            if more:
-                others = "operation" if more == 1 else f"{more} operations"
-                title += f" and the {others} that only it needs"
-                notes.append(
-                    (f"only it needs {'this operation' if more == 1 else f'this and {more - 1} more'}", deletions[1])
-                )
+            if others:
+                more = len(others)
+                title += f" and the {'operation' if more == 1 else f'{more} operations'} that only it needs"
+                needed = "this operation" if more == 1 else f"this and {more - 1} more"
+                notes.append((f"only it needs {needed}", others[0]))
             what = "results are" if len(operation.results) > 1 else "result is"
-            fix = LintFix(title, deletions)
+            fix = LintFix(title, [operation, *others])
             yield LintFinding(operation, f"the {what} never used", notes=notes, fix=fix)
 
 
@@ -79,7 +75,6 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
 
 
 @Rule(
-    "unused-load",
     "unused",
     "A tile is loaded and never used",
     reason="Loads are what most kernels spend their time on, and a compiler need not drop one that nobody uses.",
@@ -92,11 +87,9 @@ def _only_for(operation: Operation, counts: dict[Operation, int]) -> list[Operat
 +  %f, %t = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token
 +  %y, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token
 +  %v = store_ptr_tko weak %q, %y : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
+def unused_load(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         # A load that acquires is there for what comes behind it.
         if load.results[0].has_uses or load.memory_ordering_semantics != "weak":
@@ -109,7 +102,6 @@ def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
 
 
 @Rule(
-    "unused-assumption",
     "unused",
     "An assumption is made of a value that nobody uses",
     reason="An `assume` says something about its result: who goes on with its operand loses what was promised.",
@@ -121,22 +113,17 @@ def _unused_loads(subject: Subject) -> Iterable[LintFinding]:
 -  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
 +  %aligned = assume div_by<16>, %p : tile<ptr<f32>>
 +  %t = store_ptr_tko weak %aligned, %x : tile<ptr<f32>>, tile<f32> -> token
-   return
- }
 """,
 )
-def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
+def unused_assumption(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ASSUME):
         if assume.is_unused:
             others = [user for user in assume.operands[0].users if user is not assume]
-            notes: list[Note] = []
-            if others:
-                notes.append(("this uses the value about which nothing is assumed", others[0]))
+            notes = [("this uses the value about which nothing is assumed", each) for each in others[:1]]
             yield LintFinding(assume, "nothing uses the value that this is assumed of", notes=notes)
 
 
 @Rule(
-    "unused-carried-value",
     "unused",
     "A loop carries a value that neither its body nor anything behind it uses",
     reason="It takes registers in every round, and what computes it is done for nothing.",
@@ -160,16 +147,11 @@ def _unused_assumptions(subject: Subject) -> Iterable[LintFinding]:
 +    continue %c, %i : tile<i32>, tile<i32>
    }
    %stored = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _unused_carried_values(subject: Subject) -> Iterable[LintFinding]:
+def unused_carried_value(subject: Subject) -> Iterable[LintFinding]:
     for loop in subject.operations(*REGISTRY.with_traits(LOOP_LIKE)):
-        arguments = loop.regions[0].block.arguments
-        if loop.declaration is FOR:
-            arguments = arguments[1:]
-        for argument, result in zip(arguments, loop.results, strict=False):
+        for argument, result in zip(carried_values(loop), loop.results, strict=False):
             if result.type is TOKEN or result.has_uses:
                 continue
             if any(not _only_carries(user, argument, result.index) for user in argument.users):
@@ -187,7 +169,6 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
 
 
 @Rule(
-    "unused-constant",
     "style",
     "A constant is never used",
     reason="It costs nothing but the reader's time. Programs that front ends write are full of them.",
@@ -201,18 +182,15 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
 +entry @k(%p: tile<ptr<i32>>) {
 +  %zero = constant <i32: 0> : tile<i32>
 +  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
+def unused_constant(subject: Subject) -> Iterable[LintFinding]:
     for constant in subject.operations(CONSTANT):
         if constant.is_unused:
             yield LintFinding(constant, "the constant is never used", fix=LintFix("Delete this constant", [constant]))
 
 
 @Rule(
-    "print-in-kernel",
     "style",
     "A kernel prints",
     reason="Printing is slow and orders tile blocks; it is meant for debugging.",
@@ -222,17 +200,14 @@ def _unused_constants(subject: Subject) -> Iterable[LintFinding]:
     example="""\
  entry @k(%x: tile<i32>) {
 -  print_tko "%d\\n", %x : tile<i32> -> token // here
-   return
- }
 """,
 )
-def _prints(subject: Subject) -> Iterable[LintFinding]:
+def print_in_kernel(subject: Subject) -> Iterable[LintFinding]:
     for printing in subject.operations(PRINT_TKO):
         yield LintFinding(printing, "the kernel prints")
 
 
 @Rule(
-    "unused-parameter",
     "style",
     "A kernel does not use one of its parameters",
     reason="Every launch passes it for nothing. Front ends give kernels parameters by a convention, needed or not.",
@@ -246,11 +221,9 @@ def _prints(subject: Subject) -> Iterable[LintFinding]:
 -  %t = store_ptr_tko weak %p, %zero : tile<ptr<i32>>, tile<i32> -> token
 +entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
 +  %t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token
-   return
- }
 """,
 )
-def _unused_parameters(subject: Subject) -> Iterable[LintFinding]:
+def unused_parameter(subject: Subject) -> Iterable[LintFinding]:
     entry = subject.entry
     if entry is None or not is_function(entry) or not entry.regions or not entry.regions[0].blocks:
         return
