@@ -121,7 +121,7 @@ def test_a_dispatcher_with_code_of_its_own_is_launched_by_cutile(
     """A test of cuTile's own has one for a cubin that it has compiled."""
     extension: Any = pytest.importorskip("cuda.tile._cext")
 
-    class Compiled(extension.TileDispatcher):  # type: ignore[misc]
+    class Compiled(extension.TileDispatcher):
         pass
 
     seen: list[Any] = []
