@@ -24,8 +24,9 @@ from tileir.serve.framing import BadFrame, MessageReader, frame
 _LOG = logging.getLogger(__name__)
 # The most bytes that a message may have.
 _LONGEST_MESSAGE = 1 << 30
-# So many new objects are left to the collector only while nobody waits: an edit replaces a whole function.
+# An edit replaces a whole function.  So many new objects are collected when the editor has sent nothing for a while.
 _MUCH_GARBAGE = 500_000
+_PAUSE = 0.5
 
 EXIT_FINE = 0
 EXIT_LOST = 1
@@ -132,12 +133,14 @@ class Connection:
         """Take the messages that have come; wait for one if there is nothing to do."""
         while not self._is_ended:
             is_idle = not (self._waiting or self.work)
-            if is_idle and self._arrived.empty() and gc.get_count()[0] > _MUCH_GARBAGE:
-                gc.collect()
+            new, kept, _ = gc.get_count()
             try:
-                body = self._arrived.get(block=is_idle)
+                body = self._arrived.get(is_idle, _PAUSE if kept or new > _MUCH_GARBAGE else None)
             except queue.Empty:
-                return
+                if not is_idle:
+                    return
+                gc.collect()
+                continue
             if isinstance(body, bytes):
                 self._enqueue(body)
             elif body is not None:
