@@ -18,7 +18,7 @@ from tileir.serve.language.completion.operands import Placeholder
 from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
 from tileir.serve.language.completion.snippets import missing_results, statement_pieces
 from tileir.serve.language.document.document import Document, markup
-from tileir.serve.language.document.scanner import RegionNode
+from tileir.serve.language.document.scanner import OperationNode
 from tileir.serve.language.document.tree import is_subsequence
 
 TRIGGERS: Final = [".", "%", "@", "^", "!", "#", "<", "(", "[", ",", ":", "=", " "]
@@ -131,16 +131,10 @@ def _is_allowed(declaration: OperationDeclaration, cursor: Cursor, version: Vers
     if declaration in _ITEMS or declaration in _MODULES:
         return False
     ended = _ENDS.get(declaration)
-    return ended is None or _is_inside(cursor.region, ended)
+    return ended is None or _is_inside(owner, ended)
 
 
-def _is_inside(region: RegionNode, owners: tuple[OperationDeclaration, ...]) -> bool:
-    """Whether a terminator in a region belongs to one of these; `if` may be between them."""
-    owner = region.owner
-    while owner is not None:
-        if owner.declaration in owners:
-            return True
-        if owner.declaration is not ops.IF:
-            return False
-        owner = owner.region.owner
-    return False
+def _is_inside(owner: OperationNode, owners: tuple[OperationDeclaration, ...]) -> bool:
+    """Whether a terminator in an operation belongs to one of these; `if` may be between them."""
+    around = [each.declaration for each in owner.outwards()]
+    return next((each in owners for each in around if each in owners or each is not ops.IF), False)

@@ -47,7 +47,7 @@ from tileir.ir.traits import ATOMIC, SEGMENTS
 from tileir.ir.types import F16, F32, I1, I8, I32, I64, FloatType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
-from tileir.serve.language.document.operation_format import VALUE, format_of, required_parts
+from tileir.serve.language.document.operation_format import VALUE, format_of
 
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.
@@ -299,7 +299,7 @@ def _values_of(declared: OperandDeclaration, types: dict[str, list[Type]]) -> in
 @cache
 def _required(declaration: OperationDeclaration) -> frozenset[str]:
     """The operands that a statement cannot do without."""
-    return frozenset([part.name for part in required_parts(format_of(declaration).tree) if part.kind == VALUE])
+    return frozenset([part.name for part in format_of(declaration).required if part.kind == VALUE])
 
 
 def usual_type(declared: OperandDeclaration) -> Type:

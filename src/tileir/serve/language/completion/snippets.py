@@ -33,20 +33,7 @@ from tileir.serve.language.completion.operands import (
     usual_attributes,
     usual_type,
 )
-from tileir.serve.language.document.operation_format import (
-    ATTRIBUTE,
-    REGION,
-    TYPE,
-    VALUE,
-    WORD,
-    Choice,
-    Node,
-    Optional,
-    Part,
-    Sequence,
-    format_of,
-    required_parts,
-)
+from tileir.serve.language.document.operation_format import ATTRIBUTE, REGION, TYPE, VALUE, WORD, Part, format_of
 from tileir.serve.language.document.statement import Statement
 from tileir.text.lexer import TOKEN
 from tileir.text.printer import Printer
@@ -203,10 +190,9 @@ def clause_pieces(
 ) -> list[Piece]:
     """An optional clause from its first word on, `rounding<zero>`, `token=%t`; or just the word."""
     format = format_of(declaration)
-    clause = _clause(format.tree, first)
     pieces: list[Piece] = []
     end = first.start
-    for part in required_parts(clause) if clause is not None else [first]:
+    for part in format.clause(first):
         if " " in format.line[end : part.start].replace(", ...", ""):
             pieces.append(" ")
         end = part.end
@@ -245,17 +231,6 @@ def _clause_text(
         view = next((type for known in types.values() for type in known if isinstance(type, TileViewType)), None)
         return f"[{', '.join(['true'] * (view.index_rank if view is not None else 1))}]"
     return "1"
-
-
-def _clause(node: Node, first: Part) -> Node | None:
-    """The optional node that begins with a part."""
-    if isinstance(node, Part):
-        return None
-    if isinstance(node, (Sequence, Choice)):
-        return next((found for item in node.items if (found := _clause(item, first)) is not None), None)
-    inner = node.item
-    begins = inner is first or (isinstance(inner, Sequence) and inner.items[0] is first)
-    return inner if begins and isinstance(node, Optional) else _clause(inner, first)
 
 
 def _result_names(declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[str]:

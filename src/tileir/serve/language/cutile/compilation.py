@@ -22,6 +22,7 @@ from tileir.execute.locations.python_source import character_column
 from tileir.ir.diagnostics import TileIRError
 from tileir.processes.command import communicate
 from tileir.processes.exit_status import TIMED_OUT
+from tileir.processes.messages import BadMessage, checked
 from tileir.processes.sandbox import limit_resource
 
 SECONDS = 60.0
@@ -37,10 +38,10 @@ class Finding:
     severity: str
     message: str
     line: int = 0
-    column: int = -1
-    """In characters, from 0; -1 for the whole line."""
-    end: int = -1
-    """-1 for as far as it goes."""
+    column: int = 0
+    """In characters, from 0; 0 for where the statement of the line begins."""
+    end: int = 0
+    """0 for the end of the line."""
     code: str = "cutile"
 
 
@@ -50,8 +51,6 @@ class Variable:
 
     name: str
     line: int
-    column: int
-    """Of the expression, in bytes from 0, as `ast` counts."""
     type: str
 
 
@@ -73,15 +72,9 @@ def compile_script(
     if status.reason == TIMED_OUT:
         return [CompiledLaunch("", [Finding("warning", f"not compiled: it took more than {seconds:g} s")])]
     try:
-        return [
-            CompiledLaunch(
-                each["kernel"],
-                [Finding(**finding) for finding in each["findings"]],
-                [Variable(**variable) for variable in each["variables"]],
-            )
-            for each in json.loads(output)
-        ]
-    except (ValueError, KeyError, TypeError):
+        found: list[CompiledLaunch] = checked(list[CompiledLaunch], json.loads(output))
+        return found
+    except (ValueError, RecursionError, BadMessage):
         last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
         words = f"not compiled: the process {status.message}"
         return [CompiledLaunch("", [Finding("warning", ": ".join([words, *last]))])]
@@ -146,12 +139,11 @@ def _raised(error: BaseException, path: str, lead: str) -> Finding:
     place: Any = getattr(error, "loc", None)
     if getattr(place, "line", 0) and os.path.realpath(str(getattr(place, "filename", ""))) == os.path.realpath(path):
         text = linecache.getline(path, place.line)
-        column, end = character_column(text, place.col), -1
+        column, end = character_column(text, place.col), 0
         if getattr(place, "last_line", None) == place.line and place.end_col is not None:
             end = character_column(text, place.end_col)
         # cuTile's words have the place again, in lines below.
         return Finding("error", str(error.args[0] if error.args else error), place.line, column, end)
-    message = lead + (str(error) or type(error).__name__)
     if isinstance(error, TileIRError) and error.diagnostics:
         found = error.diagnostics[0]
         file, line, column = found.position
@@ -161,7 +153,7 @@ def _raised(error: BaseException, path: str, lead: str) -> Finding:
     if isinstance(error, SyntaxError) and error.lineno:
         return Finding("error", lead + error.msg, error.lineno)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    return Finding("error", message, lines[-1] if lines and lines[-1] else 0)
+    return Finding("error", lead + (str(error) or type(error).__name__), lines[-1] or 0 if lines else 0)
 
 
 def _advice(entry: Any, path: str, targets: list[str]) -> list[Finding]:
@@ -179,7 +171,7 @@ def _advice(entry: Any, path: str, targets: list[str]) -> list[Finding]:
     for finding in lint_module(root, settings, {path: text}):
         name, line, column = finding.diagnostic().position
         if os.path.realpath(name) == os.path.realpath(path):
-            findings.append(Finding(finding.severity, finding.message, line, max(column - 1, 0), -1, finding.rule))
+            findings.append(Finding(finding.severity, finding.message, line, max(column - 1, 0), code=finding.rule))
     return list(dict.fromkeys(findings))
 
 
@@ -196,7 +188,7 @@ def _variables(entry: Any, path: str) -> list[Variable]:
             continue
         type = operation.results[0].type
         if isinstance(type, TileType) and script.label(operation) == expression.name:
-            found[Variable(expression.name, expression.line, expression.column, type.spelling)] = None
+            found[Variable(expression.name, expression.line, type.spelling)] = None
     return list(found)
 
 

@@ -87,7 +87,7 @@ class CutileDocument(Document):
             return None
         start, end = self.line_start(line), self.line_end(line)
         blanks = len(self.text[start:end]) - len(self.text[start:end].lstrip())
-        first = start + (finding.column if finding.column >= 0 else blanks)
+        first = start + (finding.column or blanks)
         last = start + finding.end if finding.end > finding.column else end
         return min(first, end), min(max(last, first), end)
 

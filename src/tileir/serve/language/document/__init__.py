@@ -4,6 +4,6 @@ scanner           operations and regions of any text, from its tokens; updated a
 tree              the syntax tree of any text: tokens, operations, regions, values, symbols, blocks, aliases
 analysis          what the parser, the verifier and lint report, and the program that was read
 document          a text with its edits, and positions in the units of the protocol
-operation_format  the assembly format of an operation as a tree and an automaton
+operation_format  the assembly format of an operation as an automaton
 statement         the part of its format that each token of a statement is, and what may come next
 """

@@ -1,16 +1,14 @@
-"""The assembly format of an operation: its syntax line (`analyze/documentation/grammar.py`) as a tree and an automaton.
+"""The assembly format of an operation: its syntax line (`analyze/documentation/grammar.py`) as an automaton.
 
     addf %lhs, %rhs (rounding<ROUNDING_MODE>)? flush_to_zero? : type(%result)
 
-Snippets write the tree.  Statements are matched with the automaton: for each part of the line, the parts that may
-follow it.
+Statements are matched with it: for each part of the line, the parts that may follow it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -50,43 +48,41 @@ class Part:
 
 
 @dataclass
-class Sequence:
-    items: list[Node]
+class Piece:
+    """A piece of a format: the parts that it may begin and end with, and those that it cannot be without.
 
+    Of several choices `required` has the first.
+    """
 
-@dataclass
-class Optional:
-    item: Node
-
-
-@dataclass
-class Choice:
-    items: list[Node]
-
-
-@dataclass
-class Repeated:
-    """A list, separated by the part `comma`."""
-
-    item: Node
-    comma: Part
-    may_be_empty: bool
-
-
-Node = Part | Sequence | Optional | Choice | Repeated
+    first: list[int]
+    last: list[int]
+    required: list[Part]
+    may_be_empty: bool = False
+    is_list: bool = False
 
 
 class OperationFormat:
-    """The format of one operation.  `line` is the whole statement without results."""
+    """The format of one operation.
+
+    `line` is the whole statement without results.  `required` are the parts that no statement can be without.
+    """
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         self.declaration = declaration
         name = spelled(declaration)
         self.line = f"{name} {body(declaration)}".rstrip()
         self.parts: list[Part] = []
-        self.tree: Node = _Reader(declaration, self.line, len(name), self.parts).choice()
-        self._follow: list[list[int]] = [[] for _ in self.parts]
-        self._first, self._last, self._may_be_empty = self._connect(self.tree)
+        # What is still to be read of the line.
+        matches = list(_TOKEN.finditer(self.line, len(name)))
+        self._tokens = [match[0] for match in matches]
+        self._spans = [match.span() for match in matches]
+        self._position = 0
+        self._follow: list[list[int]] = []
+        # By its first part, each clause that may be left out.
+        self._clauses: dict[int, list[Part]] = {}
+        whole = self._choice()
+        self._first, self._last, self._may_be_empty = whole.first, whole.last, whole.may_be_empty
+        self.required = whole.required
 
     def following(self, part: int) -> list[int]:
         """The parts that may come after one; -1 is the name of the operation."""
@@ -95,78 +91,28 @@ class OperationFormat:
     def may_end(self, part: int) -> bool:
         return self._may_be_empty if part < 0 else part in self._last
 
-    def _connect(self, node: Node) -> tuple[list[int], list[int], bool]:
-        """The parts a node may begin and end with, and whether it may be empty; fills `_follow`."""
-        if isinstance(node, Part):
-            return [node.index], [node.index], False
-        if isinstance(node, Optional):
-            return (*self._connect(node.item)[:2], True)
-        if isinstance(node, Repeated):
-            first, last, is_empty = self._connect(node.item)
-            self._join(last, [node.comma.index])
-            self._join([node.comma.index], first)
-            return first, last, is_empty or node.may_be_empty
-        if isinstance(node, Choice):
-            found = [self._connect(item) for item in node.items]
-            firsts = [index for first, _, _ in found for index in first]
-            return firsts, [index for _, last, _ in found for index in last], any(empty for _, _, empty in found)
-        firsts, all_empty = [], True
-        lasts: list[int] = []
-        for item in node.items:
-            first, last, is_empty = self._connect(item)
-            self._join(lasts, first)
-            firsts = [*firsts, *first] if all_empty else firsts
-            lasts = [*lasts, *last] if is_empty else last
-            all_empty = all_empty and is_empty
-        return firsts, lasts, all_empty
+    def clause(self, part: Part) -> list[Part]:
+        """The parts of the optional clause that one begins, without those that may be left out; or only that one."""
+        return self._clauses.get(part.index, [part])
 
-    def _join(self, lasts: list[int], firsts: list[int]) -> None:
-        for last in lasts:
-            follow = self._follow[last]
-            follow.extend([first for first in firsts if first not in follow])
-
-
-def required_parts(node: Node) -> Iterator[Part]:
-    """The parts that cannot be left out, of several choices the first."""
-    if isinstance(node, Part):
-        yield node
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            yield from required_parts(item)
-    elif not isinstance(node, Optional):
-        yield from required_parts(node.items[0] if isinstance(node, Choice) else node.item)
-
-
-@cache
-def format_of(declaration: OperationDeclaration) -> OperationFormat:
-    return OperationFormat(declaration)
-
-
-class _Reader:
-    """Reads the line into a tree."""
-
-    def __init__(self, declaration: OperationDeclaration, line: str, start: int, parts: list[Part]) -> None:
-        self._declaration = declaration
-        matches = list(_TOKEN.finditer(line, start))
-        self._tokens = [match[0] for match in matches]
-        self._spans = [match.span() for match in matches]
-        self._position = 0
-        self._parts = parts
+    # --- reading the line ---
 
     def _peek(self, ahead: int = 0) -> str:
         position = self._position + ahead
         return self._tokens[position] if position < len(self._tokens) else ""
 
-    def choice(self) -> Node:
+    def _choice(self) -> Piece:
         """sequence (`|` sequence)*"""
-        items = [self._sequence()]
+        found = self._sequence()
         while self._peek() == "|":
             self._position += 1
-            items.append(self._sequence())
-        return items[0] if len(items) == 1 else Choice(items)
+            other = self._sequence()
+            may_be_empty = found.may_be_empty or other.may_be_empty
+            found = Piece(found.first + other.first, found.last + other.last, found.required, may_be_empty)
+        return found
 
-    def _sequence(self) -> Node:
-        items: list[Node] = []
+    def _sequence(self) -> Piece:
+        items: list[Piece] = []
         while self._peek() not in ("", ")", "|"):
             if self._peek() == "," and self._peek(1) == "...":
                 before = self._tokens[max(self._position - 2, 0) : self._position]
@@ -174,19 +120,40 @@ class _Reader:
                 count = 3 if "=" in before or before == [":", "TYPE"] else 1
                 comma = self._part(WORD, ",")
                 self._position += 1
-                repeated = items[-1] if count == 1 else Sequence(items[-count:])
-                opening = items[-count - 1] if len(items) > count else None
-                is_bracketed = isinstance(opening, Part) and opening.name == "["
-                items[-count:] = [Repeated(repeated, comma, is_bracketed)]
+                repeated = self._joined(items[-count:])
+                self._follow_each(repeated.last, comma.first)
+                self._follow_each(comma.first, repeated.first)
+                opening = items[-count - 1].required if len(items) > count else []
+                may_be_empty = repeated.may_be_empty or [part.name for part in opening] == ["["]
+                items[-count:] = [replace(repeated, may_be_empty=may_be_empty, is_list=True)]
                 continue
             item = self._item()
             if self._peek() == "?":
                 self._position += 1
-                item = Optional(item)
+                if item.required and item.first == [item.required[0].index]:
+                    self._clauses[item.first[0]] = item.required
+                item = Piece(item.first, item.last, [], True)
             items.append(item)
-        return items[0] if len(items) == 1 else Sequence(items)
+        return self._joined(items)
 
-    def _item(self) -> Node:
+    def _joined(self, items: list[Piece]) -> Piece:
+        """Pieces one after the other."""
+        if len(items) == 1:
+            return items[0]
+        found = Piece([], [], [part for item in items for part in item.required], True)
+        for item in items:
+            self._follow_each(found.last, item.first)
+            found.first += item.first if found.may_be_empty else []
+            found.last = found.last + item.last if item.may_be_empty else item.last
+            found.may_be_empty = found.may_be_empty and item.may_be_empty
+        return found
+
+    def _follow_each(self, lasts: list[int], firsts: list[int]) -> None:
+        for last in lasts:
+            follow = self._follow[last]
+            follow.extend([first for first in firsts if first not in follow])
+
+    def _item(self) -> Piece:
         token = self._peek()
         if token == "(":
             return self._parentheses()
@@ -207,18 +174,17 @@ class _Reader:
             return self._part(ATTRIBUTE, _OTHER_NAMES.get(token, token.lower()))
         return self._part(WORD, token)
 
-    def _parentheses(self) -> Node:
+    def _parentheses(self) -> Piece:
         """Parentheses that hold a choice or may be left out belong to the grammar, others to the text."""
         if self._is_grouping():
             self._position += 1
-            inner = self.choice()
+            inner = self._choice()
             self._position += 1
             return inner
         opening = self._part(WORD, "(")
-        inner = self.choice()
-        if isinstance(inner, Repeated):
-            inner.may_be_empty = True
-        return Sequence([opening, inner, self._part(WORD, ")")])
+        inner = self._choice()
+        inner.may_be_empty = inner.may_be_empty or inner.is_list
+        return self._joined([opening, inner, self._part(WORD, ")")])
 
     def _is_grouping(self) -> bool:
         depth = 0
@@ -231,11 +197,11 @@ class _Reader:
                 return self._tokens[position + 1 : position + 2] == ["?"]
         return False
 
-    def _part(self, kind: str, name: str) -> Part:
+    def _part(self, kind: str, name: str) -> Piece:
         start, end = self._spans[self._position]
         self._position += 1
-        part = Part(len(self._parts), kind, name, start, end)
-        declaration = self._declaration
+        part = Part(len(self.parts), kind, name, start, end)
+        declaration = self.declaration
         if kind in (VALUE, TYPE):
             declared = [each for each in (*declaration.operands, *declaration.results) if each.name == name]
             part.operand = declared[0] if declared else None
@@ -243,10 +209,16 @@ class _Reader:
             part.attribute = declaration.inherent.get(name)
             part.enumeration = enum_kind_of(part.attribute) if part.attribute is not None else None
         elif kind == WORD:
-            earlier = sum(other.name == name and other.enumeration is not None for other in self._parts)
+            earlier = sum(other.name == name and other.enumeration is not None for other in self.parts)
             part.enumeration, part.attribute = _keyword_of(declaration, name, earlier)
-        self._parts.append(part)
-        return part
+        self.parts.append(part)
+        self._follow.append([])
+        return Piece([part.index], [part.index], [part])
+
+
+@cache
+def format_of(declaration: OperationDeclaration) -> OperationFormat:
+    return OperationFormat(declaration)
 
 
 def _keyword_of(

@@ -6,7 +6,7 @@ belongs to the one before it.  After an edit `rescan` scans the operations aroun
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -43,6 +43,24 @@ class RegionNode:
     operations: list[OperationNode] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
 
+    def visible(self) -> Iterator[RegionNode]:
+        """The regions whose values can be used in this one: itself, then those around it."""
+        region = self
+        yield region
+        while region.owner is not None and not region.owner.is_isolated:
+            region = region.owner.region
+            yield region
+
+    def innermost(self, first: int, last: int) -> RegionNode:
+        """The innermost region in this one that holds the tokens from one on to before another."""
+        region = self
+        while index := bisect_left(region.operations, first, key=first_token):
+            inside = [each for each in region.operations[index - 1].regions if each.opening < first]
+            if not inside or inside[-1].closing < last:
+                break
+            region = inside[-1]
+        return region
+
 
 @dataclass(slots=True, eq=False)
 class OperationNode:
@@ -63,13 +81,17 @@ class OperationNode:
     def parent(self) -> OperationNode | None:
         return self.region.owner
 
+    def outwards(self) -> Iterator[OperationNode]:
+        """This operation, then those around it."""
+        operation: OperationNode | None = self
+        while operation is not None:
+            yield operation
+            operation = operation.region.owner
+
     @property
-    def function(self) -> OperationNode | None:
-        """The innermost function around it, or itself."""
-        found: OperationNode | None = self
-        while found is not None and found.declaration is not ENTRY:
-            found = found.parent
-        return found
+    def functions(self) -> list[OperationNode]:
+        """The functions around it, and itself if it is one, the innermost first."""
+        return [each for each in self.outwards() if each.declaration is ENTRY]
 
     @property
     def head_end(self) -> int:
@@ -346,7 +368,10 @@ def rescan(top: RegionNode, text: TokenText, change: TokenChange) -> bool:
     The scan starts at an operation before the edit, in the innermost region that holds all of it.  It ends where an
     operation begins behind the edit at a token where one began before: from there on it would find the same.
     """
-    region = _region_around(top, change)
+    # The region holds all tokens that the edit may change, and has a closing brace.
+    region = top.innermost(change.first - _AHEAD, change.old_end + _AHEAD + 1)
+    while region.owner is not None and region.closing == top.closing:
+        region = region.owner.region
     operations = region.operations
     scanner = _Rescanner(text, region, change)
     # The start is an operation whose name was found without a look at what changed.
@@ -378,21 +403,6 @@ def rescan(top: RegionNode, text: TokenText, change: TokenChange) -> bool:
     operations[index:kept] = draft.operations
     top.closing = text.count
     return True
-
-
-def _region_around(top: RegionNode, change: TokenChange) -> RegionNode:
-    """The innermost region that holds an edit and the tokens that it may change."""
-    region = top
-    while True:
-        index = bisect_right(region.operations, change.first, key=first_token) - 1
-        inside = [
-            inner
-            for inner in (region.operations[index].regions if index >= 0 else ())
-            if inner.opening + _AHEAD < change.first and change.old_end + _AHEAD < inner.closing < top.closing
-        ]
-        if not inside:
-            return region
-        region = inside[-1]
 
 
 class _Rescanner(_Scanner):

@@ -135,36 +135,19 @@ class SyntaxTree:
         """The innermost operation at an offset, or whose last token ends there."""
         token = self.token_at(offset)
         found = self.operation_of_token(self.token_before(offset) if token is None else token)
-        while found is not None and offset > self.end(found.last):
-            found = found.parent
-        return found
+        around = found.outwards() if found is not None else ()
+        return next((each for each in around if offset <= self.end(each.last)), None)
 
     def operation_of_token(self, token: int) -> OperationNode | None:
         """The innermost operation that a token belongs to."""
-        found: OperationNode | None = None
-        region: RegionNode | None = self.top
-        while region is not None:
-            index = bisect_right(region.operations, token, key=first_token) - 1
-            if index < 0 or region.operations[index].last < token:
-                break
-            found = region.operations[index]
-            region = next((each for each in found.regions if each.opening < token < each.closing), None)
-        return found
+        region = self.region_before(token)
+        index = bisect_right(region.operations, token, key=first_token) - 1
+        found = region.operations[index] if index >= 0 and region.operations[index].last >= token else region.owner
+        return found if found is not None and found.last >= token else None
 
-    def region_at(self, offset: int) -> RegionNode:
-        """The innermost region at an offset: where an operation written there would be."""
-        token = self.token_before(offset)
-        region = self.top
-        while token >= 0:
-            index = bisect_right(region.operations, token, key=first_token) - 1
-            if index < 0:
-                break
-            inner = [each for each in region.operations[index].regions if each.opening <= token]
-            inner = [each for each in inner if token < each.closing or offset <= self.starts[each.closing]]
-            if not inner:
-                break
-            region = inner[-1]
-        return region
+    def region_before(self, token: int) -> RegionNode:
+        """The innermost region before a token: where an operation written there would be."""
+        return self.top.innermost(token, token)
 
     # --- names ---
 
@@ -200,40 +183,30 @@ class SyntaxTree:
 
         This does not find all names of the text, which takes a while in a long one.
         """
-        for region, operation in self._regions_around(token):
+        inner: OperationNode | None = None
+        for region in self.region_before(token).visible():
             seen: set[str] = set()
-            own = operation.results if operation is not None else []
-            for definition, definer in self._definitions(region, token):
+            for definition, definer in self._definitions(region, token, inner):
                 text = self.tokens[definition]
-                if definition < token and definition not in own and text not in seen:
+                if definition < token and text not in seen:
                     seen.add(text)
                     yield Name(VALUE, text, region, definition, definer)
+            inner = region.owner
 
-    def _definitions(self, region: RegionNode, token: int) -> Iterator[tuple[int, OperationNode | None]]:
-        """What operations that begin before a token, and arguments, define in a region, the last one first."""
+    def _definitions(
+        self, region: RegionNode, token: int, inner: OperationNode | None
+    ) -> Iterator[tuple[int, OperationNode | None]]:
+        """What operations before a token, but for `inner`, and arguments define in a region, the last one first."""
         for index in range(bisect_left(region.operations, token, key=first_token) - 1, -1, -1):
-            for result in reversed(region.operations[index].results):
-                yield result, region.operations[index]
+            operation = region.operations[index]
+            for result in reversed(operation.results) if operation.last < token and operation is not inner else ():
+                yield result, operation
         arguments = [each for kind, each in block_definitions(self.tokens, region) if kind == VALUE]
         owner = region.owner
         if owner is not None and owner.regions[0] is region:
             arguments = [*arguments_of(self.tokens, owner), *arguments]
         for argument in reversed(arguments):
             yield argument, owner
-
-    def _regions_around(self, token: int) -> Iterator[tuple[RegionNode, OperationNode | None]]:
-        """The regions whose values can be used at a token, each with its operation that holds the token."""
-        operation = self.operation_of_token(token)
-        region = self.region_at(self.starts[token]) if operation is None else operation.region
-        for inner in operation.regions if operation is not None else ():
-            if inner.opening < token <= inner.closing:
-                region = inner
-        while True:
-            yield region, operation
-            owner = region.owner
-            if owner is None or owner.is_isolated:
-                return
-            operation, region = owner, owner.region
 
 
 # --- names ---
@@ -298,12 +271,11 @@ class Names:
                 self.by_token[token] = name
 
     def _visible(self, text: str, region: RegionNode) -> Name:
-        outer = region
-        while (found := self._by_scope.get((VALUE, outer, text))) is None:
-            if outer.owner is None or outer.owner.is_isolated:
-                return self._known(VALUE, text, outer)
-            outer = outer.owner.region
-        return found
+        for outer in region.visible():
+            found = self._by_scope.get((VALUE, outer, text))
+            if found is not None:
+                return found
+        return self._known(VALUE, text, outer)
 
     def _known(self, kind: str, text: str, scope: RegionNode | None) -> Name:
         """The name in a scope; a new one without definition if there is none."""

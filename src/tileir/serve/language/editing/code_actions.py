@@ -218,24 +218,15 @@ class Trials:
         if "{" in changed or "}" in changed:
             return frozenset()
         offsets = [diagnostic.start, *[edit.start for edit in edits]]
-        found = [_function_of(self._syntax.operation_at(offset)) for offset in offsets]
-        known = frozenset([function for function in found if function is not None])
-        return frozenset() if None in found else known
+        around = [self._syntax.operation_at(offset) for offset in offsets]
+        found = [each.functions[-1:] if each is not None else [] for each in around]
+        return frozenset([each[0] for each in found]) if all(found) else frozenset()
 
     def _cuts(self, functions: frozenset[OperationNode]) -> list[Edit]:
         """Edits that delete all other functions."""
-        others = [each for each in self._syntax.operations if each.declaration is ENTRY and _function_of(each) is each]
+        others = [each for each in self._syntax.operations if each.declaration is ENTRY and len(each.functions) == 1]
         spans = [self._syntax.span(each.first, each.last) for each in others if each not in functions]
         return [Edit(start, end, "") for start, end in spans] if functions else []
-
-
-def _function_of(node: OperationNode | None) -> OperationNode | None:
-    """The outermost function around an operation, or itself."""
-    found = None
-    while node is not None:
-        found = node if node.declaration is ENTRY else found
-        node = node.parent
-    return found
 
 
 def _growth(edits: list[Edit]) -> int:
@@ -355,16 +346,13 @@ def format_on_type(document: Document, position: lsp.Position, character: str) -
 
 def _indentation(syntax: SyntaxTree, start: int, content: str) -> str:
     """The indentation of a line that begins at a character."""
-    depth = 0
-    region = syntax.region_at(start)
+    region = syntax.region_before(syntax.token_before(start) + 1)
     before = [operation for operation in region.operations if syntax.starts[operation.first] < start]
     tokens = syntax.tokens[before[-1].first : syntax.token_before(start) + 1] if before else []
     open = sum([(token in ("(", "[", "<")) - (token in (")", "]", ">")) for token in tokens])
     # A bracket is open, or the last token needs another one.
     continues = bool(tokens) and (open > 0 or tokens[-1] in (",", "=", "->", ":"))
-    while region.owner is not None:
-        depth += 1
-        region = region.owner.region
+    depth = len(list(region.owner.outwards())) if region.owner is not None else 0
     if content[:1] == "}" or (content[:1] == "^" and not continues):
         depth = max(depth - 1, 0)
     return INDENTATION * depth + (CONTINUATION if continues and content[:1] not in (")", "]") else "")

@@ -12,6 +12,7 @@ from typing import Final
 
 from tileir.dialect.ops import ENTRY, FOR, IF, LOOP, REDUCE, SCAN
 from tileir.dialect.types import TileType
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS
 from tileir.ir.quoting import close_names
 from tileir.ir.registry import REGISTRY
@@ -23,7 +24,8 @@ from tileir.serve.language.editing.layout import INDENTATION
 from tileir.text.types import DIALECT_TYPES
 
 _SCOPES = ("device", "sys", "tl_blk")
-_TERMINATORS = {ENTRY: "return", FOR: "continue", LOOP: "continue", IF: "yield", REDUCE: "yield", SCAN: "yield"}
+_TERMINATORS: dict[OperationDeclaration | None, str] = {ENTRY: "return", **dict.fromkeys((FOR, LOOP), "continue")}
+_TERMINATORS |= dict.fromkeys((IF, REDUCE, SCAN), "yield")
 _ELEMENTS = ("i1", "i4", "i8", "i16", "i32", "i64", *FORMATS)
 _ELEMENT = re.compile(r"(?:\d+x)*([A-Za-z]\w*)")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
@@ -273,23 +275,21 @@ def _redefinition(problem: Problem) -> Iterator[Fix]:
 
 
 def _missing_terminator(problem: Problem) -> Iterator[Fix]:
-    around = problem.operation
-    while around is not None and around.declaration not in _TERMINATORS:
-        around = around.parent
-    for region in around.regions if around is not None else ():
-        if around is not None and around.declaration is not None and problem.token < region.closing:
-            text = f"\n{problem.indentation(around.first)}{INDENTATION}{_TERMINATORS[around.declaration]}"
-            yield problem.insert(problem.syntax.end(region.closing - 1), text)
-            return
+    for around in problem.operation.outwards() if problem.operation is not None else ():
+        word = _TERMINATORS.get(around.declaration)
+        for region in around.regions if word is not None else ():
+            if problem.token < region.closing:
+                text = f"\n{problem.indentation(around.first)}{INDENTATION}{word}"
+                yield problem.insert(problem.syntax.end(region.closing - 1), text)
+                return
 
 
 def _misplaced_terminator(problem: Problem) -> Iterator[Fix]:
     """`yield` in a loop, `continue` in a branch of `if` that has results."""
     operation = problem.operation
     around = operation.parent if operation is not None else None
-    word = _TERMINATORS.get(around.declaration) if around is not None and around.declaration is not None else None
-    if word is not None and operation is not None and operation.name >= 0:
-        yield problem.change(operation.name, word)
+    if operation is not None and operation.name >= 0 and around is not None and around.declaration in _TERMINATORS:
+        yield problem.change(operation.name, _TERMINATORS[around.declaration])
 
 
 # --- types ---

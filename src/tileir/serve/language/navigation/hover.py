@@ -242,11 +242,11 @@ def _uses(document: Document, name: Name) -> str:
 
 def _value_facts(document: Document, name: Name) -> list[str]:
     """The facts about the elements of a value; none in a kernel with errors."""
-    analysis, node = document.analysis, name.operation
-    node = node.function if node is not None else None
-    if node is None or not analysis.is_verified:
+    analysis = document.analysis
+    functions = name.operation.functions if name.operation is not None else []
+    if not functions or not analysis.is_verified:
         return []
-    start, end = document.syntax.span(node.first, node.last)
+    start, end = document.syntax.span(functions[0].first, functions[0].last)
     if any(found.severity == "error" and start <= found.start <= end for found in analysis.diagnostics):
         return []
     value, facts = analysis.value_of(name), analysis.facts

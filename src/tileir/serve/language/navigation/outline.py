@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import groupby, islice
 
 from lsprotocol import types as lsp
 
@@ -51,15 +51,12 @@ def document_symbols(document: Document) -> list[lsp.DocumentSymbol]:
     """The outline of a text."""
     roots: list[lsp.DocumentSymbol] = []
     # For each operation of the outline, where those go that are in it, and how deep that is.
-    inside: dict[OperationNode | None, tuple[list[lsp.DocumentSymbol], int]] = {None: (roots, 0)}
+    inside: dict[OperationNode, tuple[list[lsp.DocumentSymbol], int]] = {}
     for operation in document.syntax.operations:
         kind = _KINDS.get(operation.declaration) if operation.declaration is not None else None
         if kind is None or operation.name < 0:
             continue
-        around = operation.parent
-        while around not in inside:
-            around = around.parent if around is not None else None
-        beside, depth = inside[around]
+        beside, depth = next((inside[each] for each in operation.outwards() if each in inside), (roots, 0))
         children: list[lsp.DocumentSymbol] = []
         beside.append(_symbol(document, operation, kind, children))
         inside[operation] = (children, depth + 1) if depth < _DEEPEST else (beside, depth)
@@ -225,12 +222,11 @@ def _selection(document: Document, offset: int) -> lsp.SelectionRange:
                     found.append(syntax.span(opening + 1, index - 1))
         if index > place and not opened:
             break
-    operation = syntax.operation_at(offset)
-    while operation is not None and len(found) < 2 * _MOST:
+    innermost = syntax.operation_at(offset)
+    for operation in islice(innermost.outwards(), _MOST) if innermost is not None else ():
         # All of it, and what computes its results.
         found.append(syntax.span(operation.first, operation.last))
         found.append(syntax.span(max(operation.name, operation.first), operation.last))
-        operation = operation.parent
     around = sorted({each for each in found if each[0] <= offset <= each[1]}, key=lambda each: each[1] - each[0])
     # From the outside in: each is in the one before, or it is left out.
     start, end = 0, len(syntax.text)

@@ -16,7 +16,7 @@ from tileir.ir.location import FileLocation
 from tileir.ir.quoting import quote
 from tileir.serve.language.connection import RequestRefused
 from tileir.serve.language.document.document import Document, uri_of
-from tileir.serve.language.document.scanner import OperationNode, RegionNode
+from tileir.serve.language.document.scanner import OperationNode
 from tileir.serve.language.document.tree import ALIAS, SYMBOL_KIND, VALUE, Name, SyntaxTree
 from tileir.text.lexer import unescape
 
@@ -251,7 +251,7 @@ def _refuse_conflict(syntax: SyntaxTree, name: Name, new: str) -> None:
         if other is name or other.kind != name.kind or other.text != plain:
             continue
         one, two = name.scope, other.scope
-        is_nested = one is not None and two is not None and (_is_around(one, two) or _is_around(two, one))
+        is_nested = one is not None and two is not None and (one in two.visible() or two in one.visible())
         if one is not two and not (is_nested and name.kind == VALUE):
             continue
         token = other.definition if other.definition is not None else other.tokens[0]
@@ -259,13 +259,3 @@ def _refuse_conflict(syntax: SyntaxTree, name: Name, new: str) -> None:
         if other.definition is None:
             raise RequestRefused(f"'{new}' is used{line} and defined nowhere: it would become '{name.text}'.")
         raise RequestRefused(f"'{new}' is already the name of another {name.kind}, defined{line}.")
-
-
-def _is_around(outer: RegionNode, inner: RegionNode) -> bool:
-    """Whether what a region defines is visible in another one."""
-    region = inner
-    while region is not outer:
-        if region.owner is None or region.owner.is_isolated:
-            return False
-        region = region.owner.region
-    return True
