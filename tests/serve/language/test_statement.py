@@ -7,8 +7,7 @@ import pytest
 from tileir.analyze.documentation.pages import operations
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
-from tileir.serve.language.document.operation_format import format_of
-from tileir.serve.language.document.statement import Statement
+from tileir.serve.language.document.statement import Statement, format_of
 from tileir.text.lexer import tokenize
 
 DECLARATIONS = operations()

@@ -188,11 +188,13 @@ class TileServer(Connection):
     def _diagnostics(self, document: Document) -> Generator[None, None, None]:
         """Publish the errors, then with the lint findings if there are any, which are computed a rule at a time."""
         self.publish(document)
-        if isinstance(document, CutileDocument) or _is_bytecode(document) or not document.settings.lint:
+        if isinstance(document, CutileDocument) or _is_bytecode(document):
             return
+        yield
+        # Scanned before the first completion asks for it.
+        _ = document.syntax.top
         analysis = document.analysis
-        if not analysis.is_linted:
-            yield
+        if document.settings.lint and not analysis.is_linted:
             found = yield from lint(document.path or "-", analysis, document.settings)
             analysis.is_linted = True
             analysis.diagnostics.extend(found)

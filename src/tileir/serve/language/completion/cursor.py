@@ -19,9 +19,8 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.serve.language.completion.operands import Pool, Visible
 from tileir.serve.language.document.document import Document, markup
-from tileir.serve.language.document.operation_format import TYPE, VALUE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode, RegionNode
-from tileir.serve.language.document.statement import NodeStatement, Statement, type_of
+from tileir.serve.language.document.statement import TYPE, VALUE, WORD, NodeStatement, Part, Statement, type_of
 from tileir.serve.language.document.tree import Name, is_subsequence
 from tileir.text.lexer import TYPES_WITH_PARAMETERS, tokenize
 
@@ -147,9 +146,9 @@ class Cursor:
         declaration = statement.format.declaration
         for name in [declared.name for declared in declaration.operands]:
             known: list[Type] = []
-            for text in [statement.tokens[token].partition("#")[0] for token in statement.values(name)]:
+            for token in statement.values(name):
                 visible = document.syntax.visible_values(self.last + 1)
-                value = next((each for each in visible if each.text == text), None)
+                value = next((each for each in visible if each.text == token.partition("#")[0]), None)
                 type = type_of(document, value) if value is not None else None
                 known += [type] if type is not None else []
             group = next((group for group in declaration.same_types if name in group), ())

@@ -47,7 +47,7 @@ from tileir.ir.traits import ATOMIC, SEGMENTS
 from tileir.ir.types import F16, F32, I1, I8, I32, I64, FloatType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
-from tileir.serve.language.document.operation_format import VALUE, format_of
+from tileir.serve.language.document.statement import VALUE, format_of
 
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.

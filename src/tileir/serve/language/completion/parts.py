@@ -20,8 +20,7 @@ from tileir.ir.versions import V13_1
 from tileir.serve.language.completion.cursor import NEAREST, Cursor
 from tileir.serve.language.completion.operands import Expectation, Piece, Placeholder, Pool
 from tileir.serve.language.completion.snippets import clause_pieces, plain_text, snippet_text
-from tileir.serve.language.document.operation_format import ATTRIBUTE, SYMBOL, TYPE, VALUE, WORD, Part
-from tileir.serve.language.document.statement import Statement, type_of
+from tileir.serve.language.document.statement import ATTRIBUTE, SYMBOL, TYPE, VALUE, WORD, Part, Statement, type_of
 
 Kind = lsp.CompletionItemKind
 _TENSOR: Final = "tensor_view<?xf32, strides=[1]>"
@@ -135,9 +134,8 @@ def _attributes(statement: Statement) -> dict[str, Attribute]:
     """The attributes that the statement has so far, as far as types depend on them."""
     found: dict[str, Attribute] = {}
     numbers: dict[str, list[int]] = {}
-    for index, token in enumerate(statement.tokens):
-        part = statement.part(index)
-        if part is None or part.kind != ATTRIBUTE or part.attribute is None:
+    for token, part in statement.pairs():
+        if part.kind != ATTRIBUTE or part.attribute is None:
             continue
         kind = part.attribute.constraint.kind
         if part.enumeration is not None and token in part.enumeration.cases:

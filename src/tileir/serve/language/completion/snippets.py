@@ -33,8 +33,7 @@ from tileir.serve.language.completion.operands import (
     usual_attributes,
     usual_type,
 )
-from tileir.serve.language.document.operation_format import ATTRIBUTE, REGION, TYPE, VALUE, WORD, Part, format_of
-from tileir.serve.language.document.statement import Statement
+from tileir.serve.language.document.statement import ATTRIBUTE, REGION, TYPE, VALUE, WORD, Part, Statement, format_of
 from tileir.text.lexer import TOKEN
 from tileir.text.printer import Printer
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 
 from tileir.dialect.types import is_power_of_two
 from tileir.ir.quoting import close_names
@@ -87,11 +86,9 @@ def script_error(message: str, start: int, end: int, code: str, meant: str | Non
     return TextDiagnostic("error", f"{message}: did you mean '{meant}'?", start, end, code, fix=fix)
 
 
-@lru_cache(1000)
-def _close(word: str, known: tuple[str, ...]) -> str | None:
-    """The known word that is spelled nearly like one; cached, because each edit of the script checks it again."""
-    found = close_names(word, known)
-    return found[0] if found else None
+def _close(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is spelled nearly like one."""
+    return next(iter(close_names(word, known)), None)
 
 
 # --- names ---
@@ -100,7 +97,7 @@ def _close(word: str, known: tuple[str, ...]) -> str | None:
 def _unknown_name(name: str, start: int, library: Library) -> Iterator[TextDiagnostic]:
     """A name that `cuda.tile` does not have."""
     if name not in library.members and not name.startswith("_"):
-        meant = _close(name, tuple(library.members))
+        meant = _close(name, library.members)
         yield script_error(f"cuda.tile has no '{name}'", start, start + len(name), UNKNOWN_NAME, meant)
 
 
@@ -149,7 +146,7 @@ def _arguments(
         if name in parameters:
             message, meant = f"'{name}' of {member.name} is given by its place, without its name", None
         else:
-            message, meant = f"{member.name} has no parameter '{name}'", _close(name, tuple(member.keywords))
+            message, meant = f"{member.name} has no parameter '{name}'", _close(name, member.keywords)
         yield script_error(message, start, start + len(name), WRONG_ARGUMENTS, meant)
     is_open = len(named) < len(call.keywords) or any(isinstance(each, ast.Starred) for each in call.args)
     if wrong or is_open:
@@ -170,8 +167,7 @@ def _unsupported(script: Script, library: Library, function: ast.FunctionDef) ->
     pending: list[ast.AST] = list(reversed(function.body))
     while pending:
         node = pending.pop()
-        is_refused = isinstance(node, ast.stmt) and type(node) not in library.statements
-        if is_refused or (isinstance(node, ast.expr) and type(node) not in (*library.expressions, ast.Starred)):
+        if library.accepted and isinstance(node, (ast.stmt, ast.expr)) and type(node) not in library.accepted:
             yield _refused(script, node)
             continue
         if isinstance(node, (ast.For, ast.While)) and node.orelse:

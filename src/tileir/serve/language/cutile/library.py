@@ -13,11 +13,6 @@ from typing import Any, Final
 
 from tileir.ir.registry import REGISTRY
 
-# What kernels may be made of, for versions of cuTile that do not say it where this looks.
-_STATEMENTS = "AnnAssign Assign AugAssign Break Continue Expr For FunctionDef If Pass Raise Return While With"
-_EXPRESSIONS = (
-    "Attribute BinOp BoolOp Call Compare Constant IfExp JoinedStr Lambda Name Slice Subscript Tuple UnaryOp Yield"
-)
 _ROLE = re.compile(r":\w+:`([^`<]+?)(?:\s*<[^`>]+>)?`")
 _REFERENCE = re.compile(r"\|([^|\n]+)\|")
 
@@ -56,10 +51,8 @@ class Library:
     """What an installed `cuda.tile` has."""
 
     members: dict[str, Member]
-    statements: frozenset[type[ast.AST]]
-    """Those that kernels may have."""
-    expressions: frozenset[type[ast.AST]]
-    version: str
+    accepted: frozenset[type[ast.AST]]
+    """The statements and expressions that kernels may have; empty if this version does not say it."""
 
 
 @cache
@@ -70,22 +63,14 @@ def library() -> Library | None:
     except Exception:  # It loads libraries of the system, which may fail in any way.
         return None
     members = {name: _member(name, getattr(tile, name)) for name in dir(tile) if not name.startswith("_")}
-    statements, expressions = _accepted()
-    return Library(members, statements, expressions, str(getattr(tile, "__version__", "")))
-
-
-def _accepted() -> tuple[frozenset[type[ast.AST]], frozenset[type[ast.AST]]]:
-    """The statements and expressions that the front end of cuTile has a handler for."""
     try:
+        # Those that the front end has a handler for.
         from cuda.tile._passes import ast2hir
 
-        return frozenset(ast2hir._stmt_handlers), frozenset(ast2hir._expr_handlers)
+        accepted = frozenset([*ast2hir._stmt_handlers, *ast2hir._expr_handlers, ast.Starred])
     except Exception:  # Another version, which keeps them elsewhere.
-        return _nodes(_STATEMENTS), _nodes(_EXPRESSIONS)
-
-
-def _nodes(names: str) -> frozenset[type[ast.AST]]:
-    return frozenset([getattr(ast, name) for name in names.split()])
+        accepted = frozenset()
+    return Library(members, accepted)
 
 
 def _member(name: str, value: Any) -> Member:

@@ -21,8 +21,8 @@ from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.dialect.types import DYNAMIC, TOKEN, PartitionViewType, StridedViewType
 from tileir.ir.declaration import OperationDeclaration
 from tileir.serve.language.document.document import Document
-from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, format_of
 from tileir.serve.language.document.scanner import OperationNode
+from tileir.serve.language.document.statement import ATTRIBUTE, TYPE, WORD, format_of
 from tileir.serve.language.document.tree import Name
 from tileir.text.lexer import TYPES_WITH_PARAMETERS
 

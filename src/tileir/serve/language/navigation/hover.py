@@ -27,9 +27,8 @@ from tileir.ir.types import Type
 from tileir.ir.versions import NEWEST
 from tileir.rewrite.fact import width_of
 from tileir.serve.language.document.document import Document, markup
-from tileir.serve.language.document.operation_format import ATTRIBUTE, TYPE, WORD, Part
 from tileir.serve.language.document.scanner import OperationNode
-from tileir.serve.language.document.statement import NodeStatement, type_at, type_of
+from tileir.serve.language.document.statement import ATTRIBUTE, TYPE, WORD, NodeStatement, Part, type_at, type_of
 from tileir.serve.language.document.tree import Name
 
 _RULE = ["", "---", ""]
