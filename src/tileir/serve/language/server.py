@@ -305,6 +305,16 @@ FEATURES: Final[dict[str, tuple[Any, ...]]] = {
 }
 
 
+_WITHOUT_OPTIONS: Final[dict[str, Any]] = {
+    f"{feature}_provider": True
+    for feature in (
+        *("definition", "declaration", "type_definition", "references", "document_highlight", "linked_editing_range"),
+        *("document_symbol", "workspace_symbol", "folding_range", "selection_range", "hover", "inlay_hint"),
+        *("document_formatting", "document_range_formatting"),
+    )
+}
+
+
 def capabilities(encoding: lsp.PositionEncodingKind, can_prepare_rename: bool) -> lsp.ServerCapabilities:
     """What the server announces to an editor."""
     return lsp.ServerCapabilities(
@@ -312,29 +322,16 @@ def capabilities(encoding: lsp.PositionEncodingKind, can_prepare_rename: bool) -
         text_document_sync=lsp.TextDocumentSyncOptions(
             open_close=True, change=lsp.TextDocumentSyncKind.Incremental, save=True
         ),
-        definition_provider=True,
-        declaration_provider=True,
-        type_definition_provider=True,
-        references_provider=True,
-        document_highlight_provider=True,
-        linked_editing_range_provider=True,
         rename_provider=lsp.RenameOptions(prepare_provider=True) if can_prepare_rename else True,
         code_action_provider=lsp.CodeActionOptions(code_actions.KINDS),
-        document_symbol_provider=True,
-        workspace_symbol_provider=True,
-        folding_range_provider=True,
-        selection_range_provider=True,
-        document_formatting_provider=True,
-        document_range_formatting_provider=True,
         document_on_type_formatting_provider=lsp.DocumentOnTypeFormattingOptions("}", ["\n"]),
-        hover_provider=True,
         completion_provider=lsp.CompletionOptions(trigger_characters=completion.TRIGGERS, resolve_provider=True),
         signature_help_provider=lsp.SignatureHelpOptions(trigger_characters=cursor.SIGNATURE_TRIGGERS),
-        inlay_hint_provider=True,
         semantic_tokens_provider=lsp.SemanticTokensOptions(decorations.LEGEND, full=True, range=True),
         workspace=lsp.WorkspaceOptions(
             workspace_folders=lsp.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
         ),
+        **_WITHOUT_OPTIONS,
     )
 
 

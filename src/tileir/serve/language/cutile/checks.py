@@ -124,18 +124,15 @@ def _call(script: Script, call: ast.Call, library: Library) -> Iterator[TextDiag
     member = library.members.get(script.member_of(call.func) or "")
     if member is None or member.kind != "function" or member.signature is None:
         return
-    yield from _arguments(script, call, member, member.signature)
+    yield from _arguments(script, call, member)
     axis = call.args[0] if len(call.args) == 1 and member.name in _AXES else None
     if isinstance(axis, ast.Constant) and isinstance(axis.value, int) and not 0 <= axis.value < _MOST_AXES:
         message = f"a grid has the axes 0, 1 and 2, not {axis.value}"
         yield script_error(message, *script.span(axis), WRONG_ARGUMENTS)
 
 
-def _arguments(
-    script: Script, call: ast.Call, member: Member, signature: inspect.Signature
-) -> Iterator[TextDiagnostic]:
-    parameters = signature.parameters
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+def _arguments(script: Script, call: ast.Call, member: Member) -> Iterator[TextDiagnostic]:
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in member.parameters)
     named = [each.arg for each in call.keywords if each.arg is not None]
     wrong = [] if takes_any else [name for name in named if name not in member.keywords]
     for keyword in call.keywords:
@@ -143,7 +140,7 @@ def _arguments(
         if name is None or name not in wrong:
             continue
         start = script.span(keyword)[0]
-        if name in parameters:
+        if name in [each.name for each in member.parameters]:
             message, meant = f"'{name}' of {member.name} is given by its place, without its name", None
         else:
             message, meant = f"{member.name} has no parameter '{name}'", _close(name, member.keywords)
@@ -152,7 +149,7 @@ def _arguments(
     if wrong or is_open:
         return
     try:
-        signature.bind(*call.args, **dict.fromkeys(named))
+        inspect.Signature(member.parameters).bind(*call.args, **dict.fromkeys(named))
     except TypeError as error:
         yield script_error(f"{member.name}: {error}", *script.span(call.func), WRONG_ARGUMENTS)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from tileir.dialect.ops import FOR, GLOBAL
@@ -186,27 +187,19 @@ class SyntaxTree:
         inner: OperationNode | None = None
         for region in self.region_before(token).visible():
             seen: set[str] = set()
-            for definition, definer in self._definitions(region, token, inner):
+            before = reversed(region.operations[: bisect_left(region.operations, token, key=first_token)])
+            whole = (each for each in before if each.last < token and each is not inner)
+            arguments = [each for kind, each in block_definitions(self.tokens, region) if kind == VALUE]
+            owner = region.owner
+            if owner is not None and owner.regions[0] is region:
+                arguments = [*arguments_of(self.tokens, owner), *arguments]
+            results = ((result, each) for each in whole for result in reversed(each.results))
+            for definition, definer in chain(results, ((each, owner) for each in reversed(arguments))):
                 text = self.tokens[definition]
                 if definition < token and text not in seen:
                     seen.add(text)
                     yield Name(VALUE, text, region, definition, definer)
-            inner = region.owner
-
-    def _definitions(
-        self, region: RegionNode, token: int, inner: OperationNode | None
-    ) -> Iterator[tuple[int, OperationNode | None]]:
-        """What operations before a token, but for `inner`, and arguments define in a region, the last one first."""
-        for index in range(bisect_left(region.operations, token, key=first_token) - 1, -1, -1):
-            operation = region.operations[index]
-            for result in reversed(operation.results) if operation.last < token and operation is not inner else ():
-                yield result, operation
-        arguments = [each for kind, each in block_definitions(self.tokens, region) if kind == VALUE]
-        owner = region.owner
-        if owner is not None and owner.regions[0] is region:
-            arguments = [*arguments_of(self.tokens, owner), *arguments]
-        for argument in reversed(arguments):
-            yield argument, owner
+            inner = owner
 
 
 # --- names ---

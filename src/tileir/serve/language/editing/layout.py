@@ -64,28 +64,20 @@ class _Layout:
         self._closing = {region.closing for region in regions}
         self._labels = {label for region in [syntax.top, *regions] for label in region.labels}
         self._count = syntax.count
-        # Tokens that something begins or ends at, and those behind the brace of a region.
-        behind = [token + 1 for token in self._opening]
-        self._special = {0, *self._first, *self._opening, *self._closing, *self._labels, *behind}
         # The operations and the label that are being laid out, outermost first.
         self._levels: list[Spacing] = []
         self._depth = 0
 
     def edits(self) -> list[Edit]:
         found: list[Edit] = []
-        text, levels, special = self._text, self._levels, self._special
+        text, levels = self._text, self._levels
         end = 0
         for token in range(self._count):
             start = self._starts[token]
             written = text[end:start]
             while levels and token > levels[-1].last:
                 levels.pop()
-            if token in special:
-                wanted = self._before(token, written)
-            elif levels and (written == " " or not written):
-                wanted = levels[-1].gap(token, written)
-            else:
-                wanted = self._inside(token, written)
+            wanted = self._before(token, written)
             if wanted != written:
                 found.append(Edit(end, start, wanted))
             end = start + len(self._tokens[token])
@@ -101,7 +93,7 @@ class _Layout:
         return found
 
     def _before(self, token: int, written: str) -> str:
-        """What stands before a token that begins or ends something."""
+        """What stands before a token."""
         levels = self._levels
         if token in self._closing:
             self._depth -= 1
@@ -146,8 +138,6 @@ class _Layout:
             return ""
         indentation = INDENTATION * depth
         opens = not token or token - 1 in self._opening
-        if written == self._newline + indentation:
-            return written
         if "\n" not in written:
             written += "\n"
         comments = indentation if inner < 0 else INDENTATION * inner

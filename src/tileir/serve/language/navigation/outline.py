@@ -20,16 +20,12 @@ from tileir.serve.language.document.document import Document, uri_of
 from tileir.serve.language.document.scanner import CLOSING, CLOSING_OF, OperationNode
 from tileir.serve.language.document.tree import ALIAS, is_subsequence
 
-_KINDS: dict[OperationDeclaration, lsp.SymbolKind] = {
-    BUILTIN_MODULE: lsp.SymbolKind.Module,
-    MODULE: lsp.SymbolKind.Module,
+_KINDS: dict[OperationDeclaration | None, lsp.SymbolKind] = {
+    **dict.fromkeys((BUILTIN_MODULE, MODULE), lsp.SymbolKind.Module),
     ENTRY: lsp.SymbolKind.Function,
     GLOBAL: lsp.SymbolKind.Variable,
-    FOR: lsp.SymbolKind.Namespace,
-    LOOP: lsp.SymbolKind.Namespace,
-    IF: lsp.SymbolKind.Namespace,
-    REDUCE: lsp.SymbolKind.Operator,
-    SCAN: lsp.SymbolKind.Operator,
+    **dict.fromkeys((FOR, LOOP, IF), lsp.SymbolKind.Namespace),
+    **dict.fromkeys((REDUCE, SCAN), lsp.SymbolKind.Operator),
 }
 _NAMED = (BUILTIN_MODULE, MODULE, ENTRY, GLOBAL)
 # Longer ones are cut in the outline.
@@ -53,7 +49,7 @@ def document_symbols(document: Document) -> list[lsp.DocumentSymbol]:
     # For each operation of the outline, where those go that are in it, and how deep that is.
     inside: dict[OperationNode, tuple[list[lsp.DocumentSymbol], int]] = {}
     for operation in document.syntax.operations:
-        kind = _KINDS.get(operation.declaration) if operation.declaration is not None else None
+        kind = _KINDS.get(operation.declaration)
         if kind is None or operation.name < 0:
             continue
         beside, depth = next((inside[each] for each in operation.outwards() if each in inside), (roots, 0))
