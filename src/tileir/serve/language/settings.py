@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from tileir.ir.versions import NEWEST, VERSIONS, Version, version_text
 
@@ -33,6 +33,9 @@ class Settings:
     lint_ignore: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     """The GPUs that lint checks for, in addition to those of the project."""
+
+
+DEFAULT: Final = Settings()
 
 
 def changed_settings(settings: Settings, options: object) -> Settings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
+from itertools import count, islice
 from typing import Final, NamedTuple
 
 from tileir.analyze.documentation.grammar import legal_keywords
@@ -237,10 +237,13 @@ class Chosen(NamedTuple):
 def choose_operands(declaration: OperationDeclaration, pool: Pool) -> Chosen:
     """The nearest visible values that fit together; where there are none, names that have to be replaced."""
     wanted = [o for o in declaration.operands if o.name in _required(declaration)]
-    tries = [_TRIES]
-    found = _choose(declaration, pool, wanted, {}, tries)
-    types: dict[str, list[Type]] = found if found is not None else {}
-    if found is None:
+    for types in islice(_combinations(declaration, pool, wanted, {}), _TRIES):
+        expectation = Expectation(declaration, types, usual_attributes(declaration, types), in_use=pool.types)
+        agree = all(type in expectation.of_operand(each) for each in wanted for type in types[each.name][:1])
+        if agree and expectation.is_admitted():
+            break
+    else:
+        types = {}
         # Twice, because what is chosen later may say what an earlier one has to be.
         for declared in (*wanted, *wanted):
             fitting = Expectation(declaration, types, in_use=pool.types).of_operand(declared)
@@ -258,31 +261,19 @@ def choose_operands(declaration: OperationDeclaration, pool: Pool) -> Chosen:
     return Chosen(names, types)
 
 
-def _choose(
-    declaration: OperationDeclaration,
-    pool: Pool,
-    wanted: list[OperandDeclaration],
-    types: dict[str, list[Type]],
-    tries: list[int],
-) -> dict[str, list[Type]] | None:
-    """Types of visible values for all operands that the rules admit together; None if there are none, or too many."""
-    left = [declared for declared in wanted if declared.name not in types]
-    if not left:
-        tries[0] -= 1
-        expectation = Expectation(declaration, types, usual_attributes(declaration, types), in_use=pool.types)
-        agree = all(type in expectation.of_operand(each) for each in wanted for type in types[each.name][:1])
-        return types if agree and expectation.is_admitted() else None
-    declared = left[0]
+def _combinations(
+    declaration: OperationDeclaration, pool: Pool, wanted: list[OperandDeclaration], types: dict[str, list[Type]]
+) -> Iterator[dict[str, list[Type]]]:
+    """Types of visible values for all operands, with those that are chosen already."""
+    declared = next((each for each in wanted if each.name not in types), None)
+    if declared is None:
+        yield types
+        return
     for type in Expectation(declaration, types, in_use=pool.types).of_operand(declared):
         is_scalar = isinstance(type, TileType) and not type.shape
-        if type not in pool.by_type or (declaration in (REDUCE, SCAN) and is_scalar):
-            continue
-        found = _choose(
-            declaration, pool, wanted, {**types, declared.name: [type] * _values_of(declared, types)}, tries
-        )
-        if found is not None or tries[0] <= 0:
-            return found
-    return None
+        if type in pool.by_type and not (declaration in (REDUCE, SCAN) and is_scalar):
+            chosen = {**types, declared.name: [type] * _values_of(declared, types)}
+            yield from _combinations(declaration, pool, wanted, chosen)
 
 
 def _values_of(declared: OperandDeclaration, types: dict[str, list[Type]]) -> int:

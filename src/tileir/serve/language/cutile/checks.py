@@ -29,6 +29,7 @@ _STATIC = ("static_eval", "static_assert", "static_iter", "static_exception")
 _SHAPES = ("shape", "size")
 _AXES = ("bid", "num_blocks")
 _MOST_AXES = 3
+# Of other statements the lower-case name is the keyword.
 _WORDS = {
     "AsyncFor": "`async for`",
     "AsyncFunctionDef": "`async def`",
@@ -39,17 +40,12 @@ _WORDS = {
     "Dict": "a dictionary",
     "DictComp": "a dictionary",
     "GeneratorExp": "a generator",
-    "Global": "`global`",
-    "Import": "`import`",
     "ImportFrom": "`import`",
     "List": "a list",
     "ListComp": "a list",
-    "Match": "`match`",
     "NamedExpr": "`:=`",
-    "Nonlocal": "`nonlocal`",
     "Set": "a set",
     "SetComp": "a set",
-    "Try": "`try`",
     "TryStar": "`try`",
     "YieldFrom": "`yield from`",
 }

@@ -53,8 +53,8 @@ class CutileDocument(Document):
 
     def requested_launches(self) -> list[dict[str, Any]]:
         """The launches to compile for."""
-        stated = [(each.kernel, each.words) for each in self.script.launches]
-        return [{"kernel": kernel, "arguments": list(words.arguments)} for kernel, words in stated if words is not None]
+        found = self.script.launches
+        return [{"kernel": each.kernel, "arguments": list(each.words.arguments)} for each in found if each.words]
 
     def line_now(self, line: int) -> int | None:
         """Where a line of the text that was compiled is now, counted from 0; None if it was changed."""

@@ -20,7 +20,7 @@ from lsprotocol import types as lsp
 from tileir.collector import CollectorPaused
 from tileir.serve.language.document.analysis import Analysis, TextDiagnostic, verified
 from tileir.serve.language.document.tree import Edit, SyntaxTree
-from tileir.serve.language.settings import Settings
+from tileir.serve.language.settings import DEFAULT, Settings
 from tileir.text.edits import EditedText, TokenChange, TokenText
 
 _LOG = logging.getLogger(__name__)
@@ -42,18 +42,12 @@ class Document:
     """A text at a version, its syntax tree and its analysis."""
 
     def __init__(
-        self,
-        uri: str,
-        text: str,
-        version: int | None = None,
-        *,
-        encoding: lsp.PositionEncodingKind | str = lsp.PositionEncodingKind.Utf16,
-        settings: Settings | None = None,
+        self, uri: str, text: str, version: int | None = None, *, encoding: str = "utf-16", settings: Settings = DEFAULT
     ) -> None:
         self.uri = uri
         self.version = version
         self._encoding, self._unit = _UNITS[lsp.PositionEncodingKind(encoding)]
-        self.settings = settings if settings is not None else Settings()
+        self.settings = settings
         self.text = _without_surrogates(text)
         self._line_starts = line_starts(self.text)
         # The tokens; what was made of them, and the edits since.

@@ -210,9 +210,8 @@ class _Scanner:
             self.end_region(self.count)
 
     def _is_first_on_line(self, token: int) -> bool:
-        if token == 0:
-            return True
-        return "\n" in self.text[self.starts[token - 1] + len(self.tokens[token - 1]) : self.starts[token]]
+        before = token - 1
+        return token == 0 or "\n" in self.text[self.starts[before] + len(self.tokens[before]) : self.starts[token]]
 
     def _results(self, position: int) -> int:
         """Begin an operation that names its results here; the token behind what was read, or 0 if there is none."""

@@ -52,6 +52,10 @@ class Problem:
         if self.operation is not None and self.operation.name >= 0:
             self.head = range(self.operation.name, self.operation.head_end)
 
+    def written(self, *words: str) -> list[int]:
+        """The first token of the head that is one of some words."""
+        return [token for token in self.head if self.tokens[token] in words][:1]
+
     def replace(self, token: int, new: str) -> Edit:
         return Edit(*self.syntax.span(token), new)
 
@@ -215,12 +219,12 @@ def _missing_types(problem: Problem) -> Iterator[Fix]:
 
 
 def _delete_scope(problem: Problem) -> list[Fix]:
-    return [problem.delete(token) for token in problem.head if problem.tokens[token] in _SCOPES][:1]
+    return [problem.delete(token) for token in problem.written(*_SCOPES)]
 
 
 def _insert_scope(problem: Problem) -> list[Fix]:
-    tokens = [token for token in problem.head if problem.tokens[token] == problem.values["ordering"]][:1]
-    return [problem.insert(problem.syntax.end(token), f" {scope}") for token in tokens for scope in _SCOPES]
+    ends = [problem.syntax.end(token) for token in problem.written(problem.values["ordering"])]
+    return [problem.insert(end, f" {scope}") for end in ends for scope in _SCOPES]
 
 
 # --- results, names and terminators ---
@@ -314,8 +318,7 @@ def _plain(type: str) -> str:
 
 def _constant_element(problem: Problem) -> list[Fix]:
     """`<i32: 4> : tile<i64>`: the element type is that of the tile."""
-    tokens = [token for token in problem.head if problem.tokens[token] == problem.values["written"]][:1]
-    return [problem.change(token, problem.values["expected"]) for token in tokens]
+    return [problem.change(each, problem.values["expected"]) for each in problem.written(problem.values["written"])]
 
 
 FIXES: Final[dict[str, Callable[[Problem], Iterable[Fix]]]] = {
