@@ -19,10 +19,11 @@ from tileir.analyze.documentation.vocabulary import find, type_facts
 from tileir.dialect.attributes import ARCHITECTURES, HINT_DOCUMENTATION
 from tileir.dialect.ops import ENTRY, FOR, REDUCE, SCAN
 from tileir.dialect.types import TensorViewType, TileType, TileViewType
-from tileir.execute.locations.wording import several
+from tileir.execute.locations.python_source import shortened
 from tileir.ir.attributes import EnumKind
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS, FloatFormat, is_finite, parse_float, to_double
+from tileir.ir.quoting import several
 from tileir.ir.types import Type
 from tileir.ir.versions import NEWEST
 from tileir.rewrite.fact import width_of
@@ -90,11 +91,7 @@ def _code(text: str) -> list[str]:
 
 def _line(document: Document, token: int) -> str:
     """The line of a token, without blanks around it."""
-    return _shortened(document.line_text(document.syntax.starts[token]).strip())
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
+    return shortened(document.line_text(document.syntax.starts[token]).strip(), _LONGEST_LINE)
 
 
 def _sections(sections: Iterable[Section]) -> list[str]:
@@ -181,7 +178,7 @@ def _symbol_lines(document: Document, name: Name) -> list[str]:
     kind = node.declaration.mnemonic if node.declaration is not None else "symbol"
     start, end = syntax.span(node.first, max(node.head_end - 1, node.first))
     head = " ".join(document.text[start:end].split())
-    lines = [*_code(_shortened(head)), "", f"{kind} `{name.text}`, {several(len(name.uses), 'use')}"]
+    lines = [*_code(shortened(head, _LONGEST_LINE)), "", f"{kind} `{name.text}`, {several(len(name.uses), 'use')}"]
     if node.regions:
         lines.extend(["", f"{several(sum(1 for _ in node.walk()) - 1, 'operation')} inside"])
     return lines

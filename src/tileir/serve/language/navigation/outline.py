@@ -14,6 +14,7 @@ from itertools import groupby, islice
 from lsprotocol import types as lsp
 
 from tileir.dialect.ops import BUILTIN_MODULE, CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
+from tileir.execute.locations.python_source import shortened
 from tileir.ir.declaration import OperationDeclaration
 from tileir.program_files import ProgramFiles
 from tileir.serve.language.document.document import Document, uri_of
@@ -74,9 +75,8 @@ def _symbol(
     detail = " ".join(behind.split())
     if is_named and chosen != name and operation.declaration is not ENTRY:
         detail = f"{word} {detail}".strip()
-    if len(detail) > _LONGEST_DETAIL:
-        detail = detail[: _LONGEST_DETAIL - 2] + ".."
     whole = document.token_range(operation.first, operation.last)
+    detail = shortened(detail, _LONGEST_DETAIL)
     return lsp.DocumentSymbol(title, kind, whole, document.token_range(chosen), detail or None, children=children)
 
 
