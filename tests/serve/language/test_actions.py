@@ -13,7 +13,7 @@ from tileir.serve.language.document.analysis import Fix, TextDiagnostic, lint
 from tileir.serve.language.document.document import Document
 from tileir.serve.language.document.tree import Edit, apply
 from tileir.serve.language.editing.code_actions import FIX_ALL, Trials, code_actions, fix_all, good_fixes
-from tileir.serve.language.settings import Settings
+from tileir.serve.language.settings import DEFAULT, Settings
 from tileir.text.reading import parse_text
 
 HEAD = """\
@@ -32,7 +32,7 @@ def kernel(*lines: str) -> str:
     return HEAD + "".join([f"  {line}\n" for line in lines]) + TAIL
 
 
-def offered(text: str, only: list[str] | None = None, settings: Settings | None = None) -> list[lsp.CodeAction]:
+def offered(text: str, only: list[str] | None = None, settings: Settings = DEFAULT) -> list[lsp.CodeAction]:
     document = Document(URI, text, settings=settings)
     context = lsp.CodeActionContext([], only=list(only) if only is not None else [QUICK])
     return code_actions(document, WHOLE, context)
