@@ -77,15 +77,20 @@ def for_each_file(given: Arguments, work: Callable[[str], int | None]) -> int:
 
 def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     """Print diagnostics for people, on standard error."""
-    render: Callable[[Diagnostic], str] = Diagnostic.render
-    if diagnostics and given.wants_color(sys.stderr):
-        # Imported here: most output has no colors.
-        from tileir.tools.terminal import painted
-
-        render = painted
+    paint = painter(given, sys.stderr) if diagnostics else None
     for diagnostic in diagnostics:
         with_suggestions(diagnostic)
-        print(render(diagnostic), file=sys.stderr)
+        print(diagnostic.render("", paint), file=sys.stderr)
+
+
+def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | None:
+    """What colors a text by its kind for a stream that has colors."""
+    if not given.wants_color(stream):
+        return None
+    # Imported here: most output has no colors.
+    from tileir.tools.terminal import paint
+
+    return paint
 
 
 def with_suggestions(diagnostic: Diagnostic) -> None:

@@ -12,7 +12,7 @@ from tileir.analyze.documentation.markdown import anchor as slug_of
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
-from tileir.tools.terminal import BOLD, CYAN, PLAIN
+from tileir.tools.terminal import paint
 
 USAGE = Usage(
     "tileir docs",
@@ -129,7 +129,7 @@ def _styled(text: str) -> str:
     lines = text.split("\n")
     for number, line in _outside_fences(text):
         if _HEADING.fullmatch(line):
-            lines[number] = f"{BOLD}{line}{PLAIN}"
+            lines[number] = paint(line, "title")
         else:
-            lines[number] = re.sub(r"`[^`]+`", lambda found: f"{CYAN}{found[0]}{PLAIN}", line)
+            lines[number] = re.sub(r"`[^`]+`", lambda found: paint(found[0], "code"), line)
     return "\n".join(lines)

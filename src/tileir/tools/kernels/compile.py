@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 from tileir.bytecode.layouts import tile_module
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.errors import AssemblerTimeout, TritonTimeout
+from tileir.execute.gpu.targets import target_named
 from tileir.execute.launching.entries import entries_of, select_entry
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
@@ -22,9 +25,11 @@ from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, print_diagnostics, refusing
 from tileir.tools.input import check_launch, name_of, read_program
-from tileir.tools.kernels.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
 from tileir.tools.programs.reporting import json_finding
+
+# The stages that can be looked at.
+DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
 
 USAGE = Usage(
     "tileir compile",
@@ -73,16 +78,10 @@ _TIMEOUTS = (AssemblerTimeout, TritonTimeout)
 
 @command(USAGE)
 def run(given: Arguments) -> int:
-    backend = BACKENDS[given.value("backend", "tileiras")](given)
-    job = _Job(given, backend, _targets(given, backend))
+    job = _Job(given)
     status = EXIT_FINE
     for path, outputs in zip(given.operands, job.places(), strict=True):
-        try:
-            status = max(status, job.compile_file(path, dict(zip(job.targets, outputs, strict=True))))
-        except ToolFailure as failure:
-            # The other files are compiled all the same.
-            job.failed(path, job.targets, failure)
-            status = max(status, failure.status)
+        status = max(status, job.attempt(path, job.targets, partial(job.compile_file, path, outputs)))
     if given.has("resource-usage") and not given.has("json") and any(row.resources is not None for row in job.rows):
         print(_table(job.rows, len(given.operands) > 1))
     return status
@@ -101,45 +100,54 @@ class _Row(NamedTuple):
 class _Job:
     """What is to be compiled, by what, and for which GPUs."""
 
-    def __init__(self, given: Arguments, backend: CompileBackend, targets: list[str]) -> None:
+    def __init__(self, given: Arguments) -> None:
         self.given = given
-        self.backend = backend
-        self.targets = targets
+        self.backend = BACKENDS[given.value("backend", "tileiras")](given)
+        self.targets = _targets(given, self.backend)
         self.rows: list[_Row] = []
         self._has_json: bool = given.has("json")
         check_launch(given, given.operands)
 
-    def compile_file(self, path: str, outputs: dict[str, str]) -> int:
+    def attempt(self, path: str, targets: list[str], work: Callable[[], int]) -> int:
+        """The status of work on a file; one that fails keeps nobody from the other files and targets.
+
+        That a file cannot be read, or a cubin cannot be written, is a message for people, and else a finding.
+        """
+        try:
+            return work()
+        except ToolFailure as failure:
+            if not self._has_json:
+                complain(self.given.program, failure)
+            for target in targets:
+                error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
+                self._report(path, target, None, error)
+            return failure.status
+
+    def compile_file(self, path: str, outputs: list[str]) -> int:
         """Compile one program for each target."""
         program = read_program(path, self.given)
         if not self._has_json:
             print_diagnostics(program.diagnostics, self.given)
         before = program.diagnostics if self._has_json else []
         if program.module is None:
-            for target in outputs:
+            for target in self.targets:
                 self._report(path, target, None, before)
             return EXIT_WRONG_INPUT
-        for output in outputs.values():
-            if output:
-                protect_input(self.given, output, path, (program.kind, "a cubin"))
+        for output in filter(None, outputs):
+            protect_input(self.given, output, path, (program.kind, "a cubin"))
         status = EXIT_FINE
-        for target, output in outputs.items():
-            try:
-                status = max(status, self._compile_for(target, program.module, path, output, before))
-            except ToolFailure as failure:
-                # A disk that is full, say: reports about other targets may help all the same.
-                self.failed(path, [target], failure)
-                status = max(status, failure.status)
+        for target, output in zip(self.targets, outputs, strict=True):
+            work = partial(self._compile_for, target, program.module, path, output, before)
+            status = max(status, self.attempt(path, [target], work))
         return status
 
     def _compile_for(self, target: str, root: Operation, path: str, output: str, before: list[Diagnostic]) -> int:
         """Compile a correct program for one GPU."""
         backend = self.backend
         try:
-            module = tile_module(root)
-            entries = self._entries(module)
-        except OptionError as error:
-            raise ToolFailure(f"'{path}': {error.message}") from None
+            with refusing(f"'{path}': ", OptionError):
+                module = tile_module(root)
+                entries = self._entries(module)
         except TileIRError as error:
             self._report(path, target, None, [*before, *_placed(error, root)])
             return EXIT_WRONG_INPUT
@@ -162,14 +170,6 @@ class _Job:
             self._report(path, target, piece.resources, [*before, *piece.diagnostics], place, piece.kernel)
         return status
 
-    def failed(self, path: str, targets: list[str], failure: ToolFailure) -> None:
-        """Report a file that cannot be read, or a cubin that cannot be written: to people a message, else a finding."""
-        if not self._has_json:
-            complain(self.given.program, failure)
-        for target in targets:
-            error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
-            self._report(path, target, None, error)
-
     def _report(
         self,
         path: str,
@@ -185,18 +185,13 @@ class _Job:
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
-        kernels: list[dict[str, Any]] = []
+        kernels = []
         for each in resources or ():
             parameters = [parameter._asdict() for parameter in each.parameters]
             kernels.append({**each._asdict(), "spills": each.spills, "parameters": parameters})
-        outcome: dict[str, Any] = {
-            "file": name,
-            "target": target,
-            "cubin": output or None,
-            "kernels": None if resources is None else kernels,
-            "findings": [json.loads(json_finding(each, name)) for each in diagnostics],
-        }
-        print(json.dumps(outcome))
+        findings = [json.loads(json_finding(each, name)) for each in diagnostics]
+        outcome = {"file": name, "target": target, "cubin": output or None}
+        print(json.dumps({**outcome, "kernels": None if resources is None else kernels, "findings": findings}))
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
@@ -236,14 +231,12 @@ class _Job:
             return [[target] * len(targets)] * len(places)
         found: list[list[str]] = []
         for place in places:
-            stem = os.path.splitext(place)[0]
-            named = [place if is_named else stem + extension for extension in extensions]
-            if len(targets) > 1:
-                named = [_named_by(each, target) for each, target in zip(named, targets, strict=True)]
-            for each in named:
+            found.append([])
+            for target, extension in zip(targets, extensions, strict=True):
+                named = place if is_named else os.path.splitext(place)[0] + extension
+                found[-1].append(_named_by(named, target) if len(targets) > 1 else named)
                 # Before the work, which may take minutes.
-                check_target(each)
-            found.append(named)
+                check_target(found[-1][-1])
         return found
 
 
@@ -266,10 +259,8 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     """The diagnostics of an error; those of a launch get the file that they are about."""
     if type(error) is not LaunchError:
         return error.diagnostics
-    return [
-        Diagnostic(each.severity, each.message, user_location(module.location), each.notes)
-        for each in error.diagnostics
-    ]
+    place = user_location(module.location)
+    return [Diagnostic(each.severity, each.message, place, each.notes) for each in error.diagnostics]
 
 
 def _table(rows: list[_Row], has_files: bool) -> str:
@@ -286,3 +277,130 @@ def _table(rows: list[_Row], has_files: bool) -> str:
             counts += ["yes" if each.spills else "no", each.code]
         cells.append([*labels, *map(str, counts)])
     return table([*map(Column, names), *[Column(title, is_number=True) for title in numbers]], cells, 0)
+
+
+# --- what compiles: NVIDIA's assembler, or Triton ---
+
+
+class Piece(NamedTuple):
+    """What is written: the code of a module or of one of its kernels, or the text of a stage."""
+
+    kernel: str
+    """Empty for all of the module."""
+    data: bytes
+    resources: list[Resources]
+    diagnostics: list[Diagnostic]
+
+
+class CompileBackend:
+    """One that compiles.
+
+    `others` are the options that only the other one has, `other` what that is and what to do.  `is_whole` says whether
+    all kernels of a module come as one.
+    """
+
+    name = others = other = ""
+    is_whole = False
+
+    def __init__(self, given: Arguments) -> None:
+        self.stage: str = given.value("dump")
+        given.refuse(tuple(self.others.split()), f"is an option of {self.other}")
+
+    def target(self, text: str) -> str:
+        """The target that a text names."""
+        return target_named(text)
+
+    def extension(self, target: str) -> str:
+        """Of files with code or text for a target."""
+        return ".cubin" if not self.stage else ".sass" if self.stage == "cubin" else f".{self.stage}"
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        """Compile a kernel, or with none all of a module."""
+        raise NotImplementedError
+
+
+class AssemblerBackend(CompileBackend):
+    name = "tileiras"
+    others = "fast"
+    other = "Triton's: add --backend triton"
+    is_whole = True
+
+    def __init__(self, given: Arguments) -> None:
+        from tileir.execute.gpu.tileiras.tool import MEMORY_LIMIT, TIME_LIMIT, AssemblyOptions
+
+        super().__init__(given)
+        if self.stage not in ("", "cubin"):
+            raise ToolFailure(f"--dump {self.stage} shows a stage of Triton's: add --backend triton")
+        level, lineinfo, remarks = int(given.value("opt-level", "3")), given.has("lineinfo"), given.has("remarks")
+        seconds, memory = given.seconds("time-limit", TIME_LIMIT), given.gibibytes("memory-limit", MEMORY_LIMIT)
+        host, system = given.value("host"), given.value("host-system")
+        self._options = AssemblyOptions(level, lineinfo, host, system, remarks, seconds, memory)
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        from tileir.execute.gpu.tileiras.assembly import assemble
+
+        made = assemble(module if entry is None else entry, target, self._options)
+        data = made.cubin.data
+        if self.stage:
+            from tileir.execute.gpu.nvidia_tools import disassembled
+
+            data = disassembled(made.cubin).encode("utf-8", "surrogateescape")
+        return Piece("", data, list(made.resources.values()), made.diagnostics)
+
+
+class TritonBackend(CompileBackend):
+    name = "triton"
+    others = "opt-level remarks host host-system"
+    other = "NVIDIA's assembler, and Triton has none like it: leave it out"
+
+    def __init__(self, given: Arguments) -> None:
+        from tileir.execute.gpu.triton.code import CodeOptions, Limits
+        from tileir.execute.gpu.triton.toolchain import why_missing
+        from tileir.execute.gpu.triton.worker.pool import start_worker
+
+        super().__init__(given)
+        usual = Limits()
+        self._options = CodeOptions(fast=given.has("fast"), lineinfo=given.has("lineinfo"))
+        self._limits = Limits(given.seconds("time-limit", usual.seconds), given.gibibytes("memory-limit", usual.memory))
+        if self.stage not in ("tile", "ttir") and not why_missing():
+            # It imports Triton while this reads the program.
+            start_worker()
+
+    def target(self, text: str) -> str:
+        from tileir.execute.gpu.triton.toolchain import triton_target
+
+        found = triton_target(text)
+        if self.stage and self.stage not in found.stages:
+            stages = ", ".join([each for each in found.stages if each in DUMPED])
+            raise ToolFailure(f"code for {found.name} has no stage '{self.stage}' to dump: it has {stages}")
+        return found.name
+
+    def extension(self, target: str) -> str:
+        from tileir.execute.gpu.triton.toolchain import triton_target
+
+        return ".hsaco" if not self.stage and triton_target(target).is_amd else super().extension(target)
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        from tileir.execute.gpu.triton.compiler import make, stage_text
+        from tileir.execute.gpu.triton.toolchain import NOT_RUN, triton_target
+
+        assert entry is not None, "kernels come one by one"
+        gpu = triton_target(target)
+        kernel = entry.symbol_name or ""
+        notes = [NOT_RUN] if gpu.is_amd else []
+        diagnostics: list[Diagnostic] = []
+        resources: list[Resources] = []
+        if self.stage:
+            text = stage_text(entry, gpu, self._options, self.stage, self._limits)
+            data = text.encode("utf-8", "surrogateescape")
+        else:
+            made = make(entry, gpu, self._options, self._limits)
+            data, diagnostics = made.data, list(made.diagnostics)
+            notes += made.code.notes if made.code is not None else []
+            resources += [made.resources] if made.resources is not None else []
+        place = user_location(entry.location)
+        diagnostics += [Diagnostic("remark", f"kernel @{kernel}: {each}", place) for each in notes]
+        return Piece(kernel, data, resources, diagnostics)
+
+
+BACKENDS: dict[str, type[CompileBackend]] = {each.name: each for each in (AssemblerBackend, TritonBackend)}

@@ -82,10 +82,9 @@ def _show_costs(given: Arguments, program: Program, targets: list[Target], is_fi
 def _cost(
     given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], names: Sequence[str], target: Target
 ) -> Cost:
-
     assemble = not given.has("no-assembler")
     if not given.has("measure"):
-        described = _described(texts)
+        described = tuple(map(_described, texts))
         check_number(entry, described)
         return estimate(entry, grid, described, target, names, assemble=assemble)
     # Imported here: only running a kernel needs NumPy.
@@ -96,14 +95,8 @@ def _cost(
     return cost(Kernel(entry), grid, *values, target=target.key, assemble=assemble, measure=True)
 
 
-def _described(texts: tuple[str, ...]) -> tuple[object, ...]:
-    """The arguments; arrays as descriptions, which have a number of bytes."""
-    found: list[object] = []
-    for text in texts:
-        if text == "?":
-            found.append(None)
-        elif text.endswith(".npy"):
-            found.append(argument(text, None))
-        else:
-            found.append(specification(text) or number(text))
-    return tuple(found)
+def _described(text: str) -> object:
+    """An argument; an array as a description, which has a number of bytes."""
+    if text == "?":
+        return None
+    return argument(text, None) if text.endswith(".npy") else specification(text) or number(text)

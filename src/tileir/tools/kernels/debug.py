@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tileir.execute.arguments.argument_text import grid_of
@@ -86,9 +87,8 @@ def _program(given: Arguments) -> int:
     from tileir.serve.debugger.launches import program_debugger
     from tileir.serve.debugger.terminal.terminal import Terminal
 
-    words = given_launch(given, program)
-    stop_on, names = _stop_on(given), _names(given)
     terminal = Terminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
+    words, stop_on, names = given_launch(given, program), _stop_on(given), _names(given)
     terminal.launch = program_debugger(module, words, schedule, limit=limit, stop_on=stop_on, names=names)
     how = terminal.converse()
     return EXIT_WRONG_INPUT if how == "batch" and terminal.failed else EXIT_FINE
@@ -129,25 +129,20 @@ def _adapter(given: Arguments) -> int:
     given.refuse(others, "is not for --dap: the editor says what is launched")
     if given.operands:
         raise ToolFailure("--dap takes no FILE: the editor says what is launched")
+    from tileir.serve.debugger.adapter.connections import GREETED, serve, standard_channel
+
     if given.has("tcp"):
-        return _listen(given.value("tcp"))
-    from tileir.serve.debugger.adapter.connections import GREETED, standard_channel
+        from tileir.tools.help.lsp import announced
+
+        with suppress(KeyboardInterrupt):
+            serve(
+                announced(given.value("tcp"), "in the editor's launch configuration"),
+                ["-m", "tileir", "debug", "--dap"],
+            )
+        return EXIT_FINE
     from tileir.serve.debugger.adapter.editor import host
     from tileir.tools.kernels.emulate import run_script
 
     # Taken out of the environment: a script that is debugged does not see it.
     host(standard_channel(is_greeted=os.environ.pop(GREETED, None) is not None), run_script)
-    return EXIT_FINE
-
-
-def _listen(address: str) -> int:
-    from tileir.serve.debugger.adapter.connections import serve
-    from tileir.tools.help.lsp import announced
-
-    listener = announced(address, "in the editor's launch configuration")
-    try:
-        serve(listener, ["-m", "tileir", "debug", "--dap"])
-    except KeyboardInterrupt:
-        # As it should end.
-        pass
     return EXIT_FINE

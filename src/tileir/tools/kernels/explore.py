@@ -122,7 +122,7 @@ def _program(given: Arguments, request: _Request) -> Exploration:
         given.refuse(("record", "compare", "blocks"), why)
     title = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
     unwritten = uninitialized(values, wanted.arguments)
-    return _explored(request, module, wanted.grid, values if runs else None, wanted.entry, title, unwritten)
+    return _explored(request, (module, wanted.grid, values if runs else None, wanted.entry, title), unwritten)
 
 
 def _script(given: Arguments, request: _Request) -> Exploration:
@@ -136,7 +136,7 @@ def _script(given: Arguments, request: _Request) -> Exploration:
         if number != request.launch:
             return
         try:
-            found.append(_explored(request, kernel, grid, args, None, ""))
+            found.append(_explored(request, (kernel, grid, args, None, "")))
         except (TileIRError, ToolFailure) as error:
             # Not for the script to catch: it is about this command's work.
             failures.append(error)
@@ -146,8 +146,8 @@ def _script(given: Arguments, request: _Request) -> Exploration:
     if status == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
     # A script may go on after the launch, and fail where it needs the results.
-    if failures:
-        raise failures[0]
+    for failure in failures:
+        raise failure
     if found:
         return found[0]
     if status:
@@ -155,31 +155,21 @@ def _script(given: Arguments, request: _Request) -> Exploration:
     raise missing_launch(given.operands[0], counter.count, request.launch)
 
 
-def _explored(
-    request: _Request,
-    kernel: Any,
-    grid: Any,
-    args: Any,
-    entry: str | None,
-    title: str,
-    unwritten: Sequence[object] = (),
-) -> Exploration:
+def _explored(request: _Request, parts: tuple[Any, ...], unwritten: Sequence[object] = ()) -> Exploration:
+    """A launch as a page; `parts` are its kernel, grid, arguments and entry, and the title of the page."""
     # Imported here: mistakes of the command line are reported sooner.
     from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
     from tileir.serve.explorer.opening import launch_of, opened
 
-    launch = launch_of(kernel, grid, args, entry, title)
-    try:
-        # A page that is given away says nothing of directories, unless it must.
-        names = [os.path.basename(path) for path in request.compare]
-        others = {
-            name if names.count(name) == 1 else path: load_recording(path)
-            for name, path in zip(names, request.compare, strict=True)
-        }
-    except OSError as error:
-        raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}") from None
+    launch = launch_of(*parts)
+    # A page that is given away says nothing of directories, unless it must.
+    names = [os.path.basename(path) for path in request.compare]
+    others = {}
+    for name, path in zip(names, request.compare, strict=True):
+        with refusing(f"cannot read '{path}': ", OSError):
+            others[name if names.count(name) == 1 else path] = load_recording(path)
     made = opened(
         launch,
         limit=request.limit or LIMIT,

@@ -123,13 +123,9 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
             schedule=given.value("schedule", "forward"),
         )
         if given.has("dump"):
-            code = kernel.dump(
-                given.value("dump"),
-                sanitize=given.has("sanitize"),
-                unchecked=given.has("unchecked"),
-                target=given.value("target") or None,
-            )
-            sys.stdout.write(code)
+            stage, target = given.value("dump"), given.value("target") or None
+            sanitize, unchecked = given.has("sanitize"), given.has("unchecked")
+            sys.stdout.write(kernel.dump(stage, sanitize=sanitize, unchecked=unchecked, target=target))
             return EXIT_FINE
         check_grid(wanted.grid)
         entry = select_entry(module, wanted.entry)
@@ -153,10 +149,8 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
         if given.value("names") == "tile":
             error.tell_as_tile_program()
         raise
-    except (TileIRError, ToolFailure):
-        raise
     except Exception as error:
-        if engine is None or is_own(engine):
+        if engine is None or is_own(engine) or isinstance(error, (TileIRError, ToolFailure)):
             raise
         # The code of a plugin: its author calls it from Python to see where.
         raise ToolFailure(f"{engine.called} failed: {type(error).__name__}: {error}", EXIT_WRONG_INPUT) from error
@@ -186,18 +180,13 @@ class _Observation:
         from tileir.execute.sanitizer.number_watch import NumberWatch
         from tileir.execute.sanitizer.sanitizer import Sanitizer
 
-        observers: list[Observer] = []
-        self._reports: list[SanitizerReport] = []
         names: Names = "tile" if given.value("names") == "tile" else "script"
         self._sanitize: str = given.value("sanitize")
-        if self._sanitize:
-            sanitizer = Sanitizer(uninitialized=unwritten)
-            observers += [sanitizer, *([Coverage(report=sanitizer.report)] if self._sanitize == "all" else [])]
-            self._reports.append(sanitizer.report)
-        if given.has("watch-nan"):
-            numbers = NumberWatch()
-            observers.append(numbers)
-            self._reports.append(numbers.report)
+        watchers: list[Sanitizer | NumberWatch] = [Sanitizer(uninitialized=unwritten)] if self._sanitize else []
+        watchers += [NumberWatch()] if given.has("watch-nan") else []
+        self._reports: list[SanitizerReport] = [watcher.report for watcher in watchers]
+        observers: list[Observer] = [*watchers]
+        observers += [Coverage(report=self._reports[0])] if self._sanitize == "all" else []
         if given.has("trace"):
             observers.append(Trace(_block(given.value("trace"), grid), sys.stdout.write, names))
         for report in self._reports:
@@ -232,8 +221,8 @@ def _engine(given: Arguments) -> Engine | None:
     engine = _needed(given) if name == AUTO else find_engine(name)
     if engine is None:
         return None
-    for option in (*_ABOUT_CODE, "dump"):
-        if given.has(option) and not _takes(engine, option):
+    for option in filter(given.has, (*_ABOUT_CODE, "dump")):
+        if not _takes(engine, option):
             able = _able(option)
             raise ToolFailure(f"--{option} is for {able.called}: add --backend {able.name}")
     unable = tuple([option for option in _OBSERVING if not _takes(engine, option)])
@@ -267,11 +256,10 @@ def _able(option: str) -> Engine:
 
 def _needed(given: Arguments) -> Engine | None:
     """The engine that an option is for: one for code, before one that watches, for which the interpreter sees most."""
-    for option in (*_ABOUT_CODE, "dump"):
-        if given.has(option):
-            return _able(option)
-    observes = any(given.has(option) for option in _OBSERVING)
-    return find_engine("interpreter") if observes or given.value("schedule", "forward") != "forward" else None
+    for option in filter(given.has, (*_ABOUT_CODE, "dump")):
+        return _able(option)
+    observes = any(map(given.has, _OBSERVING)) or given.value("schedule", "forward") != "forward"
+    return find_engine("interpreter") if observes else None
 
 
 def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
@@ -320,8 +308,7 @@ def summary(array: Any) -> str:
 
     from tileir.execute.memory import describe_array
 
-    flat = array.reshape(-1)
-    parts = [describe_array(array)]
+    flat, parts = array.reshape(-1), [describe_array(array)]
     # A signaling NaN, or a sum that overflows, is no reason for NumPy to warn.
     with numpy.errstate(all="ignore"):
         wide = flat.astype(numpy.float64)

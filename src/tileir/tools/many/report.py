@@ -15,9 +15,8 @@ from tileir.judge.report.text import Paint, plain, text_report
 from tileir.judge.results.results import Results
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, refusing
+from tileir.tools.command import command, painter, refusing
 from tileir.tools.output import check_target, write_output
-from tileir.tools.terminal import in_outcome
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")
 
@@ -135,4 +134,4 @@ def _width(given: Arguments) -> int:
 
 
 def _painter(given: Arguments) -> Paint:
-    return in_outcome if given.value("output", "-") == "-" and given.wants_color(sys.stdout) else plain
+    return (painter(given, sys.stdout) if given.value("output", "-") == "-" else None) or plain
