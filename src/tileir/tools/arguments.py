@@ -44,8 +44,8 @@ class UsageMistake(ToolFailure):
 class Option:
     """One option, spelled as the help shows it: `-o, --output FILE`.
 
-    A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`;
-    it is given with `=` only: `--sanitize[=mistakes|all]`.
+    A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`
+    or the first word; it is given with `=` only: `--sanitize[=mistakes|all]`.
     """
 
     __slots__ = ("bare", "choices", "help", "name", "short", "spelling", "value")
@@ -60,7 +60,7 @@ class Option:
         self.short: str = short[1:]
         self.value: str = value
         self.choices: tuple[str, ...] = tuple(value.split("|")) if "|" in value else ()
-        self.bare: str | None = bare if is_optional else None
+        self.bare: str | None = (bare or (self.choices or ("",))[0]) if is_optional else None
 
     def with_help(self, help: str) -> Option:
         """The same option for a command that has more to say about it."""
@@ -250,7 +250,8 @@ class Usage:
             else:
                 option = None
         if option is None:
-            hint = did_you_mean(spelled.lstrip("-"), [option.name for option in self.options], self._dash)
+            names = [option.name for option in self.options]
+            hint = did_you_mean(spelled.lstrip("-"), names, "-" if self.single_dash else "--")
             raise self._mistake(f"unknown option '{spelled}'{hint}")
         if not option.value:
             if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
@@ -275,10 +276,6 @@ class Usage:
 
     def _mistake(self, message: str) -> UsageMistake:
         return UsageMistake(message, self.usage_status)
-
-    @property
-    def _dash(self) -> str:
-        return "-" if self.single_dash else "--"
 
     def _find(self, spelled: str) -> Option | None:
         name = spelled.lstrip("-")

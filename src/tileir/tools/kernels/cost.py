@@ -44,9 +44,7 @@ Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -
 
 {options.SCRIPT} Each of its launches is estimated;
 identical launches are shown once.
-{options.SCRIPT_ARGUMENTS}
-
-FILE may be '-' for standard input.""",
+{options.SCRIPT_ARGUMENTS}""",
 )
 
 

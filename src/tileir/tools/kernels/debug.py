@@ -27,11 +27,8 @@ USAGE = Usage(
     (
         *options.LAUNCH_OPTIONS,
         options.SCHEDULE,
-        Option(
-            "--sanitize",
-            "stop at mistakes of the kernel ('tileir docs sanitizer'); the same as the command 'catch sanitizer'",
-        ),
-        options.WATCH_NAN.with_help("stop where a NaN or an infinity is made; the same as the command 'catch nan'"),
+        Option("--sanitize", "stop at mistakes of the kernel ('tileir docs sanitizer'), as 'catch sanitizer' does"),
+        options.WATCH_NAN.with_help("stop where a NaN or an infinity is made, as 'catch nan' does"),
         options.NAMES,
         Option("--kernel NAME", "of a script, debug launches of this kernel only (default: all)"),
         options.RECORDING_LIMIT,
@@ -54,7 +51,7 @@ In a script of your own, tileir.debug(kernel, grid, args) does the same.
 Commands are those of gdb: run, next, step, continue, backtrace, info, .., and reverse-next, reverse-continue, ..
 to go back; 'help' lists them. Ctrl-C stops a launch that is running.
 
-With --dap the editor says what is launched. FILE may be '-' for standard input where commands come by -ex or -x.""",
+With --dap the editor says what is launched. Where FILE is '-', commands come by -ex or -x.""",
 )
 
 _MOST = 1 << 30

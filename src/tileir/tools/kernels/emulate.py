@@ -28,17 +28,11 @@ USAGE = Usage(
     (
         BACKEND,
         Option("--gpu NAME", "the GPU that the program sees, such as h100 or b200"),
-        SANITIZE.with_help(
-            "find and explain mistakes in every launch ('tileir docs sanitizer'); all: also elements never written"
-        ),
+        SANITIZE,
         WATCH_NAN,
-        Option(
-            f"--trace-block {OPTIONS['trace-block']}", "write each value that one tile block computes to standard error"
-        ),
+        Option(f"--trace-block {OPTIONS['trace-block']}", "print each value that one tile block computes"),
         Option("--names script|tile", "whose names these have: the script's (default) or the tile program's"),
-        Option(
-            "--debug", "open Python's debugger at the first launch that fails or has findings, or uncaught exception"
-        ),
+        Option("--debug", "open Python's debugger at the first failed launch, finding or uncaught exception"),
         EXACT,
         Option("--fast", "faster functions in the cpu backend; results round differently"),
         Option("-m MODULE", "run a module, as python -m does"),

@@ -37,15 +37,11 @@ USAGE = Usage(
         Option("--export FILE.html", "write the page to a file that needs no server, instead of serving it"),
         Option("--blocks LIST", "tile blocks whose values an exported page carries, as 0,7,16-31, or all"),
         Option(
-            "--picture [ARRAY[:COLOR]=]FILE.svg",
-            "draw an array (default: the first that is written) by block, time or count; repeat for several",
+            "--picture [ARRAY[:COLOR]=]FILE.svg", "draw an array (default: the first written) by block, time or count"
         ),
+        Option("--compare FILE", "a recording, as --record writes it, to look at beside this launch; may be repeated"),
         Option(
-            "--compare FILE", "a recording to look at beside this launch, as --record writes it; repeat for several"
-        ),
-        Option(
-            "--sanitize mistakes|all|none",
-            "what is looked for: mistakes (the default), all (also elements never written), or none",
+            "--sanitize mistakes|all|none", "what is looked for: mistakes (the default), all as in tileir run, none"
         ),
         Option("--record FILE", "write the recording of the launch to a file"),
         Option("--targets NAMES", "what costs are estimated for, as h200,b200 (default: all)"),
@@ -57,15 +53,12 @@ USAGE = Usage(
     most=-1,
     details=f"""\
 Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, a kernel
-that has parameters does not run, and the page shows the program in its forms, and estimates of costs.
-
-{STATED}
+that has parameters does not run, and the page shows the program in its forms, and estimates of costs. {STATED}
 
 A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
 {options.SCRIPT_ARGUMENTS}
 
-The page is served to this machine only, at an address that nobody can guess, until Ctrl-C. FILE may be '-' for standard
-input.""",
+The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.""",
 )
 
 

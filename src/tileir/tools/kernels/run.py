@@ -41,16 +41,9 @@ USAGE = Usage(
         Option("--fast", "faster functions (cpu, triton) and products (triton); results round differently"),
         Option("--unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
         Option("--cpu NAME", "the machine that the cpu backend generates code for (default: this one)"),
-        Option(
-            "--dump STAGE",
-            "print the backend's code instead: tiles, loops, llvm, llvm-opt, asm of cpu, bytecode, sass of tileiras, "
-            "ttir, ttgir, llvm, ptx, sass of triton",
-        ),
+        Option("--dump STAGE", "print the backend's code instead: see below"),
         options.TARGET.with_help("the GPU that code to dump is for, as in sm_90 (default: that of this machine)"),
-        Option(
-            "--time[=LAUNCHES]",
-            "launch it again and again, LAUNCHES times, and show how long that takes, bytes and operations in a second",
-        ),
+        Option("--time[=LAUNCHES]", "launch it again and again, and show time, bytes and operations in a second"),
         Option("--flush-cache", "empty caches before each launch that is timed"),
         options.TIMEOUT,
         options.SCHEDULE,
@@ -78,11 +71,11 @@ Arguments:
 
 {STATED}
 
-FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
-wrong or a file cannot be read or written, 124 --timeout has stopped it.
+Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is wrong or a file cannot be read or
+written, 124 --timeout has stopped it.
 
-With --dump nothing runs and no arguments are needed; 'tileir docs cpu' explains what is shown. Code for GPUs is shown
-on machines without one too.""",
+With --dump nothing runs and no arguments are needed. Stages of cpu are tiles, loops, llvm, llvm-opt and asm ('tileir
+docs cpu'), of tileiras bytecode and sass, of triton ttir, ttgir, llvm, ptx and sass; GPUs are not needed for them.""",
 )
 
 _FIRST_ELEMENTS = 6

@@ -30,9 +30,7 @@ It needs a GPU and Triton. Warps, stages, descriptors and the like are tried ('t
 checked against that of the schedule that is used by default. The fastest is kept on disk, and later launches of the
 same program with arguments of the same kind use it. An interrupt (Ctrl-C) keeps the best so far.
 
-{STATED}
-
-FILE may be '-' for standard input.""",
+{STATED}""",
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.ops import MODULE
@@ -29,12 +30,8 @@ def passes_help(arguments: list[str]) -> str:
     """The passes, one on each line, for the help; those of files that the command line loads too."""
     from tileir.passes.catalog import ENTRY_POINTS, registered_passes
 
-    loaded: list[str] = []
-    for number, argument in enumerate(arguments):
-        if argument == "--load":
-            loaded.extend(arguments[number + 1 : number + 2])
-        elif argument.startswith("--load="):
-            loaded.append(argument.removeprefix("--load="))
+    loaded = [path for option, path in pairwise(arguments) if option == "--load"]
+    loaded += [argument.removeprefix("--load=") for argument in arguments if argument.startswith("--load=")]
     own = len(registered_passes())
     for path in loaded:
         _load(path)
@@ -42,8 +39,7 @@ def passes_help(arguments: list[str]) -> str:
     width = max([len(known.name) for known in passes])
     lines = ["passes:"]
     for number, known in enumerate(passes):
-        if number == own:
-            lines.extend(["", f"passes of {harmless(', '.join(loaded))}:"])
+        lines += ["", f"passes of {harmless(', '.join(loaded))}:"] if number == own else []
         taken = ",".join([f"{option}={value}" for option, value in known.options.items()])
         summary = f"{known.summary} {{{taken}}}" if taken else known.summary
         lines.append(f"  {harmless(known.name):{width}}  {harmless(summary)}")
@@ -65,9 +61,7 @@ USAGE = Usage(
         Option("--disassembly", "print without the enclosing module, as NVIDIA's disassembler does"),
         LAUNCH,
         Option("-O 0|1|2|3", "optimize at this level, as in -O3"),
-        Option(
-            "--passes PASSES", "run these passes instead: names separated by commas, with options as NAME{OPTION=VALUE}"
-        ),
+        Option("--passes PASSES", "run these passes instead: names with commas, with options as NAME{OPTION=VALUE}"),
         Option("--load FILE.py", "run this Python file first, to register your own passes"),
         Option("--rules parity|full", "NVIDIA's public rules only, or the drafts' as well"),
         Option("--fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
@@ -109,21 +103,13 @@ def run(given: Arguments) -> int:
 
 def _text(module: Operation, given: Arguments) -> str:
     debug_info, version = given.has("debug-info"), dialect_version(given)
-    if given.has("disassembly"):
-        return print_disassembly(_tile_module(module), debug_info, version)
-    names = given.value("names", "public")
-    generic = given.has("generic")
-    return print_operation(module, generic=generic, debug_info=debug_info, names=names, version=version) + "\n"
-
-
-def _tile_module(module: Operation) -> Operation:
-    """The cuda_tile module a program consists of."""
-    if module.declaration is MODULE:
-        return module
-    contents = list(module.regions[0].blocks[0])
+    if not given.has("disassembly"):
+        names, generic = given.value("names", "public"), given.has("generic")
+        return print_operation(module, generic=generic, debug_info=debug_info, names=names, version=version) + "\n"
+    contents = [module] if module.declaration is MODULE else list(module.regions[0].blocks[0])
     if len(contents) != 1 or contents[0].declaration is not MODULE:
         raise ToolFailure("'--disassembly' needs a program that is one cuda_tile.module", EXIT_WRONG_INPUT)
-    return contents[0]
+    return print_disassembly(contents[0], debug_info, version)
 
 
 # --- passes ---
@@ -180,18 +166,17 @@ class Optimization:
                 run_until_stable(module, self.steps, self.rules, report=report)
         except WrongPassOption as error:
             raise ToolFailure(error.message) from None
-        except TileIRError as error:
-            print_diagnostics(error.diagnostics, given)
-            place = _place(error)
-            if place and type(error) is not PassError:
-                # Not an error that the pass reports on purpose, but a mistake that it made.
-                last = report.current.name if report.current is not None else ""
-                print(f"note: in pass '{last}' ({place})", file=sys.stderr)
-            return False
         except Exception as error:
-            if not given.has("load") and not _place(error):
-                raise
+            place = _place(error)
             last = report.current.name if report.current is not None else ""
+            if isinstance(error, TileIRError):
+                print_diagnostics(error.diagnostics, given)
+                if place and type(error) is not PassError:
+                    # Not an error that the pass reports on purpose, but a mistake that it made.
+                    print(f"note: in pass '{last}' ({place})", file=sys.stderr)
+                return False
+            if not given.has("load") and not place:
+                raise
             raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
         finally:
             print_diagnostics(report.diagnostics, given)
@@ -214,10 +199,9 @@ def _load(path: str) -> None:
 
 def _described(error: Exception) -> str:
     """An exception of the user's code, with the line of that code that led to it."""
-    if isinstance(error, TileIRError):
-        words = error.message
-    else:
-        words = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+    words = (
+        error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {getattr(error, 'msg', error)}"
+    )
     place = _place(error)
     return f"{words} ({place})" if place else words
 
