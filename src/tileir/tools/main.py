@@ -76,13 +76,13 @@ def command() -> NoReturn:
 
 
 def main() -> int:
-    # The process ends with the command, so collecting garbage would only cost: a tenth of the start-up time.
-    gc.disable()
     if sys.argv[1:2] == ["emulate"]:
-        # The program that it runs has the streams that Python gives it, and ends as Python ends it.
+        # The program that it runs has the streams and the collector that Python gives it, and ends as Python ends it.
         from tileir.tools.kernels import emulate
 
-        return emulate.main(sys.argv[2:])
+        return emulate.run(sys.argv[2:])
+    # The process ends with the command, so collecting garbage would only cost: a tenth of the start-up time.
+    gc.disable()
     try:
         preload(NEEDED.get(sys.argv[1], "") if len(sys.argv) > 1 else "")
         from tileir.tools.command import run_process

@@ -69,12 +69,9 @@ def directory_of_pages() -> str:
 
 def page_names(directory: str) -> list[str]:
     """The pages, those of folders after the others: `api`, .., `operations/core`."""
-    found = []
-    for folder in ("", "operations"):
-        for name in sorted(os.listdir(os.path.join(directory, folder))):
-            if name.endswith(_EXTENSION):
-                found.append(f"{folder}/{name}".strip("/").removesuffix(_EXTENSION))
-    return found
+    folders = ("", "operations/")
+    found = [folder + name for folder in folders for name in sorted(os.listdir(os.path.join(directory, folder)))]
+    return [name.removesuffix(_EXTENSION) for name in found if name.endswith(_EXTENSION)]
 
 
 def _page(directory: str, name: str) -> str:

@@ -53,19 +53,16 @@ def run(given: Arguments) -> int:
     # As wide as the terminal within reason; the same everywhere when nobody watches.
     columns = shutil.get_terminal_size((_WIDEST, 24)).columns if sys.stdout.isatty() else _WIDEST
     width, color = max(_NARROWEST, min(columns, _WIDEST)), given.wants_color(sys.stdout)
-    if not given.operands:
-        sys.stdout.write(styled(overview_text(width), color))
-        return EXIT_FINE
     status = EXIT_FINE
-    texts: list[str] = []
+    texts: list[str] = [] if given.operands else [overview_text(width)]
     for name in given.operands:
         pages = pages_of(name)
         texts.extend([page_text(page, width) for page in pages])
         if not pages:
             status = EXIT_WRONG_INPUT
             close = close_names(name)
-            hint = f"; did you mean {listed(close)}?" if close else "; 'tileir explain' lists what there is."
-            print(f"tileir explain: nothing is known about '{harmless(name)}'{hint}", file=sys.stderr)
+            hint = f"did you mean {listed(close)}?" if close else "'tileir explain' lists what there is."
+            print(f"tileir explain: nothing is known about '{harmless(name)}'; {hint}", file=sys.stderr)
     separator = "\n" + "-" * width + "\n\n"
     sys.stdout.write(styled(separator.join(texts), color))
     return status
@@ -126,10 +123,8 @@ def styled(text: str, color: bool) -> str:
     if not color:
         return text
     lines = re.sub(r"`([^`]+)`", lambda found: paint(found[1], "code"), text).split("\n")
-    for number, line in enumerate(lines):
-        if line and (number == 0 or (line[:1].isalpha() and line == line.upper())):
-            lines[number] = paint(line, "title")
-    return "\n".join(lines)
+    is_title = [number == 0 or (line[:1].isalpha() and line == line.upper()) for number, line in enumerate(lines)]
+    return "\n".join([paint(line, "title") if title else line for line, title in zip(lines, is_title, strict=True)])
 
 
 # --- laying out ---
@@ -151,9 +146,8 @@ def page_text(page: Page, width: int = _WIDEST) -> str:
 
 def _wrapped(text: str, width: int, indent: str = "", hanging: str | None = None) -> list[str]:
     below = indent if hanging is None else hanging
-    return textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
-    )
+    wrapper = textwrap.TextWrapper(width, indent, below, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(text)
 
 
 def block_lines(block: Block, width: int) -> list[str]:

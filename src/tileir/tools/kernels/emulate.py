@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE, Option, ToolFailure, Usage, UsageMistake
-from tileir.tools.command import complain
+from tileir.tools.command import complain, refusing
 from tileir.tools.options import BACKEND, EXACT, SANITIZE, WATCH_NAN
 
 if TYPE_CHECKING:
@@ -50,12 +49,6 @@ written to standard error, and the program continues; a successful program then 
 )
 
 
-def main(arguments: list[str]) -> int:
-    """The command as a process: the program has the streams and the garbage collector that Python gives it."""
-    gc.enable()
-    return run(arguments)
-
-
 def run(arguments: list[str]) -> int:
     try:
         given = USAGE.parse(arguments)
@@ -63,7 +56,7 @@ def run(arguments: list[str]) -> int:
             return EXIT_FINE
         settings = _settings(given.sequence)
         work = program_of(given.options, given.operands)
-    except (SettingsMistake, UsageMistake) as mistake:
+    except (SettingsMistake, ToolFailure) as mistake:
         complain(USAGE.program, UsageMistake(str(mistake)))
         return EXIT_USAGE
     perform(begin(settings), work)
@@ -82,8 +75,8 @@ def run_script(operands: list[str], watcher: Watcher) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BaseException:
-        # Its errors are shown, as Python would.
-        return process.status
+        # It is shown, as Python would.
+        pass
     return process.status
 
 
@@ -91,12 +84,9 @@ def _settings(sequence: list[tuple[str, str]]) -> Settings:
     settings = settings_of([(name, value or None) for name, value in sequence if name in OPTIONS])
     if settings.backend != "auto":
         from tileir.execute.engine.registry import find_engine
-        from tileir.ir.diagnostics import TileIRError
 
-        try:
+        with refusing():
             find_engine(settings.backend)
-        except TileIRError as error:
-            raise SettingsMistake(error.message) from None
     check_gpu(settings)
     return settings
 
@@ -107,12 +97,10 @@ def _settings(sequence: list[tuple[str, str]]) -> Settings:
 def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], None]:
     """What runs the program: `sys.argv` and `sys.path[0]` are as Python makes them."""
     if "m" in options:
-        name = options["m"]
         # `_run_module_as_main` replaces the first argument by the module's file.
-        return lambda: _run_module(name, ["-m", *operands], os.getcwd())
+        return lambda: _run_module(options["m"], ["-m", *operands], os.getcwd())
     if "c" in options:
-        text = options["c"]
-        return lambda: _run_code(lambda: compile(text, "<string>", "exec"), None, ["-c", *operands])
+        return lambda: _run_code(lambda: compile(options["c"], "<string>", "exec"), None, ["-c", *operands])
     if not operands:
         raise SettingsMistake("expected SCRIPT, -m MODULE or -c CODE")
     script = operands[0]
