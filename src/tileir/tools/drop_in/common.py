@@ -19,7 +19,7 @@ from tileir.ir.versions import V13_3
 from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
-from tileir.tools.drop_in.expected_diagnostics import ExpectedDiagnostics
+from tileir.tools.drop_in.expected_diagnostics import unexpected
 from tileir.tools.input import name_of
 
 VERSION = V13_3
@@ -119,7 +119,7 @@ def _process_part(text: str, name: str, given: Arguments, translation: Translati
         diagnostics.extend(error.diagnostics)
     if given.has("verify-diagnostics"):
         only_expected = given.value("verify-diagnostics", "all") == "only-expected"
-        diagnostics = ExpectedDiagnostics(text, name, only_expected=only_expected).compare(diagnostics)
+        diagnostics = unexpected(text, name, diagnostics, only_expected=only_expected)
         status = EXIT_WRONG_INPUT if diagnostics else EXIT_FINE
     for diagnostic in diagnostics:
         print(diagnostic.render(), file=sys.stderr)

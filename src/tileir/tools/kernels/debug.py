@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tileir.execute.arguments.argument_text import grid_of
 from tileir.execute.schedule import check_schedule
@@ -17,8 +17,7 @@ from tileir.tools.input import is_script, read_program, script_arguments
 from tileir.tools.launches import STATED, given_launch, recording_limit
 
 if TYPE_CHECKING:
-    from tileir.execute.sanitizer.report import Names
-    from tileir.serve.debugger.stops import Event
+    from tileir.serve.debugger.terminal.terminal import Terminal
 
 USAGE = Usage(
     "tileir debug",
@@ -78,27 +77,24 @@ def _program(given: Arguments) -> int:
     grid_of(given.value("grid", "1"))
     schedule = given.value("schedule", "forward")
     check_schedule(schedule)
-    limit = recording_limit(given, _MOST)
+    recording_limit(given, _MOST)
     program = read_program(given.operands[0], given)
     module = program.checked(given)
     from tileir.serve.debugger.launches import program_debugger
-    from tileir.serve.debugger.terminal.terminal import Terminal
 
-    terminal = Terminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
-    words, stop_on, names = given_launch(given, program), _stop_on(given), _names(given)
-    terminal.launch = program_debugger(module, words, schedule, limit=limit, stop_on=stop_on, names=names)
+    terminal = _terminal(given)
+    words = given_launch(given, program)
+    terminal.launch = program_debugger(module, words, schedule, **_how(given))
     how = terminal.converse()
     return EXIT_WRONG_INPUT if how == "batch" and terminal.failed else EXIT_FINE
 
 
 def _script(given: Arguments) -> int:
     from tileir.serve.debugger.launches import ScriptDebugging
-    from tileir.serve.debugger.terminal.terminal import Terminal
     from tileir.tools.kernels.emulate import run_script
 
-    front = Terminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
-    kernel, limit = given.value("kernel"), recording_limit(given, _MOST)
-    debugging = ScriptDebugging(front, kernel=kernel, stop_on=_stop_on(given), names=_names(given), limit=limit)
+    front, kernel = _terminal(given), given.value("kernel")
+    debugging = ScriptDebugging(front, kernel=kernel, **_how(given))
     status = run_script(given.operands, debugging)
     if not debugging.count and not status:
         named = f" named '{kernel}'" if kernel else ""
@@ -106,19 +102,18 @@ def _script(given: Arguments) -> int:
     return EXIT_WRONG_INPUT if given.has("batch") and front.failed else status
 
 
-def _commands(given: Arguments) -> list[tuple[str, str]]:
-    return [(name, text) for name, text in given.sequence if name in ("ex", "x")]
+def _terminal(given: Arguments) -> Terminal:
+    from tileir.serve.debugger.terminal.terminal import Terminal
+
+    commands = [(name, text) for name, text in given.sequence if name in ("ex", "x")]
+    return Terminal(commands, colors=given.wants_color(sys.stdout), batch=given.has("batch"))
 
 
-def _names(given: Arguments) -> Names:
-    return "tile" if given.value("names") == "tile" else "script"
-
-
-def _stop_on(given: Arguments) -> list[Event]:
-    found: list[Event] = ["failure"]
-    found += ["sanitizer"] if given.has("sanitize") else []
-    found += ["nan"] if given.has("watch-nan") else []
-    return found
+def _how(given: Arguments) -> dict[str, Any]:
+    """What a debugger stops on, whose names it shows, and the most that its recording takes."""
+    events = {"failure": True, "sanitizer": given.has("sanitize"), "nan": given.has("watch-nan")}
+    stop_on = [event for event, stops in events.items() if stops]
+    return {"stop_on": stop_on, "names": given.value("names", "script"), "limit": recording_limit(given, _MOST)}
 
 
 def _adapter(given: Arguments) -> int:
