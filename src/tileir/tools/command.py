@@ -68,11 +68,7 @@ def complain(name: str, failure: ToolFailure) -> None:
 
 def for_each_file(given: Arguments, work: Callable[[str], int | None]) -> int:
     """Do some work for each file, also after one that fails; the worst status."""
-
-    def finish_file(path: str) -> int:
-        return finish(given, lambda: work(path))
-
-    return max(map(finish_file, given.operands))
+    return max(map(lambda path: finish(given, lambda: work(path)), given.operands))
 
 
 def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:

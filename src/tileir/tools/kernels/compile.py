@@ -73,6 +73,8 @@ it, 2 the command line is wrong or a file cannot be read or written, 124 --time-
 Read on: 'tileir docs gpu', 'tileir docs triton'.""",
 )
 
+# What kernels take of GPUs, in bytes and counts.
+_NUMBERS = ("registers", "threads", "shared", "stack", "stores", "loads", "spills", "code")
 _TIMEOUTS = (AssemblerTimeout, TritonTimeout)
 
 
@@ -82,19 +84,13 @@ def run(given: Arguments) -> int:
     status = EXIT_FINE
     for path, outputs in zip(given.operands, job.places(), strict=True):
         status = max(status, job.attempt(path, job.targets, partial(job.compile_file, path, outputs)))
-    if given.has("resource-usage") and not given.has("json") and any(row.resources is not None for row in job.rows):
-        print(_table(job.rows, len(given.operands) > 1))
+    if given.has("resource-usage") and not given.has("json") and any(row[-1] != "-" for row in job.rows):
+        # The names of files, where there are several.
+        first = 0 if len(given.operands) > 1 else 1
+        columns = [Column(title) for title in ("file", "kernel", "target")[first:]]
+        columns += [Column(title, is_number=True) for title in _NUMBERS]
+        print(table(columns, [row[first:] for row in job.rows], 0))
     return status
-
-
-class _Row(NamedTuple):
-    """A row of the table: a kernel of a file, or a file for which there is no cubin."""
-
-    file: str
-    target: str
-    resources: Resources | None
-    kernel: str = ""
-    """Of code that does not record its resources."""
 
 
 class _Job:
@@ -104,7 +100,7 @@ class _Job:
         self.given = given
         self.backend = BACKENDS[given.value("backend", "tileiras")](given)
         self.targets = _targets(given, self.backend)
-        self.rows: list[_Row] = []
+        self.rows: list[list[str]] = []
         self._has_json: bool = given.has("json")
         check_launch(given, given.operands)
 
@@ -181,7 +177,7 @@ class _Job:
     ) -> None:
         """Report the outcome for a file and a target, or for one kernel of it."""
         name = name_of(path)
-        self.rows += [_Row(name, target, each) for each in resources or ()] or [_Row(name, target, None, kernel)]
+        self.rows += [_cells(name, target, each, kernel) for each in resources or [None]]
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
@@ -263,20 +259,12 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     return [Diagnostic(each.severity, each.message, place, each.notes) for each in error.diagnostics]
 
 
-def _table(rows: list[_Row], has_files: bool) -> str:
-    """What kernels take of GPUs, in bytes and counts; with the names of several files."""
-    names = ["file", "kernel", "target"] if has_files else ["kernel", "target"]
-    numbers = ["registers", "threads", "shared", "stack", "stores", "loads", "spills", "code"]
-    cells: list[list[str]] = []
-    for row in rows:
-        each = row.resources
-        labels = [row.file, row.kernel or "-" if each is None else each.kernel, row.target][-len(names) :]
-        counts: list[object] = ["-"] * len(numbers)
-        if each is not None:
-            counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
-            counts += ["yes" if each.spills else "no", each.code]
-        cells.append([*labels, *map(str, counts)])
-    return table([*map(Column, names), *[Column(title, is_number=True) for title in numbers]], cells, 0)
+def _cells(file: str, target: str, each: Resources | None, kernel: str) -> list[str]:
+    """A row of the table: a kernel of a file, or a file for which there is no cubin or one that says nothing of it."""
+    if each is None:
+        return [file, kernel or "-", target, *["-"] * len(_NUMBERS)]
+    counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
+    return [file, each.kernel, target, *map(str, counts), "yes" if each.spills else "no", str(each.code)]
 
 
 # --- what compiles: NVIDIA's assembler, or Triton ---

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 
 from tileir.analyze.cost.estimating import estimate
@@ -17,7 +16,7 @@ from tileir.ir.quoting import harmless
 from tileir.tools import options
 from tileir.tools.arguments import Arguments, Option, Usage
 from tileir.tools.command import command, refusing
-from tileir.tools.input import Program, read_launches, script_arguments
+from tileir.tools.input import read_launches, script_arguments
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
 
 USAGE = Usage(
@@ -55,26 +54,19 @@ def run(given: Arguments) -> None:
     with refusing("--target: "):
         targets = [target_named(name) for name in given.names("target") or [DEFAULT]]
     arguments = script_arguments(given, "grid", "arg", "entry")
-    for place, program in enumerate(read_launches(given.operands[0], given, arguments)):
-        _show_costs(given, program, targets, is_first=not place)
-
-
-def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
-    """Print what a launch costs on each target."""
-    module = program.checked(given)
-    wanted = given_launch(given, program)
-    extents = check_grid(wanted.grid)
-    entry = select_entry(module, wanted.entry)
-    check_given(entry, wanted.arguments)
-    names = () if program.launch is None else program.launch.names
-    for target in targets:
-        cost = _cost(given, entry, extents, wanted.arguments, names, target)
-        if given.has("json"):
-            print(json.dumps(cost.answer()))
-        else:
-            print(("" if is_first else "\n") + harmless(cost.render(), keep="\n"))
-        is_first = False
-        sys.stdout.flush()
+    between = ""
+    for program in read_launches(given.operands[0], given, arguments):
+        module = program.checked(given)
+        wanted = given_launch(given, program)
+        extents = check_grid(wanted.grid)
+        entry = select_entry(module, wanted.entry)
+        check_given(entry, wanted.arguments)
+        names = () if program.launch is None else program.launch.names
+        for target in targets:
+            cost = _cost(given, entry, extents, wanted.arguments, names, target)
+            text = json.dumps(cost.answer()) if given.has("json") else between + harmless(cost.render(), keep="\n")
+            print(text, flush=True)
+            between = "\n"
 
 
 def _cost(

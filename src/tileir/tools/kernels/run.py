@@ -11,7 +11,7 @@ from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments.argument_text import grid_of, natural
 from tileir.execute.engine.registry import AUTO, find_engine, is_own
 from tileir.execute.errors import ExecutionError, HostCopyWarning
-from tileir.execute.launching.entries import check_grid, select_entry
+from tileir.execute.launching.entries import check_grid
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless, several
 from tileir.tools import options
@@ -121,9 +121,8 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
             sys.stdout.write(kernel.dump(stage, sanitize=sanitize, unchecked=unchecked, target=target))
             return EXIT_FINE
         check_grid(wanted.grid)
-        entry = select_entry(module, wanted.entry)
-        check_given(entry, wanted.arguments)
-        values = made_arguments(entry, wanted.arguments)
+        check_given(kernel.entry, wanted.arguments)
+        values = made_arguments(kernel.entry, wanted.arguments)
         outputs = _outputs(given, values, program.kind)
         observation = _Observation(given, wanted.grid, uninitialized(values, wanted.arguments))
         threads, timing = given.number("threads") or None, None
@@ -259,9 +258,9 @@ def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
     """The tile block that `--trace` names."""
     numbers = [natural(part.strip()) for part in text.split(",")]
     extents = [*grid, 1, 1][:3]
-    block = [number for number in numbers if number is not None]
-    x, y, z = (*block, 0, 0, 0)[:3]
-    if len(block) < len(numbers) or len(block) > 3 or not (x < extents[0] and y < extents[1] and z < extents[2]):
+    x, y, z = [-1 if number is None else number for number in (*numbers, 0, 0, 0)][:3]
+    inside = 0 <= x < extents[0] and 0 <= y < extents[1] and 0 <= z < extents[2]
+    if not inside or len(numbers) > 3:
         last = ",".join([str(extent - 1) for extent in extents])
         raise ToolFailure(f"'--trace {text}' is no tile block of the grid: give one from 0,0,0 to {last}")
     return x, y, z

@@ -27,7 +27,6 @@ from tileir.tools.terminal import Progress, paint
 
 if TYPE_CHECKING:
     from tileir.judge.executor.scheduler import SweepProgress
-    from tileir.judge.model import Verdict
     from tileir.judge.reductions import Reduced, ReductionProgress
 
 RESULTS = "results.sqlite"
@@ -190,30 +189,24 @@ class SweepReporter:
 
     def __init__(self, is_quiet: bool, color: bool) -> None:
         self.progress: Progress = Progress(is_quiet=is_quiet)
-        self._is_quiet: bool = is_quiet
         self._color: bool = color
         self._causes: set[str] = set()
 
     def show(self, progress: SweepProgress) -> None:
-        for name, verdict in () if self._is_quiet else progress.latest:
-            if verdict.outcome != "passed" and verdict.cause not in self._causes:
-                self._causes.add(verdict.cause)
-                self._show_cause(name, verdict)
+        for name, verdict in () if self.progress.is_quiet else progress.latest:
+            if verdict.outcome == "passed" or verdict.cause in self._causes or len(self._causes) == _MOST_CAUSES:
+                continue
+            self._causes.add(verdict.cause)
+            self.progress.clear()
+            step = next((step for step in verdict.steps if step.outcome not in ("passed", "skipped")), None)
+            message = step.message.strip().partition("\n")[0] if step is not None else verdict.cause
+            outcome = paint(verdict.outcome, verdict.outcome) if self._color else verdict.outcome
+            where = f"{step.name}: " if step is not None else ""
+            shown = harmless(shortened(message, _LONGEST_MESSAGE, at_end=True))
+            print(f"{outcome}: {harmless(name)}: {where}{shown}", file=sys.stderr, flush=True)
+            if len(self._causes) == _MOST_CAUSES:
+                print("more kinds of failures are in the report only", file=sys.stderr, flush=True)
         self.progress.show(lambda: line(progress))
-
-    def _show_cause(self, name: str, verdict: Verdict) -> None:
-        count = len(self._causes)
-        if count > _MOST_CAUSES:
-            return
-        self.progress.clear()
-        step = next((step for step in verdict.steps if step.outcome not in ("passed", "skipped")), None)
-        message = step.message.strip().partition("\n")[0] if step is not None else verdict.cause
-        outcome = paint(verdict.outcome, verdict.outcome) if self._color else verdict.outcome
-        where = f"{step.name}: " if step is not None else ""
-        line = f"{outcome}: {harmless(name)}: {where}{harmless(shortened(message, _LONGEST_MESSAGE, at_end=True))}"
-        print(line, file=sys.stderr, flush=True)
-        if count == _MOST_CAUSES:
-            print("more kinds of failures are in the report only", file=sys.stderr, flush=True)
 
     def show_reduction(self, progress: ReductionProgress) -> None:
         """Show how far the reduction of kinds of failures is, on a terminal."""
@@ -225,13 +218,13 @@ class SweepReporter:
     def reduced(self, reduced: Reduced) -> None:
         """Print the result of one of them."""
         self.progress.clear()
-        if not self._is_quiet:
+        if not self.progress.is_quiet:
             cause = harmless(shortened(reduced.cluster.title, _LONGEST_CAUSE, at_end=True))
             print(f"{cause}: {harmless(reduced.name)}: {harmless(reduced.note)}", flush=True)
 
     def finished(self, progress: SweepProgress, path: str) -> None:
         self.progress.clear()
-        if self._is_quiet:
+        if self.progress.is_quiet:
             return
         print(summary(progress))
         if progress.outdated:

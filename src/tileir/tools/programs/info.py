@@ -168,6 +168,13 @@ def _program_facts(root: Operation) -> dict[str, Any]:
     everything = [o for o in root.walk() if o.declaration is not MODULE and not o.declaration.is_builtin]
     functions = [o for o in everything if "function_type" in o.declaration.inherent]
     operations = [o for o in everything if "function_type" not in o.declaration.inherent]
+    # Positions in the text are no lines of a source.
+    frames = [frames_of(o.location) for o in operations if not isinstance(o.location, TextLocation)]
+    files = sorted({frame.file for each in frames for frame in each})
+    attributes = [value for o in everything if o.declaration is not GLOBAL for value in o.attributes.values()]
+    constants = [value for value in attributes if isinstance(value, DenseAttribute)]
+    # One element of a constant whose elements are equal.
+    size = sum(len(value.data) for value in set(constants))
     counts = Counter([o.declaration.mnemonic if o.name.startswith("cuda_tile.") else o.name for o in operations])
     return {
         "producer": producers[0] if producers else None,
@@ -184,8 +191,8 @@ def _program_facts(root: Operation) -> dict[str, Any]:
         ],
         "globals": [_global_facts(operation) for operation in operations if operation.declaration is GLOBAL],
         "operations": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        "constants": _constant_facts([o for o in everything if o.declaration is not GLOBAL]),
-        "debug_info": _debug_facts(operations),
+        "constants": {"count": len(constants), "distinct": len(set(constants)), "bytes": size},
+        "debug_info": {"operations": sum(map(bool, frames)), "of": len(operations), "files": files},
     }
 
 
@@ -197,19 +204,6 @@ def _global_facts(operation: Operation) -> dict[str, Any]:
         "bytes": value.count * len(value.data) if value.is_splat else len(value.data),
         "constant": operation.constant,
     }
-
-
-def _constant_facts(operations: list[Operation]) -> dict[str, int]:
-    """How many constants there are, and the bytes of their elements; one for a constant whose elements are equal."""
-    values = [v for operation in operations for v in operation.attributes.values() if isinstance(v, DenseAttribute)]
-    return {"count": len(values), "distinct": len(set(values)), "bytes": sum(len(v.data) for v in set(values))}
-
-
-def _debug_facts(operations: list[Operation]) -> dict[str, Any]:
-    """How many operations name a line of a source, and which files those are; positions in the text are none."""
-    frames = [frames_of(each.location) for each in operations if not isinstance(each.location, TextLocation)]
-    files = {frame.file for each in frames for frame in each}
-    return {"operations": sum(map(bool, frames)), "of": len(operations), "files": sorted(files)}
 
 
 # --- for people ---

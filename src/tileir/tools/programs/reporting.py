@@ -137,7 +137,15 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
             return writer.failed(path, failure)
 
     jobs = given.number("jobs", most=9999)
-    paths, failures, searched = _files(given.operands)
+    paths, searched = list(dict.fromkeys(given.operands)), False
+    failures: list[tuple[str, ToolFailure]] = []
+    if any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in paths):
+        # Imported here: most name their files.
+        from tileir.program_files import ProgramFiles
+
+        files = ProgramFiles(given.operands)
+        paths, searched = files.paths, files.searched
+        failures = [(path, ToolFailure(words)) for path, words in files.failures]
     status = failed = 0
     counts: list[Sequence[int]] = []
     lines: list[str] = []
@@ -160,17 +168,6 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
         if summary:
             print(summary)
     return status
-
-
-def _files(operands: list[str]) -> tuple[list[str], list[tuple[str, ToolFailure]], bool]:
-    """The files to check, operands that stand for none, and whether any had to be searched for."""
-    if not any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in operands):
-        return list(dict.fromkeys(operands)), [], False
-    # Imported here: most name their files.
-    from tileir.program_files import ProgramFiles
-
-    files = ProgramFiles(operands)
-    return files.paths, [(path, ToolFailure(words)) for path, words in files.failures], files.searched
 
 
 def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterable[Outcome]:
