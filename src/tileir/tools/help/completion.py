@@ -74,14 +74,18 @@ class Command(NamedTuple):
 
 def described() -> list[Command]:
     """The commands, as the scripts need them."""
+    from tileir.analyze.documentation.vocabulary import all_entries
+    from tileir.tools.help.documents import directory_of_pages, page_names
+
     found: list[Command] = []
-    values = _values()
+    values, entries = _values(), [entry.name for entry in all_entries()]
+    operands = {"explain": entries, "docs": page_names(directory_of_pages()), "completion": SHELLS}
     for name, (summary, _) in COMMANDS.items():
         flags = [Flag(Option("-h, --help", "show the help"))]
         for each in usage_of(name).options:
             words = each.choices or values.get(f"{name} {each.name}") or values.get(each.name, ())
             flags.append(Flag(each, words, (name, each.name) == ("opt", "passes")))
-        words = _operands(name)
+        words = _words(operands.get(name, ()))
         found.append(Command(name, summary, flags, words, not words and _names_file(usage_of(name).operands)))
     return [*found, Command("help", "describe a command", [], tuple(COMMANDS), False)]
 
@@ -115,18 +119,6 @@ def _values() -> dict[str, tuple[str, ...]]:
         "schedule": ("forward", "reverse", "random:", "interleaved"),
     }
     return {option: _words(words) for option, words in values.items()}
-
-
-def _operands(command: str) -> tuple[str, ...]:
-    if command == "explain":
-        from tileir.analyze.documentation.vocabulary import all_entries
-
-        return _words([entry.name for entry in all_entries()])
-    if command == "docs":
-        from tileir.tools.help.documents import directory_of_pages, page_names
-
-        return _words(page_names(directory_of_pages()))
-    return SHELLS if command == "completion" else ()
 
 
 def _words(names: Iterable[str]) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ class _Job:
                 complain(self.given.program, failure)
             for target in targets:
                 error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
-                self._report(path, target, None, error)
+                self._report(path, target, error)
             return failure.status
 
     def compile_file(self, path: str, outputs: list[str]) -> int:
@@ -127,7 +127,7 @@ class _Job:
         before = program.diagnostics if self._has_json else []
         if program.module is None:
             for target in self.targets:
-                self._report(path, target, None, before)
+                self._report(path, target, before)
             return EXIT_WRONG_INPUT
         for output in filter(None, outputs):
             protect_input(self.given, output, path, (program.kind, "a cubin"))
@@ -145,7 +145,7 @@ class _Job:
                 module = tile_module(root)
                 entries = self._entries(module)
         except TileIRError as error:
-            self._report(path, target, None, [*before, *_placed(error, root)])
+            self._report(path, target, [*before, *_placed(error, root)])
             return EXIT_WRONG_INPUT
         if len(entries) > 1 and output == "-" and not backend.stage:
             raise ToolFailure(
@@ -158,36 +158,31 @@ class _Job:
             try:
                 piece = backend.compile(entry, module, target)
             except TileIRError as error:
-                self._report(path, target, None, [*before, *_placed(error, root)])
+                self._report(path, target, [*before, *_placed(error, root)])
                 status = max(status, EXIT_TIMED_OUT if isinstance(error, _TIMEOUTS) else EXIT_WRONG_INPUT)
                 continue
             place = _named_by(output, piece.kernel) if len(entries) > 1 and output not in ("", "-") else output
             self._write(place, piece, f"kernel @{piece.kernel}, {target}" if is_one_of_many else "")
-            self._report(path, target, piece.resources, [*before, *piece.diagnostics], place, piece.kernel)
+            self._report(path, target, before, piece, place)
         return status
 
     def _report(
-        self,
-        path: str,
-        target: str,
-        resources: list[Resources] | None,
-        diagnostics: list[Diagnostic],
-        output: str = "",
-        kernel: str = "",
+        self, path: str, target: str, found: list[Diagnostic], piece: Piece | None = None, output: str = ""
     ) -> None:
         """Report the outcome for a file and a target, or for one kernel of it."""
-        name = name_of(path)
-        self.rows += [_cells(name, target, each, kernel) for each in resources or [None]]
+        name, resources = name_of(path), [] if piece is None else piece.resources
+        self.rows += [_cells(name, target, each, "" if piece is None else piece.kernel) for each in resources or [None]]
+        diagnostics = found if piece is None else [*found, *piece.diagnostics]
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
         kernels = []
-        for each in resources or ():
+        for each in resources:
             parameters = [parameter._asdict() for parameter in each.parameters]
             kernels.append({**each._asdict(), "spills": each.spills, "parameters": parameters})
         findings = [json.loads(json_finding(each, name)) for each in diagnostics]
         outcome = {"file": name, "target": target, "cubin": output or None}
-        print(json.dumps({**outcome, "kernels": None if resources is None else kernels, "findings": findings}))
+        print(json.dumps({**outcome, "kernels": None if piece is None else kernels, "findings": findings}))
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
@@ -198,16 +193,12 @@ class _Job:
         return [None] if self.backend.is_whole else [*kernels]
 
     def _write(self, place: str, piece: Piece, title: str) -> None:
-        if not self.backend.stage:
-            if place:
-                write_bytes(place, piece.data, "cubins are")
-            return
-        data = piece.data if piece.data.endswith(b"\n") else piece.data + b"\n"
-        if place == "-":
+        data = piece.data if not self.backend.stage or piece.data.endswith(b"\n") else piece.data + b"\n"
+        if self.backend.stage and place == "-":
             # One after the other, with what each is of.
             sys.stdout.write((f"// {title}\n" if title else "") + data.decode("utf-8", "surrogateescape"))
         elif place:
-            write_bytes(place, data)
+            write_bytes(place, data, "cubins are")
 
     def places(self) -> list[list[str]]:
         """Where the code of each file goes, one for each target; an empty path for what is not written."""
@@ -237,13 +228,10 @@ class _Job:
 
 
 def _targets(given: Arguments, backend: CompileBackend) -> list[str]:
-    named = given.names("target")
-    with refusing("--target: "):
-        if named:
-            return list(dict.fromkeys([backend.target(text) for text in named]))
-        from tileir.execute.gpu.driver.devices import target_here
+    from tileir.execute.gpu.driver.devices import target_here
 
-        return [backend.target(target_here())]
+    with refusing("--target: "):
+        return list(dict.fromkeys([backend.target(text) for text in given.names("target") or [target_here()]]))
 
 
 def _named_by(path: str, word: str) -> str:

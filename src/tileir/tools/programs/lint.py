@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from functools import partial
 
 from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for, unknown_rule
-from tileir.analyze.lint.linting import FixedText, fixed_text, lint_module
+from tileir.analyze.lint.linting import fixed_text, lint_module
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
 from tileir.ir.core import Operation
@@ -78,11 +79,10 @@ def run(given: Arguments) -> int:
 def rules_text() -> str:
     """The rules, under their groups."""
     lines: list[str] = []
-    width = max([len(name) for name in RULES])
+    width = max(map(len, RULES))
     for group, words in GROUPS.items():
         rules = [rule for rule in RULES.values() if rule.group == group]
-        if rules:
-            lines.extend(["", f"{group}: {words}"])
+        lines += ["", f"{group}: {words}"] if rules else []
         lines.extend([f"  {rule.name:{width}}  {rule.summary}{'' if rule.default else ' (off)'}" for rule in rules])
     return "\n".join(lines[1:])
 
@@ -119,7 +119,9 @@ class Linter:
             if program.kind != TEXT:
                 # Bytecode has no text to change.
                 return Outcome([]) if self._change == "diff" else self._findings(program, path, settings)
-            fixed = self._fixed(program, path, settings)
+            if path == "-" and self._change == "fix":
+                raise ToolFailure("'--fix' changes files, and standard input is none: use '--diff'")
+            fixed = fixed_text(program.text, partial(self._read, name_of(path)), settings)
             if self._change == "diff":
                 found = difference(program.text, fixed.text, name_of(path), name_of(path)).rstrip("\n")
                 return Outcome([harmless(found, "\n\t")], EXIT_WRONG_INPUT) if found else Outcome([])
@@ -155,14 +157,8 @@ class Linter:
         fails = any(counts) and not self._given.has("exit-zero")
         return Outcome(out, EXIT_WRONG_INPUT if fails else EXIT_FINE, counts)
 
-    def _fixed(self, program: Program, path: str, settings: LintSettings) -> FixedText:
-        if path == "-" and self._change == "fix":
-            raise ToolFailure("'--fix' changes files, and standard input is none: use '--diff'")
-
-        def read(text: str) -> Operation | None:
-            return program_in(text.encode("utf-8", "surrogateescape"), name_of(path), self._given).module
-
-        return fixed_text(program.text, read, settings)
+    def _read(self, name: str, text: str) -> Operation | None:
+        return program_in(text.encode("utf-8", "surrogateescape"), name, self._given).module
 
     def _settings(self, path: str) -> LintSettings:
         options, config = self._options, self._given.value("config")
