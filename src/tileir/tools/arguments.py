@@ -125,12 +125,11 @@ class Arguments:
 
     def gibibytes(self, name: str, default: int) -> int:
         """A number of bytes, which the command line gives in GiB."""
-        text = self.options.get(name)
-        if text is None:
-            return default
-        if not 0 < _number(text) < 1 << 20 or not int(_number(text) * _GIBIBYTE):
+        text = self.options.get(name, "")
+        size = int(_number(text) * _GIBIBYTE) if 0 < _number(text) < 1 << 20 else 0
+        if name in self.options and not size:
             raise ToolFailure(f"'{text}' is no amount of memory: give GiB, as in --{name} 4")
-        return int(_number(text) * _GIBIBYTE)
+        return size or default
 
     def only_one(self, *names: str) -> str:
         """The one of some options that is given, or an empty text; several are a mistake."""

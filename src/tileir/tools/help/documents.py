@@ -38,8 +38,7 @@ def run(given: Arguments) -> None:
     if given.has("path"):
         print(directory)
         return
-    texts = [_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)]
-    text = "\n".join(texts)
+    text = "\n".join([_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)])
     sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
 
 
@@ -93,12 +92,8 @@ def _overview(directory: str, names: list[str]) -> str:
 
 def sections(text: str) -> list[tuple[str, int, str, int]]:
     """The headings of a page: as links name them, with their level, their words and the number of their line."""
-    found: list[tuple[str, int, str, int]] = []
-    for number, line in _outside_fences(text):
-        heading = _HEADING.fullmatch(line)
-        if heading is not None:
-            found.append((slug_of(heading[2]), len(heading[1]), heading[2], number))
-    return found
+    lines = [(number, _HEADING.fullmatch(line)) for number, line in _outside_fences(text)]
+    return [(slug_of(found[2]), len(found[1]), found[2], number) for number, found in lines if found is not None]
 
 
 def _outside_fences(text: str) -> Iterator[tuple[int, str]]:

@@ -70,10 +70,7 @@ def run(given: Arguments) -> int:
 
 def pages_of(name: str) -> list[Page]:
     """What there is about a name, or about a number that stands in bytecode."""
-    pages = find(name)
-    if not pages and name[:1].isdigit():
-        return number_pages(name)
-    return pages
+    return find(name) or number_pages(name)
 
 
 def number_pages(text: str) -> list[Page]:
@@ -202,8 +199,5 @@ def overview_text(width: int = _WIDEST) -> str:
             head = f"{_INDENT}{entry.name.ljust(room)}  "
             lines.extend(_wrapped(entry.summary.partition(".  ")[0], width, head, hanging=" " * len(head)))
         lines.append("")
-    lines.append("HOW SYNTAX IS WRITTEN")
-    lines.extend(table_lines(Table(("form", "meaning"), LEGEND), width))
-    lines.append("")
-    lines.extend(_wrapped(FURTHER_ATTRIBUTES, width, _INDENT))
-    return "\n".join(lines) + "\n"
+    lines += ["HOW SYNTAX IS WRITTEN", *table_lines(Table(("form", "meaning"), LEGEND), width), ""]
+    return "\n".join([*lines, *_wrapped(FURTHER_ATTRIBUTES, width, _INDENT)]) + "\n"

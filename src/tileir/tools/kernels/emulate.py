@@ -54,7 +54,13 @@ def run(arguments: list[str]) -> int:
         given = USAGE.parse(arguments)
         if given is None:
             return EXIT_FINE
-        settings = _settings(given.sequence)
+        settings = settings_of([(name, value or None) for name, value in given.sequence if name in OPTIONS])
+        if settings.backend != "auto":
+            from tileir.execute.engine.registry import find_engine
+
+            with refusing():
+                find_engine(settings.backend)
+        check_gpu(settings)
         work = program_of(given.options, given.operands)
     except (SettingsMistake, ToolFailure) as mistake:
         complain(USAGE.program, UsageMistake(str(mistake)))
@@ -78,17 +84,6 @@ def run_script(operands: list[str], watcher: Watcher) -> int:
         # It is shown, as Python would.
         pass
     return process.status
-
-
-def _settings(sequence: list[tuple[str, str]]) -> Settings:
-    settings = settings_of([(name, value or None) for name, value in sequence if name in OPTIONS])
-    if settings.backend != "auto":
-        from tileir.execute.engine.registry import find_engine
-
-        with refusing():
-            find_engine(settings.backend)
-    check_gpu(settings)
-    return settings
 
 
 # --- as Python runs a program ---

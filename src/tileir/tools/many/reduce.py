@@ -293,17 +293,14 @@ def interest_of(
     else:
         raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine")
     if message is None:
-        return observed(question, f"{about} crashes", "nothing crashes", _same_crash)
+        same = lambda answer, first: is_crash(first) and kind_of_crash(answer) == kind_of_crash(first)  # noqa: E731
+        return observed(question, f"{about} crashes", "nothing crashes", same)
     subject = "a check does not say" if about == "check" else "what is said does not have"
     missed = f"{subject} '{harmless(message)}'"
     found = observed(question, f"{about} says {message}", missed, lambda answer, _: message in answer)
     if about != "check":
         return found
     return found._replace(contents=ObservationTest(ask_contents, lambda answer: message in answer, timeout))
-
-
-def _same_crash(answer: str, first: str) -> bool:
-    return is_crash(first) and kind_of_crash(answer) == kind_of_crash(first)
 
 
 def _present(engine: str) -> str:

@@ -87,8 +87,7 @@ def run(given: Arguments) -> int:
     if not given.operands and not given.has("seeds"):
         raise ToolFailure("nothing to judge: give files, directories or archives, or --seeds 0:1000")
     path, plan, seeds = given.value("output", RESULTS), _plan(given), _seeds(given)
-    retry = given.names("retry")
-    reference = given.value("reference")
+    retry, reference = given.names("retry"), given.value("reference")
     if reference and not os.path.exists(reference):
         raise ToolFailure(f"cannot read the reference '{reference}': there is no such file or directory")
     check_target(given.value("report", "-"))
@@ -241,7 +240,8 @@ def line(progress: SweepProgress) -> str:
     left = progress.seconds_left
     words = f"{progress.done:,}{total}: {_outcomes(progress) or 'none judged yet'}"
     if progress.judged:
-        words += f"; {_rate(progress.rate)}"
+        rate = progress.rate
+        words += f"; {rate * 60:.1f} a minute" if rate < 1 else f"; {rate:.{0 if rate >= 10 else 1}f} a second"
     return words if left is None else f"{words}, {duration(left)} left"
 
 
@@ -261,10 +261,6 @@ def duration(seconds: float) -> str:
     if seconds < 6000:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.1f} hours"
-
-
-def _rate(rate: float) -> str:
-    return f"{rate * 60:.1f} a minute" if rate < 1 else f"{rate:.{0 if rate >= 10 else 1}f} a second"
 
 
 def _outcomes(progress: SweepProgress) -> str:

@@ -90,12 +90,13 @@ def run(given: Arguments) -> int:
     if given.has("disassembly") and (given.has("generic") or is_draft):
         raise ToolFailure(f"'--disassembly' and '{'--names draft' if is_draft else '--generic'}' exclude each other")
     arguments = script_arguments(given)
-    optimization = Optimization(given)
+    rules = given.value("rules", "parity")
+    steps = _steps(given, rules)
     program = read_program(given.operands[0], given, arguments)
     module = program.checked(given)
     output = given.value("output", "-")
     protect_input(given, output, given.operands[0], (program.kind, TEXT))
-    if not optimization.run(module):
+    if steps and not _optimize(module, steps, rules, given):
         return EXIT_WRONG_INPUT
     write_output(output, _text(module, given))
     return EXIT_FINE
@@ -115,75 +116,69 @@ def _text(module: Operation, given: Arguments) -> str:
 # --- passes ---
 
 
-class Optimization:
+def _steps(given: Arguments, rules: str) -> list[Step]:
     """The passes a command line asks for; without `-O`, `--passes` or `--rules` there are none."""
+    for path in given.values("load"):
+        _load(path)
+    if not (given.has("O") or given.has("passes") or given.has("rules")):
+        return []
+    if given.has("O") and given.has("passes"):
+        raise ToolFailure("'-O' and '--passes' exclude each other")
+    # Imported here: printing a program does not need the optimizer.
+    from tileir.passes.pipeline import check_steps, passes_of_level
+    from tileir.passes.registry import parse_pass, parse_passes
 
-    def __init__(self, given: Arguments) -> None:
-        self.given: Arguments = given
-        self.steps: list[Step] = []
-        for path in given.values("load"):
-            _load(path)
-        self.rules: str = given.value("rules", "parity")
-        if not (given.has("O") or given.has("passes") or given.has("rules")):
-            return
-        if given.has("O") and given.has("passes"):
-            raise ToolFailure("'-O' and '--passes' exclude each other")
-        # Imported here: printing a program does not need the optimizer.
-        from tileir.passes.pipeline import check_steps, passes_of_level
-        from tileir.passes.registry import parse_pass, parse_passes
+    with refusing():
+        if given.has("passes"):
+            steps = parse_passes(given.value("passes", ""))
+        else:
+            names = passes_of_level(int(given.value("O", "3")), rules, given.has("fuse-fma"))
+            steps = [parse_pass(name) for name in names]
+        check_steps(steps)
+    return steps
 
-        with refusing():
-            if given.has("passes"):
-                self.steps = parse_passes(given.value("passes", ""))
-            else:
-                names = passes_of_level(int(given.value("O", "3")), self.rules, given.has("fuse-fma"))
-                self.steps = [parse_pass(name) for name in names]
-            check_steps(self.steps)
 
-    def run(self, module: Operation) -> bool:
-        """Run the passes; errors are printed, False says that there were some."""
-        if not self.steps:
-            return True
-        from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
-        from tileir.passes.registry import WrongPassOption
+def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments) -> bool:
+    """Run the passes; errors are printed, False says that there were some."""
+    from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
+    from tileir.passes.registry import WrongPassOption
 
-        def print_after(name: str, module: Operation) -> None:
-            _print_line(f"// -----// after {name} //----- //\n{module.text()}")
+    def print_after(name: str, module: Operation) -> None:
+        _print_line(f"// -----// after {name} //----- //\n{module.text()}")
 
-        given = self.given
-        report = PassReport(
-            verify=True,
-            version=version_text(dialect_version(given)),
-            statistics=given.has("statistics"),
-            after_each=print_after if given.has("print-after-each") else None,
-            trace=_print_line if given.has("debug") else None,
-            trace_patterns=_print_line if given.has("trace-patterns") else None,
-        )
-        try:
-            if given.has("passes"):
-                run_steps(module, self.steps, self.rules, report=report)
-            else:
-                run_until_stable(module, self.steps, self.rules, report=report)
-        except WrongPassOption as error:
-            raise ToolFailure(error.message) from None
-        except Exception as error:
-            place = _place(error)
-            last = report.current.name if report.current is not None else ""
-            if isinstance(error, TileIRError):
-                print_diagnostics(error.diagnostics, given)
-                if place and type(error) is not PassError:
-                    # Not an error that the pass reports on purpose, but a mistake that it made.
-                    print(f"note: in pass '{last}' ({place})", file=sys.stderr)
-                return False
-            if not given.has("load") and not place:
-                raise
-            raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
-        finally:
-            print_diagnostics(report.diagnostics, given)
-            lines = report.timing_lines() if given.has("timing") else []
-            for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
-                _print_line(line)
-        return True
+    report = PassReport(
+        verify=True,
+        version=version_text(dialect_version(given)),
+        statistics=given.has("statistics"),
+        after_each=print_after if given.has("print-after-each") else None,
+        trace=_print_line if given.has("debug") else None,
+        trace_patterns=_print_line if given.has("trace-patterns") else None,
+    )
+    try:
+        if given.has("passes"):
+            run_steps(module, steps, rules, report=report)
+        else:
+            run_until_stable(module, steps, rules, report=report)
+    except WrongPassOption as error:
+        raise ToolFailure(error.message) from None
+    except Exception as error:
+        place = _place(error)
+        last = report.current.name if report.current is not None else ""
+        if isinstance(error, TileIRError):
+            print_diagnostics(error.diagnostics, given)
+            if place and type(error) is not PassError:
+                # Not an error that the pass reports on purpose, but a mistake that it made.
+                print(f"note: in pass '{last}' ({place})", file=sys.stderr)
+            return False
+        if not given.has("load") and not place:
+            raise
+        raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
+    finally:
+        print_diagnostics(report.diagnostics, given)
+        lines = report.timing_lines() if given.has("timing") else []
+        for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
+            _print_line(line)
+    return True
 
 
 def _load(path: str) -> None:
