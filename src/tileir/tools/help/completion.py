@@ -74,16 +74,32 @@ class Command(NamedTuple):
 
 def described() -> list[Command]:
     """The commands, as the scripts need them."""
+    from tileir.analyze.cost.targets import target_names
     from tileir.analyze.documentation.vocabulary import all_entries
+    from tileir.execute.engine.registry import AUTO, all_engines
+    from tileir.execute.gpu.gpus import GPUS
+    from tileir.execute.gpu.targets import TARGETS
+    from tileir.passes.catalog import registered_passes
     from tileir.tools.help.documents import directory_of_pages, page_names
 
+    # Values that an option may have among others, also of the command that has others than the rest.
+    engines = all_engines()[0]
+    values: dict[str, Iterable[str]] = {
+        "passes": [known.name for known in registered_passes()],
+        "backend": [AUTO, *[engine.name for engine in engines]],
+        "gpu": GPUS,
+        "target": TARGETS,
+        "cost target": target_names(),
+        "dump": [stage for engine in engines for stage in engine.stages],
+        "schedule": ("forward", "reverse", "random:", "interleaved"),
+    }
     found: list[Command] = []
-    values, entries = _values(), [entry.name for entry in all_entries()]
+    entries = [entry.name for entry in all_entries()]
     operands = {"explain": entries, "docs": page_names(directory_of_pages()), "completion": SHELLS}
     for name, (summary, _) in COMMANDS.items():
         flags = [Flag(Option("-h, --help", "show the help"))]
         for each in usage_of(name).options:
-            words = each.choices or values.get(f"{name} {each.name}") or values.get(each.name, ())
+            words = each.choices or _words(values.get(f"{name} {each.name}", values.get(each.name, ())))
             flags.append(Flag(each, words, (name, each.name) == ("opt", "passes")))
         words = _words(operands.get(name, ()))
         found.append(Command(name, summary, flags, words, not words and _names_file(usage_of(name).operands)))
@@ -98,27 +114,6 @@ def usage_of(name: str) -> Usage:
 
 def _names_file(value: str) -> bool:
     return re.search("FILE|OUT|SCRIPT", value) is not None
-
-
-def _values() -> dict[str, tuple[str, ...]]:
-    """Values that an option may have among others, also of the command that has others than the rest."""
-    from tileir.analyze.cost.targets import target_names
-    from tileir.execute.engine.registry import AUTO, all_engines
-    from tileir.execute.gpu.gpus import GPUS
-    from tileir.execute.gpu.targets import TARGETS
-    from tileir.passes.catalog import registered_passes
-
-    engines = all_engines()[0]
-    values: dict[str, Iterable[str]] = {
-        "passes": [known.name for known in registered_passes()],
-        "backend": [AUTO, *[engine.name for engine in engines]],
-        "gpu": GPUS,
-        "target": TARGETS,
-        "cost target": target_names(),
-        "dump": [stage for engine in engines for stage in engine.stages],
-        "schedule": ("forward", "reverse", "random:", "interleaved"),
-    }
-    return {option: _words(words) for option, words in values.items()}
 
 
 def _words(names: Iterable[str]) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir em
 The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.""",
 )
 
+_PORTS = (0, 65535)
 _SANITIZE: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
 
 
@@ -87,14 +88,10 @@ def _check(given: Arguments) -> None:
     grid_of(given.value("grid", "1"))
     check_schedule(given.value("schedule", "forward"))
     recording_limit(given, 0)
-    _port(given)
+    given.number("port", 0, *_PORTS)
     with refusing("--targets: "):
         for name in given.names("targets"):
             target_named(name)
-
-
-def _port(given: Arguments) -> int:
-    return given.number("port", 0, least=0, most=65535)
 
 
 def _program(given: Arguments) -> Exploration:
@@ -173,7 +170,7 @@ def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[obje
     if record and made.recording is not None:
         with refusing(f"cannot write '{record}': ", SYSTEM):
             made.recording.save(record)
-    return Exploration(made, _port(given))
+    return Exploration(made, given.number("port", 0, *_PORTS))
 
 
 def _write(found: Exploration, given: Arguments) -> None:

@@ -56,7 +56,11 @@ def run(given: Arguments) -> int:
     paint = (painter(given, sys.stdout) if output == "-" else None) or plain
     with refusing(), Results(given.operands[0], given.value("plan") or None) as results:
         contents = Contents(results)
-        changes = _comparison(given, contents, format) if given.has("compare") else None
+        changes: SweepComparison | None = None
+        if given.has("compare"):
+            _check_format(format, "compare", "text", "json", "markdown")
+            with Results(given.value("compare")) as older:
+                changes = compared(Contents(older), contents)
         if given.has("html"):
             _write_page(results, contents, changes, given.value("html"))
         if given.has("extract"):
@@ -108,9 +112,3 @@ def _check_format(format: str, option: str, *allowed: str) -> None:
     if format not in allowed:
         listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise ToolFailure(f"'--{option}' is written as {listed}, not as {format}")
-
-
-def _comparison(given: Arguments, contents: Contents, format: str) -> SweepComparison:
-    _check_format(format, "compare", "text", "json", "markdown")
-    with Results(given.value("compare")) as older:
-        return compared(Contents(older), contents)

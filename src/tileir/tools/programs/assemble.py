@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import Operation
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.versions import version_named
 from tileir.tools import options
@@ -48,7 +47,15 @@ def _assemble(path: str, output: str, given: Arguments) -> None:
     module = program.checked(given)
     protect_input(given, output, path, (program.kind, BYTECODE))
     if given.has("legalize"):
-        _legalize(module, given)
+        from tileir.passes.pipeline import PassReport, run_passes
+
+        report = PassReport(verify=True)
+        try:
+            run_passes(module, ["legalize"], report=report)
+        finally:
+            print_diagnostics(report.diagnostics, given)
+        if has_errors(report.diagnostics):
+            raise ToolFailure("", EXIT_WRONG_INPUT)
     if given.has("debug-info"):
         from tileir.passes.debug_info import synthesize_scopes
 
@@ -60,15 +67,3 @@ def _assemble(path: str, output: str, given: Arguments) -> None:
     version = version_named(requested) if requested else newest_version(layout)
     print_diagnostics(dropped_information(tile_module(module), layout), given)
     write_bytes(output, to_bytes(module, version, layout))
-
-
-def _legalize(module: Operation, given: Arguments) -> None:
-    from tileir.passes.pipeline import PassReport, run_passes
-
-    report = PassReport(verify=True)
-    try:
-        run_passes(module, ["legalize"], report=report)
-    finally:
-        print_diagnostics(report.diagnostics, given)
-    if has_errors(report.diagnostics):
-        raise ToolFailure("", EXIT_WRONG_INPUT)

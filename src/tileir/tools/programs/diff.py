@@ -80,7 +80,15 @@ def run(given: Arguments) -> int:
 
 
 def _compare(given: Arguments, format: str, width: int, context: int | None) -> int:
-    left, right = _programs(given)
+    if given.operands == ["-", "-"]:
+        raise ToolFailure("standard input can be one of the programs, not both")
+    choose = "'tileir as {} --launch N -o k.tileirbc'"
+    try:
+        left, right = [read_program(path, given, choose=choose.format(path)) for path in given.operands]
+    except ToolFailure as failure:
+        # As with diff, 1 says that there are differences.
+        raise ToolFailure(failure.message) from None
+    print_diagnostics([*left.diagnostics, *right.diagnostics], given)
     if left.module is None or right.module is None:
         return EXIT_USAGE
     names, titles = given.value("names", "count") == "count", (given.operands[0], given.operands[1])
@@ -124,17 +132,3 @@ def _run_both(given: Arguments, difference: ProgramDifference, left: Program, ri
         found = difference.semantic(runs=runs, seed=seed, backend=backend, entry=entry, launch=launches)
     print(json.dumps(found.to_dict()) if given.has("json") else harmless(found.text(), keep="\n"))
     return EXIT_WRONG_INPUT if found else EXIT_FINE
-
-
-def _programs(given: Arguments) -> list[Program]:
-    if given.operands == ["-", "-"]:
-        raise ToolFailure("standard input can be one of the programs, not both")
-    choose = "'tileir as {} --launch N -o k.tileirbc'"
-    try:
-        found = [read_program(path, given, choose=choose.format(path)) for path in given.operands]
-    except ToolFailure as failure:
-        # As with diff, 1 says that there are differences.
-        raise ToolFailure(failure.message) from None
-    for program in found:
-        print_diagnostics(program.diagnostics, given)
-    return found

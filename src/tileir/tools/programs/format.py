@@ -62,7 +62,10 @@ def run(given: Arguments) -> int:
     if files.failures:
         status = EXIT_USAGE
     if not given.has("quiet") and "-" not in files.paths and mode != "diff":
-        print(_summary(changed, total, mode))
+        unchanged = f"{several(total - changed, 'file')} already laid out" if total else "no texts"
+        rest = f", {total - changed} already laid out" if total > changed else ""
+        verb = "would change" if mode else "changed"
+        print(f"{several(changed, 'file')} {verb}{rest}" if changed else unchanged)
     return status
 
 
@@ -101,10 +104,3 @@ def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None
         if not quiet:
             print(f"{'would change' if mode else 'changed'}: {harmless(name)}")
     return new != text
-
-
-def _summary(changed: int, total: int, mode: str) -> str:
-    if not changed:
-        return f"{several(total, 'file')} already laid out" if total else "no texts"
-    rest = f", {total - changed} already laid out" if total > changed else ""
-    return f"{several(changed, 'file')} {'would change' if mode else 'changed'}{rest}"

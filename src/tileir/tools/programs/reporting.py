@@ -67,8 +67,6 @@ class Outcome:
 
 def joined(outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome of all programs of one file."""
-    if len(outcomes) == 1:
-        return outcomes[0]
     counts = [sum(column) for column in zip(*[each.counts for each in outcomes], strict=True)]
     return Outcome([line for each in outcomes for line in each.out], max([each.status for each in outcomes]), counts)
 
