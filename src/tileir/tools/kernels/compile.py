@@ -171,7 +171,8 @@ class _Job:
     ) -> None:
         """Report the outcome for a file and a target, or for one kernel of it."""
         name, resources = name_of(path), [] if piece is None else piece.resources
-        self.rows += [_cells(name, target, each, "" if piece is None else piece.kernel) for each in resources or [None]]
+        nothing = _cells(name, target, "-" if piece is None else piece.kernel or "-", None)
+        self.rows += [_cells(name, target, each.kernel, each) for each in resources] or [nothing]
         diagnostics = found if piece is None else [*found, *piece.diagnostics]
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
@@ -247,12 +248,12 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     return [Diagnostic(each.severity, each.message, place, each.notes) for each in error.diagnostics]
 
 
-def _cells(file: str, target: str, each: Resources | None, kernel: str) -> list[str]:
+def _cells(file: str, target: str, kernel: str, each: Resources | None) -> list[str]:
     """A row of the table: a kernel of a file, or a file for which there is no cubin or one that says nothing of it."""
     if each is None:
-        return [file, kernel or "-", target, *["-"] * len(_NUMBERS)]
+        return [file, kernel, target, *["-"] * len(_NUMBERS)]
     counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
-    return [file, each.kernel, target, *map(str, counts), "yes" if each.spills else "no", str(each.code)]
+    return [file, kernel, target, *map(str, counts), "yes" if each.spills else "no", str(each.code)]
 
 
 # --- what compiles: NVIDIA's assembler, or Triton ---

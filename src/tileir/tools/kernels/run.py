@@ -74,8 +74,8 @@ Arguments:
 Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is wrong or a file cannot be read or
 written, 124 --timeout has stopped it.
 
-With --dump nothing runs and no arguments are needed. Stages of cpu are tiles, loops, llvm, llvm-opt and asm ('tileir
-docs cpu'), of tileiras bytecode and sass, of triton ttir, ttgir, llvm, ptx and sass; GPUs are not needed for them.""",
+With --dump nothing runs and no arguments are needed. Stages of cpu ('tileir docs cpu') are tiles, loops, llvm, llvm-opt
+and asm; of tileiras bytecode and sass; of triton ttir, ttgir, llvm, ptx and sass. No GPU is needed for them.""",
 )
 
 _FIRST_ELEMENTS = 6
