@@ -229,10 +229,13 @@ class _Job:
 
 
 def _targets(given: Arguments, backend: CompileBackend) -> list[str]:
-    from tileir.execute.gpu.driver.devices import target_here
-
+    named = given.names("target")
     with refusing("--target: "):
-        return list(dict.fromkeys([backend.target(text) for text in given.names("target") or [target_here()]]))
+        if not named:
+            from tileir.execute.gpu.driver.devices import target_here
+
+            named = [target_here()]
+        return list(dict.fromkeys(map(backend.target, named)))
 
 
 def _named_by(path: str, word: str) -> str:
