@@ -211,7 +211,6 @@ class Usage:
         self.most: int = (-1 if "..." in operands else len(words)) if most is None else most
         self.details: str = details
         self.single_dash: bool = single_dash
-        self.usage_status: int = EXIT_WRONG_INPUT if single_dash else EXIT_USAGE
         self.rest_after: tuple[str, ...] | None = rest_after
         self.more_help: Callable[[list[str]], str] | None = more_help
 
@@ -274,7 +273,7 @@ class Usage:
             found.operands.extend(words)
 
     def _mistake(self, message: str) -> UsageMistake:
-        return UsageMistake(message, self.usage_status)
+        return UsageMistake(message, EXIT_WRONG_INPUT if self.single_dash else EXIT_USAGE)
 
     def _find(self, spelled: str) -> Option | None:
         name = spelled.lstrip("-")
@@ -298,6 +297,6 @@ class Usage:
             lines.append(f"  {left}\n  {'':{width}}  {right}" if len(left) > width else f"  {left:{width}}  {right}")
         if self.details:
             lines += ["", self.details]
-        if "xit status" not in self.details and self.usage_status == EXIT_USAGE:
+        if "xit status" not in self.details and not self.single_dash:
             lines += ["", _STATUS]
         return "\n".join(lines)

@@ -61,9 +61,8 @@ COMMANDS = {
 def command() -> NoReturn:
     """The `tileir` script: `main`, and with it the process ends.
 
-    Python takes modules and objects apart one by one on its way out.  Skip that, except where somebody may have
-    something left to do: a thread, a function that is called at the end (coverage has one), `python -i`, a program
-    that was run, or a stream with what a command had written when it was interrupted.
+    Skip that Python takes modules apart on its way out, except where somebody may have something left to do: a thread,
+    a function that is called at the end, `python -i`, a program that was run, the streams of an interrupted command.
     """
     is_over = sys.argv[1:2] != ["emulate"] and not sys.flags.inspect
     status = main()

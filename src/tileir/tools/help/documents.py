@@ -26,8 +26,6 @@ type or an attribute.""",
 )
 
 _EXTENSION = ".md"
-# A wheel has the pages in the package, a checkout beside the sources.
-_PLACES = ("docs", os.path.join("..", "..", "docs"))
 _HEADING = re.compile(r"(#+) (.+)")
 
 
@@ -59,7 +57,8 @@ def _text(operand: str, directory: str, names: list[str]) -> str:
 
 def directory_of_pages() -> str:
     package = os.path.dirname(os.path.abspath(tileir.__file__))
-    for place in _PLACES:
+    # A wheel has the pages in the package, a checkout beside the sources.
+    for place in ("docs", os.path.join("..", "..", "docs")):
         directory = os.path.normpath(os.path.join(package, place))
         if os.path.isfile(os.path.join(directory, "command_line" + _EXTENSION)):
             return directory

@@ -83,8 +83,7 @@ def _program(given: Arguments) -> int:
     from tileir.serve.debugger.launches import program_debugger
 
     terminal = _terminal(given)
-    words = given_launch(given, program)
-    terminal.launch = program_debugger(module, words, schedule, **_how(given))
+    terminal.launch = program_debugger(module, given_launch(given, program), schedule, **_how(given))
     how = terminal.converse()
     return EXIT_WRONG_INPUT if how == "batch" and terminal.failed else EXIT_FINE
 

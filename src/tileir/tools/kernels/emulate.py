@@ -29,7 +29,7 @@ USAGE = Usage(
         Option("--gpu NAME", "the GPU that the program sees, such as h100 or b200"),
         SANITIZE,
         WATCH_NAN,
-        Option(f"--trace-block {OPTIONS['trace-block']}", "print each value that one tile block computes"),
+        Option(f"--trace-block {OPTIONS['trace-block']}", "write each value of one tile block to standard error"),
         Option("--names script|tile", "whose names these have: the script's (default) or the tile program's"),
         Option("--debug", "open Python's debugger at the first failed launch, finding or uncaught exception"),
         EXACT,

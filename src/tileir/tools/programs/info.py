@@ -238,11 +238,10 @@ def _program_lines(facts: dict[str, Any]) -> list[str]:
     lines.append(f"operations: {sum(counts.values())} of {several(len(counts), 'kind')}")
     # "Others" are several.
     most = _MOST_SHOWN if len(counts) > _MOST_SHOWN + 1 else len(counts)
-    rest = list(counts.values())[most:]
-    rows = [(harmless(name), str(count)) for name, count in list(counts.items())[:most]]
+    rows, rest = list(counts.items())[:most], list(counts.values())[most:]
+    width = max([len(name) for name, _ in rows], default=0)
     rows += [("others", f"{sum(rest)} of {several(len(rest), 'kind')}")] if rest else []
-    width = max([len(name) for name in list(counts)[:most]], default=0)
-    lines.extend([f"  {name:{width}}  {count}" for name, count in rows])
+    lines.extend([f"  {harmless(name):{width}}  {count}" for name, count in rows])
     constants, debug = facts["constants"], facts["debug_info"]
     size = several(constants["bytes"], "byte")
     lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")
