@@ -10,7 +10,6 @@ import pytest
 
 from tileir.tools.drop_in import opt as drop_in_opt
 from tileir.tools.drop_in import translate as drop_in_translate
-from tileir.tools.drop_in.common import split_text
 
 MODULE = "cuda_tile.module @m {\n  testing$func @f(%arg0: tile<4xf32>) {\n    return\n  }\n}\n"
 WRAPPED = "module {\n" + "".join([f"  {line}\n" for line in MODULE.splitlines()]) + "}\n"
@@ -115,10 +114,6 @@ def test_parts_are_handled_on_their_own(run: Runner) -> None:
     assert status == 1
     assert output == WRAPPED + "// -----\n" + "// -----\n" + WRAPPED
     assert error.startswith(f"within split at <stdin>:6 offset :4:10: error: {WRONG_TEXT}")
-
-
-def test_split_text_counts_lines() -> None:
-    assert split_text("a\nb\n// -----\nc\n", "// -----") == [("a\nb\n", 1), ("\nc\n", 3)]
 
 
 def test_expected_mistake_is_fine(run: Runner) -> None:

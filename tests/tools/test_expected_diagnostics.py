@@ -6,7 +6,7 @@ import pytest
 
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, file_location
-from tileir.tools.drop_in.expected_diagnostics import ExpectedDiagnostics
+from tileir.tools.drop_in.expected_diagnostics import unexpected
 
 FILE = "k.mlir"
 
@@ -16,8 +16,7 @@ def finding(line: int, message: str, severity: str = "error", notes: list[Diagno
 
 
 def compare(text: str, *findings: Diagnostic, only_expected: bool = False) -> list[str]:
-    expected = ExpectedDiagnostics(text, FILE, only_expected=only_expected)
-    return [str(problem) for problem in expected.compare(list(findings))]
+    return [str(problem) for problem in unexpected(text, FILE, list(findings), only_expected=only_expected)]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def test_expectation_that_did_not_come_true_is_reported_at_its_comment() -> None
 
 
 def test_comment_is_shown_with_a_caret() -> None:
-    (problem,) = ExpectedDiagnostics("op // expected-error {{x}}", FILE).compare([])
+    (problem,) = unexpected("op // expected-error {{x}}", FILE, [])
     assert problem.render().endswith("op // expected-error {{x}}\n      ^")
 
 
@@ -96,7 +95,7 @@ def test_text_without_regex_may_hold_braces() -> None:
     ],
 )
 def test_regex_that_cannot_be_read_is_a_problem(text: str, message: str) -> None:
-    problems = ExpectedDiagnostics(text, FILE).problems
+    problems = unexpected(text, FILE, [])
     assert len(problems) == 1
     assert problems[0].message.startswith(message)
     assert problems[0].position == (FILE, 1, 7)

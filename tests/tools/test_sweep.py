@@ -17,8 +17,7 @@ from tileir.judge.executor.scheduler import SweepProgress
 from tileir.judge.model import Step, Verdict
 from tileir.judge.results.results import Results
 from tileir.tools.main import run
-from tileir.tools.many.sweep import USAGE
-from tileir.tools.many.sweep_progress import SweepReporter, line, summary
+from tileir.tools.many.sweep import USAGE, SweepReporter, line, summary
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 ENDLESS = """cuda_tile.module @m {

@@ -5,7 +5,7 @@ A user's error is a diagnostic, never a traceback.  `ParseError` and `VerifyErro
 
 from __future__ import annotations
 
-from tileir.annotations import Final, mypyc_attr
+from tileir.annotations import Callable, Final, mypyc_attr
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.interning import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
@@ -67,13 +67,20 @@ class Diagnostic:
         """The values that the message contains: the name of an operand, the types that differ."""
         return self._code.values
 
-    def render(self) -> str:
-        """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand."""
-        parts = [str(self)]
+    def render(self, file: str = "", paint: Callable[[str, str], str] | None = None) -> str:
+        """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand.
+
+        `file` is the file of what has no position; `paint` colors a text by what it is: a title, a severity, the caret.
+        """
+        paint = _plain if paint is None else paint
+        place = location_prefix(self.location) or (f"{file}: " if file else "")
+        # Notes are less than what they belong to.
+        message = self.shown_message if self.severity == "note" else paint(self.shown_message, "title")
+        parts = [f"{paint(place, 'title')}{paint(f'{self.severity}:', self.severity)} {message}"]
         quoted = quoted_line(self.location)
         if quoted is not None:
-            parts.append(f"{quoted[0]}\n{quoted[1]}")
-        parts.extend([note.render() for note in self.notes])
+            parts.append(f"{quoted[0]}\n{quoted[1][:-1]}{paint('^', 'caret')}")
+        parts.extend([note.render("", paint) for note in self.notes])
         return "\n".join(parts)
 
     def __str__(self) -> str:
@@ -97,6 +104,10 @@ class Diagnostic:
 
     def __reduce__(self) -> Reduced:
         return HOOKS.reduce(self)
+
+
+def _plain(text: str, kind: str) -> str:
+    return text
 
 
 # What a message of several lines is laid out with.

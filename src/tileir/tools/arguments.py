@@ -44,8 +44,8 @@ class UsageMistake(ToolFailure):
 class Option:
     """One option, spelled as the help shows it: `-o, --output FILE`.
 
-    A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`;
-    it is given with `=` only: `--sanitize[=mistakes|all]`.
+    A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`
+    or the first word; it is given with `=` only: `--sanitize[=mistakes|all]`.
     """
 
     __slots__ = ("bare", "choices", "help", "name", "short", "spelling", "value")
@@ -60,7 +60,7 @@ class Option:
         self.short: str = short[1:]
         self.value: str = value
         self.choices: tuple[str, ...] = tuple(value.split("|")) if "|" in value else ()
-        self.bare: str | None = bare if is_optional else None
+        self.bare: str | None = (bare or (self.choices or ("",))[0]) if is_optional else None
 
     def with_help(self, help: str) -> Option:
         """The same option for a command that has more to say about it."""
@@ -125,12 +125,11 @@ class Arguments:
 
     def gibibytes(self, name: str, default: int) -> int:
         """A number of bytes, which the command line gives in GiB."""
-        text = self.options.get(name)
-        if text is None:
-            return default
-        if not 0 < _number(text) < 1 << 20 or not int(_number(text) * _GIBIBYTE):
+        text = self.options.get(name, "")
+        size = int(_number(text) * _GIBIBYTE) if 0 < _number(text) < 1 << 20 else 0
+        if name in self.options and not size:
             raise ToolFailure(f"'{text}' is no amount of memory: give GiB, as in --{name} 4")
-        return int(_number(text) * _GIBIBYTE)
+        return size or default
 
     def only_one(self, *names: str) -> str:
         """The one of some options that is given, or an empty text; several are a mistake."""
@@ -212,7 +211,6 @@ class Usage:
         self.most: int = (-1 if "..." in operands else len(words)) if most is None else most
         self.details: str = details
         self.single_dash: bool = single_dash
-        self.usage_status: int = EXIT_WRONG_INPUT if single_dash else EXIT_USAGE
         self.rest_after: tuple[str, ...] | None = rest_after
         self.more_help: Callable[[list[str]], str] | None = more_help
 
@@ -250,7 +248,8 @@ class Usage:
             else:
                 option = None
         if option is None:
-            hint = did_you_mean(spelled.lstrip("-"), [option.name for option in self.options], self._dash)
+            names = [option.name for option in self.options]
+            hint = did_you_mean(spelled.lstrip("-"), names, "-" if self.single_dash else "--")
             raise self._mistake(f"unknown option '{spelled}'{hint}")
         if not option.value:
             if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
@@ -274,11 +273,7 @@ class Usage:
             found.operands.extend(words)
 
     def _mistake(self, message: str) -> UsageMistake:
-        return UsageMistake(message, self.usage_status)
-
-    @property
-    def _dash(self) -> str:
-        return "-" if self.single_dash else "--"
+        return UsageMistake(message, EXIT_WRONG_INPUT if self.single_dash else EXIT_USAGE)
 
     def _find(self, spelled: str) -> Option | None:
         name = spelled.lstrip("-")
@@ -302,6 +297,6 @@ class Usage:
             lines.append(f"  {left}\n  {'':{width}}  {right}" if len(left) > width else f"  {left:{width}}  {right}")
         if self.details:
             lines += ["", self.details]
-        if "xit status" not in self.details and self.usage_status == EXIT_USAGE:
+        if "xit status" not in self.details and not self.single_dash:
             lines += ["", _STATUS]
         return "\n".join(lines)

@@ -68,24 +68,25 @@ def complain(name: str, failure: ToolFailure) -> None:
 
 def for_each_file(given: Arguments, work: Callable[[str], int | None]) -> int:
     """Do some work for each file, also after one that fails; the worst status."""
-
-    def finish_file(path: str) -> int:
-        return finish(given, lambda: work(path))
-
-    return max(map(finish_file, given.operands))
+    return max(map(lambda path: finish(given, lambda: work(path)), given.operands))
 
 
 def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     """Print diagnostics for people, on standard error."""
-    render: Callable[[Diagnostic], str] = Diagnostic.render
-    if diagnostics and given.wants_color(sys.stderr):
-        # Imported here: most output has no colors.
-        from tileir.tools.terminal import painted
-
-        render = painted
+    paint = painter(given, sys.stderr) if diagnostics else None
     for diagnostic in diagnostics:
         with_suggestions(diagnostic)
-        print(render(diagnostic), file=sys.stderr)
+        print(diagnostic.render("", paint), file=sys.stderr)
+
+
+def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | None:
+    """What colors a text by its kind for a stream that has colors."""
+    if not given.wants_color(stream):
+        return None
+    # Imported here: most output has no colors.
+    from tileir.tools.terminal import paint
+
+    return paint
 
 
 def with_suggestions(diagnostic: Diagnostic) -> None:

@@ -39,11 +39,10 @@ _FORWARDED = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 
 def run_in_child(given: Arguments, work: Callable[[], int | None], seconds: float) -> int:
     """The exit status of a command's work, done in a child; with `seconds` above 0 it is ended after so many."""
-    limit = seconds or None
-    return in_child(lambda: finish(given, lambda: limited(limit, work)), limit, given.program)
+    return in_child(lambda: finish(given, lambda: limited(seconds, work)), seconds, given.program)
 
 
-def in_child(work: Callable[[], int], seconds: float | None = None, name: str = "tileir") -> int:
+def in_child(work: Callable[[], int], seconds: float = 0, name: str = "tileir") -> int:
     """The exit status of some work that may crash.  It should end after so many seconds, and is ended soon after."""
     if not _can_fork():
         return work()
@@ -54,12 +53,17 @@ def in_child(work: Callable[[], int], seconds: float | None = None, name: str = 
     child = os.fork()
     if child == 0:
         _be_child(name, work, mask)
-    code = _wait(child, mask, None if seconds is None else time.monotonic() + seconds + GRACE)
-    if code is not None:
-        return _status(code)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return report_timeout(seconds or 0)
+    code = _wait(child, mask, time.monotonic() + seconds + GRACE if seconds else None)
+    if code is None:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return report_timeout(seconds)
+    if code >= 0:
+        return code
+    if -code not in [signal.SIGKILL, *[getattr(signal, name, 0) for name in _WILD_SIGNALS]]:
+        return 128 - code
+    print(_KILLED if -code == signal.SIGKILL else _WILD, file=sys.stderr)
+    return EXIT_WRONG_INPUT
 
 
 def _can_fork() -> bool:
@@ -129,18 +133,6 @@ def _ended(child: int, deadline: float | None) -> int | None:
         pause = min(2 * pause, 0.02)
 
 
-def _status(code: int) -> int:
-    if code >= 0:
-        return code
-    if -code in [getattr(signal, name, 0) for name in _WILD_SIGNALS]:
-        print(_WILD, file=sys.stderr)
-        return EXIT_WRONG_INPUT
-    if -code == signal.SIGKILL:
-        print(_KILLED, file=sys.stderr)
-        return EXIT_WRONG_INPUT
-    return 128 - code
-
-
 # --- time limits ---
 
 # A signal raises an exception in the work, which ends a launch as Ctrl-C does.  Steps that take no exception, such as
@@ -153,19 +145,16 @@ class _TimedOut(BaseException):
 
 def report_timeout(seconds: float) -> int:
     """Report that the time is over; the exit status."""
-    try:
-        if sys.stderr.isatty():
-            # A bar that shows the progress may be there.
-            sys.stderr.write("\r\x1b[K")
-        print(f"error: stopped after {seconds:g} seconds, as --timeout says", file=sys.stderr)
-    except OSError:
-        pass
+    with suppress(OSError):
+        # A bar that shows the progress may be there.
+        clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+        print(f"{clear}error: stopped after {seconds:g} seconds, as --timeout says", file=sys.stderr)
     return EXIT_TIMED_OUT
 
 
-def limited(seconds: float | None, work: Callable[[], int | None]) -> int | None:
-    """The exit status of some work, which is ended after so many seconds."""
-    if seconds is None:
+def limited(seconds: float, work: Callable[[], int | None]) -> int | None:
+    """The exit status of some work, which is ended after so many seconds, if there are any."""
+    if not seconds:
         return work()
     try:
         with _timer(seconds):

@@ -36,19 +36,13 @@ class Program:
     """
 
     def __init__(
-        self,
-        module: Operation | None,
-        diagnostics: list[Diagnostic],
-        kind: str,
-        offsets: list[int] | None = None,
-        *,
-        decoded: bool,
-        text: str = "",
+        self, data: bytes, module: Operation | None, diagnostics: list[Diagnostic], decoded: bool, text: str = ""
     ) -> None:
+        self.data = data
         self.module = module
         self.diagnostics = diagnostics
-        self.kind = kind
-        self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
+        self.kind = BYTECODE if is_bytecode(data) else TEXT
+        self.offsets: list[int] = [-1] * len(diagnostics)
         self.decoded = decoded
         self.text = text
         self.launch: ScriptLaunch | None = None
@@ -74,28 +68,28 @@ def read_program(path: str, given: Arguments, arguments: Sequence[str] = (), cho
     return program_in(read_bytes(path), name_of(path), given)
 
 
+def read_launches(path: str, given: Arguments, arguments: Sequence[str] = ()) -> list[Program]:
+    """Read and verify what a file holds; of a script, what each launch runs, or the one that --launch names."""
+    if not is_script(path):
+        return [read_program(path, given)]
+    from tileir.tools.scripts import script_launches
+
+    return [_of_launch(path, given, each) for each in script_launches(path, arguments, given.number("launch"))]
+
+
 def read_programs(path: str, given: Arguments) -> list[Program]:
     """Read and verify what a file holds; of a script, all kernels that it launches."""
-    if is_script(path):
-        from tileir.tools.scripts import kernels_of, script_launches
+    if not is_script(path):
+        return [read_program(path, given)]
+    from tileir.tools.scripts import kernels_of, script_launches
 
-        return [_of_launch(path, given, each) for each in kernels_of(script_launches(path))]
-    return [read_program(path, given)]
+    return [_of_launch(path, given, each) for each in kernels_of(script_launches(path))]
 
 
 def _of_launch(path: str, given: Arguments, launch: ScriptLaunch) -> Program:
     program = program_in(launch.data, path, given)
     program.launch = launch
     return program
-
-
-def read_launches(path: str, given: Arguments, arguments: Sequence[str] = ()) -> list[Program]:
-    """The same with a program for each launch of a script, or for the one that --launch names."""
-    if is_script(path):
-        from tileir.tools.scripts import script_launches
-
-        return [_of_launch(path, given, each) for each in script_launches(path, arguments, given.number("launch"))]
-    return [read_program(path, given)]
 
 
 def is_script(path: str) -> bool:
@@ -164,7 +158,7 @@ def program_in(data: bytes, name: str, given: Arguments) -> Program:
         if is_empty and isinstance(module.location, CharacterLocation):
             diagnostics.append(Diagnostic("warning", "there is no program in this text", resolved(module.location)))
     sound = None if has_errors(diagnostics) else module
-    return Program(sound, sorted(diagnostics, key=_place), TEXT, decoded=module is not None, text=text)
+    return Program(data, sound, sorted(diagnostics, key=_place), module is not None, text)
 
 
 def _read_bytecode(data: bytes, given: Arguments) -> Program:
@@ -179,24 +173,26 @@ def _read_bytecode(data: bytes, given: Arguments) -> Program:
         from tileir.bytecode.annotated import annotate
 
         # The offsets in the messages count from the start of a section or function; this one is that of the file.
-        offsets = [annotate(data).failure] * len(error.diagnostics)
-        return Program(None, error.diagnostics, BYTECODE, offsets, decoded=False)
+        program = Program(data, None, error.diagnostics, False)
+        program.offsets = [annotate(data).failure] * len(error.diagnostics)
+        return program
     hints = given.value("hints", "ignore")
     context = VerifyContext(NEWEST, hints)
     verify_operation(module, context)
     found = context.diagnostics
-    if not found:
-        return Program(module, [], BYTECODE, decoded=True)
-    return Program(None if has_errors(found) else module, found, BYTECODE, _offsets(data, hints), decoded=True)
+    program = Program(data, None if has_errors(found) else module, found, True)
+    if found:
+        program.offsets = _offsets(data, hints) or program.offsets
+    return program
 
 
-def _offsets(data: bytes, hints: str) -> list[int] | None:
+def _offsets(data: bytes, hints: str) -> list[int]:
     """Where in a file that could be read the findings of the verifier are."""
     from tileir.bytecode.annotated import annotate
 
     found = annotate(data)
     if found.module is None:
-        return None
+        return []
     context = VerifyContext(NEWEST, hints)
     verify_operation(found.module, context)
     starts: dict[Operation | None, int] = {}

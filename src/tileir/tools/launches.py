@@ -26,7 +26,7 @@ from tileir.tools.output import write_file
 
 _EXAMPLE = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
 STATED = f"""A program may state its launch itself: without --grid and --arg, they are those of a comment at its
-top, as in {_EXAMPLE}."""
+top, as in {_EXAMPLE}. FILE may be '-' for standard input."""
 """For the help of commands that launch."""
 
 

@@ -61,9 +61,8 @@ COMMANDS = {
 def command() -> NoReturn:
     """The `tileir` script: `main`, and with it the process ends.
 
-    Python takes modules and objects apart one by one on its way out.  Skip that, except where somebody may have
-    something left to do: a thread, a function that is called at the end (coverage has one), `python -i`, a program
-    that was run, or a stream with what a command had written when it was interrupted.
+    Skip that Python takes modules apart on its way out, except where somebody may have something left to do: a thread,
+    a function that is called at the end, `python -i`, a program that was run, the streams of an interrupted command.
     """
     is_over = sys.argv[1:2] != ["emulate"] and not sys.flags.inspect
     status = main()
@@ -76,13 +75,13 @@ def command() -> NoReturn:
 
 
 def main() -> int:
-    # The process ends with the command, so collecting garbage would only cost: a tenth of the start-up time.
-    gc.disable()
     if sys.argv[1:2] == ["emulate"]:
-        # The program that it runs has the streams that Python gives it, and ends as Python ends it.
+        # The program that it runs has the streams and the collector that Python gives it, and ends as Python ends it.
         from tileir.tools.kernels import emulate
 
-        return emulate.main(sys.argv[2:])
+        return emulate.run(sys.argv[2:])
+    # The process ends with the command, so collecting garbage would only cost: a tenth of the start-up time.
+    gc.disable()
     try:
         preload(NEEDED.get(sys.argv[1], "") if len(sys.argv) > 1 else "")
         from tileir.tools.command import run_process

@@ -22,9 +22,8 @@ READING_OPTIONS = (
     Option("--allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
 )
 LAUNCH = Option("--launch N", "of a script, the launch whose kernel is taken, counted from 1")
-VERSION = Option(
-    f"--bytecode-version {'|'.join(VERSION_NAMES)}", "the version to write (default: the newest of the layout)"
-)
+_VERSIONS = "|".join(VERSION_NAMES)
+VERSION = Option(f"--bytecode-version {_VERSIONS}", "the version to write (default: the newest of the layout)")
 SCRIPT = "A SCRIPT.py is run, as by tileir emulate; its output goes to standard error."
 SCRIPT_ARGUMENTS = "Arguments after SCRIPT.py are passed to the script; put -- before those that begin with a dash."
 
@@ -36,13 +35,10 @@ LAUNCH_OPTIONS = (GRID, ENTRY, ARG)
 BACKEND = Option("--backend NAME", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)")
 SCHEDULE = Option("--schedule ORDER", "the order of tile blocks: forward, reverse, random:SEED, interleaved")
 NAMES = Option(
-    "--names script|tile", "names of values: those of the Python script, if the program is from one (default), or tile"
+    "--names script|tile", "names of values: those of the Python script, if it is from one (default), or tile"
 )
-SANITIZE = Option(
-    "--sanitize[=mistakes|all]",
-    "find and explain mistakes of the kernel ('tileir docs sanitizer'); all: also elements never written",
-    bare="mistakes",
-)
+_SANITIZE = "find and explain mistakes of the kernel ('tileir docs sanitizer'); all: also elements never written"
+SANITIZE = Option("--sanitize[=mistakes|all]", _SANITIZE)
 WATCH_NAN = Option("--watch-nan", "name every operation that produces a NaN or an infinity")
 EXACT = Option("--exact", "mmaf as a chain of fused multiply-adds: the same bits on every machine")
 TARGET = Option("--target GPU", "the GPU, as in sm_90 (default: that of this machine)")

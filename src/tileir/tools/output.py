@@ -25,7 +25,7 @@ _PINNED = (errno.EBUSY, errno.EPERM, errno.EACCES)
 
 def output_paths(given: Arguments, extension: str) -> list[str]:
     """Where the output of each operand goes: `-o` is for one, `--output-dir` for any number."""
-    operands = given.operands
+    operands, directory = given.operands, given.value(OUTPUT_DIRECTORY.name)
     if not given.has(OUTPUT_DIRECTORY.name):
         output = given.value("output", "-")
         if len(operands) > 1 and output != "-":
@@ -33,7 +33,6 @@ def output_paths(given: Arguments, extension: str) -> list[str]:
         return [output] * len(operands)
     if given.has("output"):
         raise ToolFailure("'-o' and '--output-dir' exclude each other")
-    directory = given.value(OUTPUT_DIRECTORY.name)
     found: dict[str, str] = {}
     for operand in operands:
         if operand == "-":
@@ -167,8 +166,7 @@ def _replace(target: str, existing: os.stat_result | None, data: bytes | memoryv
     try:
         descriptor, beside = _create_beside(target)
     except PermissionError:
-        _write_in_place(target, data)
-        return
+        return _write_in_place(target, data)
     try:
         with open(descriptor, "wb") as file:
             if existing is not None:

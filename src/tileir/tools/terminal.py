@@ -7,15 +7,17 @@ import sys
 import time
 from collections.abc import Callable
 
-from tileir.ir.diagnostics import Diagnostic, location_prefix, quoted_line
-
-PLAIN = "\033[0m"
-BOLD = "\033[1m"
-CYAN = "\033[36m"
-_GREEN = "\033[1;32m"
-_SEVERITIES = {"error": "\033[1;31m", "warning": "\033[1;35m", "remark": "\033[1;34m", "note": "\033[1;36m"}
-_OUTCOMES = {
-    "title": BOLD,
+_PLAIN = "\033[0m"
+_COLORS = {
+    "title": "\033[1m",
+    "code": "\033[36m",
+    # Severities of diagnostics and their caret, in the colors of clang.
+    "error": "\033[1;31m",
+    "warning": "\033[1;35m",
+    "remark": "\033[1;34m",
+    "note": "\033[1;36m",
+    "caret": "\033[1;32m",
+    # Outcomes of programs that are judged.
     "passed": "\033[32m",
     "failed": "\033[1;31m",
     "crashed": "\033[1;31m",
@@ -27,33 +29,15 @@ _OUTCOMES = {
 }
 
 
-def painted(diagnostic: Diagnostic, file: str = "") -> str:
-    """What `Diagnostic.render` returns, in the colors of clang; `file` is the file of what has no position.
+def paint(text: str, kind: str) -> str:
+    """A text in the color of what it is; the color ends with each line, so that a pager may begin with any of them.
 
     The text has gone through `tileir.ir.quoting` before: every escape sequence in the output comes from here.
     """
-    place = location_prefix(diagnostic.location) or (f"{file}: " if file else "")
-    severity = diagnostic.severity
-    # Notes are less than what they belong to.
-    message = diagnostic.shown_message if severity == "note" else in_color(BOLD, diagnostic.shown_message)
-    parts = [f"{in_color(BOLD, place)}{_SEVERITIES.get(severity, BOLD)}{severity}:{PLAIN} {message}"]
-    quoted = quoted_line(diagnostic.location)
-    if quoted is not None:
-        caret = quoted[1]
-        parts.append(f"{quoted[0]}\n{caret[:-1]}{_GREEN}{caret[-1]}{PLAIN}")
-    parts.extend([painted(note) for note in diagnostic.notes])
-    return "\n".join(parts)
-
-
-def in_color(color: str, text: str) -> str:
-    """A text in a color that ends with each line, so that a pager may begin with any of them."""
-    return "\n".join([f"{color}{line}{PLAIN}" if line else "" for line in text.split("\n")])
-
-
-def in_outcome(text: str, outcome: str) -> str:
-    """A text in the color of the outcome of a program; in bold for a `title`."""
-    color = _OUTCOMES.get(outcome, "")
-    return in_color(color, text) if color else text
+    color = _COLORS.get(kind)
+    if color is None:
+        return text
+    return "\n".join([f"{color}{line}{_PLAIN}" if line else "" for line in text.split("\n")])
 
 
 class Progress:

@@ -12,14 +12,14 @@ from collections.abc import Callable
 import tileir.dialect.ops.testing  # noqa: F401  (the operations of the public test suite)
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
-from tileir.ir.diagnostics import Diagnostic, has_errors
+from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
 from tileir.ir.location import file_location
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import V13_3
 from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
-from tileir.tools.drop_in.expected_diagnostics import ExpectedDiagnostics
+from tileir.tools.drop_in.expected_diagnostics import unexpected
 from tileir.tools.input import name_of
 
 VERSION = V13_3
@@ -29,11 +29,7 @@ OPTIONS = (
     Option("-o FILE", "where to write (default: standard output)"),
     Option("-split-input-file[=MARKER]", "process each part between markers separately", bare=SPLIT_MARKER),
     Option("-output-split-marker MARKER", "the separator between the results of the parts"),
-    Option(
-        "-verify-diagnostics[=all|only-expected]",
-        "compare the diagnostics with the expected-* comments of the text",
-        bare="all",
-    ),
+    Option("-verify-diagnostics[=all|only-expected]", "compare the diagnostics with expected-* comments of the text"),
     Option("-allow-unregistered-dialect", "accept operations of unknown dialects, in generic form"),
     Option("-no-implicit-module", "do not wrap the text in a module"),
     Option("-mlir-print-op-generic", "print the generic form"),
@@ -43,18 +39,8 @@ OPTIONS = (
     Option("-Werr-hints", "with -Wunsupported-hints, reject them"),
 )
 
-# Turns the module of one part into the tool's output; findings are added to the list, None means it could not be done.
-Translation = Callable[[Operation, list[Diagnostic]], "str | None"]
-
-
-def split_text(text: str, marker: str) -> list[tuple[str, int]]:
-    """The parts of a text and the line each begins on; the rest of a marker's line belongs to the part after it."""
-    parts: list[tuple[str, int]] = []
-    line = 1
-    for part in text.split(marker):
-        parts.append((part, line))
-        line += part.count("\n")
-    return parts
+# Turns the module of one part into the tool's output; findings are added to the list, errors are raised.
+Translation = Callable[[Operation, list[Diagnostic]], str]
 
 
 def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnostic]) -> Operation | None:
@@ -87,22 +73,16 @@ def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnost
 
 def verify(module: Operation, given: Arguments, diagnostics: list[Diagnostic]) -> bool:
     """Whether a module is valid; up to the first error, findings are added to the list."""
-    context = VerifyContext(VERSION, hint_mode(given), first_only=True)
+    # Doubtful hints are found only where warnings are on; `-Werr-hints` alone changes nothing.
+    hints = "error" if given.has("Werr-hints") else "warn"
+    context = VerifyContext(VERSION, hints if given.has("Wunsupported-hints") else "ignore", first_only=True)
     verify_operation(module, context)
     diagnostics.extend(context.diagnostics)
     return not has_errors(context.diagnostics)
 
 
-def hint_mode(given: Arguments) -> str:
-    """Doubtful hints are found only where warnings are on; `-Werr-hints` alone changes nothing."""
-    if not given.has("Wunsupported-hints"):
-        return "ignore"
-    return "error" if given.has("Werr-hints") else "warn"
-
-
 def print_module(module: Operation, given: Arguments) -> str:
-    generic = given.has("mlir-print-op-generic")
-    debug_info = given.has("mlir-print-debuginfo")
+    generic, debug_info = given.has("mlir-print-op-generic"), given.has("mlir-print-debuginfo")
     text = print_operation(module, generic=generic, debug_info=debug_info, version=VERSION, lossless=False)
     # At the outermost level MLIR leaves out the name of its own dialect.
     return text.removeprefix("builtin.") + "\n"
@@ -118,22 +98,29 @@ def process(text: str, path: str, given: Arguments, translation: Translation) ->
     marker = given.value("split-input-file", SPLIT_MARKER)
     if not marker:
         raise ToolFailure("'-split-input-file' needs a marker with something in it", EXIT_WRONG_INPUT)
-    for part, line in split_text(text, marker):
+    line = 1
+    # The rest of a marker's line belongs to the part after it.
+    for part in text.split(marker):
         part_status, output = _process_part(part, f"within split at {name}:{line} offset ", given, translation)
         status = max(status, part_status)
         outputs.append(output)
+        line += part.count("\n")
     return status, (given.value("output-split-marker", SPLIT_MARKER) + "\n").join(outputs)
 
 
 def _process_part(text: str, name: str, given: Arguments, translation: Translation) -> tuple[int, str]:
     diagnostics: list[Diagnostic] = []
-    module = read_part(text, name, given, diagnostics)
-    output = None if module is None else translation(module, diagnostics)
-    status = EXIT_FINE if output is not None else EXIT_WRONG_INPUT
+    output, status = "", EXIT_WRONG_INPUT
+    try:
+        module = read_part(text, name, given, diagnostics)
+        if module is not None:
+            output, status = translation(module, diagnostics), EXIT_FINE
+    except TileIRError as error:
+        diagnostics.extend(error.diagnostics)
     if given.has("verify-diagnostics"):
         only_expected = given.value("verify-diagnostics", "all") == "only-expected"
-        diagnostics = ExpectedDiagnostics(text, name, only_expected=only_expected).compare(diagnostics)
+        diagnostics = unexpected(text, name, diagnostics, only_expected=only_expected)
         status = EXIT_WRONG_INPUT if diagnostics else EXIT_FINE
     for diagnostic in diagnostics:
         print(diagnostic.render(), file=sys.stderr)
-    return status, output or ""
+    return status, output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.versions import version_text
 from tileir.passes.catalog import registered_passes
 from tileir.passes.pipeline import PassReport, check_steps, run_steps
@@ -19,7 +19,7 @@ from tileir.tools.output import write_output
 # The test-only pass of the public suite is the one whose options stand in the value.
 _PASSES = [Option(f"-{each.name}{'[=OPTIONS]' if each.options else ''}", each.summary) for each in registered_passes()]
 _PIPELINE = Option("-pass-pipeline PIPELINE", "run the passes of a pipeline such as 'builtin.module(canonicalize)'")
-_VERIFY = Option("-verify-each[=true|false|1|0]", "verify the program after each pass (default)", bare="true")
+_VERIFY = Option("-verify-each[=true|false|1|0]", "verify the program after each pass (default)")
 
 USAGE = Usage(
     "tileir-opt",
@@ -43,14 +43,10 @@ def run(given: Arguments) -> int:
     except PipelineError as error:
         raise ToolFailure(error.message, EXIT_WRONG_INPUT) from None
 
-    def text(module: Operation, diagnostics: list[Diagnostic]) -> str | None:
+    def text(module: Operation, _: list[Diagnostic]) -> str:
         """The program after the passes, which are verified one by one."""
         verify = given.value("verify-each", "true") in ("true", "1")
-        try:
-            run_steps(module, steps, report=PassReport(verify=verify, version=version_text(VERSION), drop_in=True))
-        except TileIRError as error:
-            diagnostics.extend(error.diagnostics)
-            return None
+        run_steps(module, steps, report=PassReport(verify=verify, version=version_text(VERSION), drop_in=True))
         return print_module(module, given)
 
     path = given.operands[0] if given.operands else "-"

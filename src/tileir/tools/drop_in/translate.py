@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from tileir.bytecode.layouts import tile_module
 from tileir.bytecode.primitives import BytecodeError
@@ -11,7 +12,7 @@ from tileir.bytecode.writer import write_public
 from tileir.dialect.ops import MODULE
 from tileir.dialect.ops.testing import TESTING_VERSIONS
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.versions import V13_1, V13_2, V13_3, Version, version_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, run_process
@@ -20,18 +21,19 @@ from tileir.tools.input import BYTECODE, TEXT, decode, read_bytes
 from tileir.tools.options import OVERWRITE
 from tileir.tools.output import protect_input, write_output
 
-TRANSLATIONS = (
-    Option("-mlir-to-cudatilebc", "text into bytecode"),
-    Option("-cudatilebc-to-mlir", "bytecode into text"),
-    Option("-test-cudatile-roundtrip", "text into bytecode and back"),
-)
+# What each does, takes and gives.
+TRANSLATIONS = {
+    "mlir-to-cudatilebc": ("text into bytecode", TEXT, BYTECODE),
+    "cudatilebc-to-mlir": ("bytecode into text", BYTECODE, TEXT),
+    "test-cudatile-roundtrip": ("text into bytecode and back", TEXT, TEXT),
+}
 
 USAGE = Usage(
     "tileir-translate",
     "Translates between Tile IR text and bytecode, as NVIDIA's cuda-tile-translate does.",
     "[FILE]",
     (
-        *TRANSLATIONS,
+        *[Option(f"-{name}", summary) for name, (summary, _, _) in TRANSLATIONS.items()],
         Option("-bytecode-version VERSION", "the bytecode version to write (default: 13.3)"),
         Option("-list-versions", "list the bytecode versions"),
         Option("-generic-form", "after a round trip, print the generic form"),
@@ -41,13 +43,6 @@ USAGE = Usage(
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
 )
-
-# What each takes and gives.
-_KINDS = {
-    "mlir-to-cudatilebc": (TEXT, BYTECODE),
-    "cudatilebc-to-mlir": (BYTECODE, TEXT),
-    "test-cudatile-roundtrip": (TEXT, TEXT),
-}
 
 _VERSIONS = (V13_1, V13_2, V13_3, *TESTING_VERSIONS)
 
@@ -62,9 +57,9 @@ def run(given: Arguments) -> int:
         for version in _VERSIONS:
             print(version_text(version))
         return EXIT_FINE
-    chosen = [option.name for option in TRANSLATIONS if given.has(option.name)]
+    chosen = list(filter(given.has, TRANSLATIONS))
     if len(chosen) != 1:
-        choices = ", ".join([f"-{option.name}" for option in TRANSLATIONS])
+        choices = ", ".join([f"-{name}" for name in TRANSLATIONS])
         raise ToolFailure(f"expected one of {choices}", EXIT_WRONG_INPUT)
     version = _bytecode_version(given)
     path = given.operands[0] if given.operands else "-"
@@ -73,11 +68,10 @@ def run(given: Arguments) -> int:
         status, output = _disassemble(data, given)
     else:
         translate = _assembled if chosen[0] == "mlir-to-cudatilebc" else _round_trip
-        work = lambda module, diagnostics: translate(module, diagnostics, given, version)  # noqa: E731
-        status, output = process(decode(data, path), path, given, work)
+        status, output = process(decode(data, path), path, given, partial(translate, given=given, version=version))
     target = given.value("o", "-")
     if status == EXIT_FINE or target == "-":
-        protect_input(given, target, path, _KINDS[chosen[0]])
+        protect_input(given, target, path, TRANSLATIONS[chosen[0]][1:])
         write_output(target, output)
     return status
 
@@ -86,44 +80,29 @@ def _bytecode_version(given: Arguments) -> Version:
     text = given.value("bytecode-version", version_text(VERSION))
     found = next((version for version in _VERSIONS if text == version_text(version)), None)
     if found is None:
-        supported = "the supported versions are [13.1 - 13.3]"
-        message = f"for the --bytecode-version option: Invalid argument '{text}': {supported}"
-        raise ToolFailure(message, EXIT_WRONG_INPUT)
+        message = f"for the --bytecode-version option: Invalid argument '{text}'"
+        raise ToolFailure(f"{message}: the supported versions are [13.1 - 13.3]", EXIT_WRONG_INPUT)
     return found
 
 
 # --- what is done with the module of one part of a text ---
 
 
-def _assembled(module: Operation, diagnostics: list[Diagnostic], given: Arguments, version: Version) -> str | None:
-    data = _bytes(module, diagnostics, version)
+def _assembled(module: Operation, _: list[Diagnostic], given: Arguments, version: Version) -> str:
     # Output is one text; any bytes pass through it unchanged, because it is encoded in the same way.
-    return None if data is None else data.decode("utf-8", "surrogateescape")
+    return write_public(tile_module(module), version).decode("utf-8", "surrogateescape")
 
 
-def _round_trip(module: Operation, diagnostics: list[Diagnostic], given: Arguments, version: Version) -> str | None:
+def _round_trip(module: Operation, diagnostics: list[Diagnostic], given: Arguments, version: Version) -> str:
     if module.declaration is not MODULE:
         message = f"expected a 'cuda_tile.module' op, got '{module.name}'"
-        diagnostics.append(Diagnostic("error", message, module.location))
-        return None
-    data = _bytes(module, diagnostics, version)
-    if data is None:
-        return None
-    read = _read(data, given, diagnostics)
+        raise TileIRError([Diagnostic("error", message, module.location)])
+    read = _read(write_public(tile_module(module), version), given, diagnostics)
     if read is None:
-        diagnostics.append(Diagnostic("error", "Failed to deserialize bytecode", module.location))
-        return None
+        raise TileIRError([Diagnostic("error", "Failed to deserialize bytecode", module.location)])
     if given.has("generic-form"):
         given.options["mlir-print-op-generic"] = ""
     return print_module(read, given)
-
-
-def _bytes(module: Operation, diagnostics: list[Diagnostic], version: Version) -> bytes | None:
-    try:
-        return write_public(tile_module(module), version)
-    except BytecodeError as error:
-        diagnostics.extend(error.diagnostics)
-        return None
 
 
 def _disassemble(data: bytes, given: Arguments) -> tuple[int, str]:

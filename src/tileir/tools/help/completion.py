@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
@@ -73,7 +74,35 @@ class Command(NamedTuple):
 
 def described() -> list[Command]:
     """The commands, as the scripts need them."""
-    found = [_command(name, summary) for name, (summary, _) in COMMANDS.items()]
+    from tileir.analyze.cost.targets import target_names
+    from tileir.analyze.documentation.vocabulary import all_entries
+    from tileir.execute.engine.registry import AUTO, all_engines
+    from tileir.execute.gpu.gpus import GPUS
+    from tileir.execute.gpu.targets import TARGETS
+    from tileir.passes.catalog import registered_passes
+    from tileir.tools.help.documents import directory_of_pages, page_names
+
+    # Values that an option may have among others, also of the command that has others than the rest.
+    engines = all_engines()[0]
+    values: dict[str, Iterable[str]] = {
+        "passes": [known.name for known in registered_passes()],
+        "backend": [AUTO, *[engine.name for engine in engines]],
+        "gpu": GPUS,
+        "target": TARGETS,
+        "cost target": target_names(),
+        "dump": [stage for engine in engines for stage in engine.stages],
+        "schedule": ("forward", "reverse", "random:", "interleaved"),
+    }
+    found: list[Command] = []
+    entries = [entry.name for entry in all_entries()]
+    operands = {"explain": entries, "docs": page_names(directory_of_pages()), "completion": SHELLS}
+    for name, (summary, _) in COMMANDS.items():
+        flags = [Flag(Option("-h, --help", "show the help"))]
+        for each in usage_of(name).options:
+            words = each.choices or _words(values.get(f"{name} {each.name}", values.get(each.name, ())))
+            flags.append(Flag(each, words, (name, each.name) == ("opt", "passes")))
+        words = _words(operands.get(name, ()))
+        found.append(Command(name, summary, flags, words, not words and _names_file(usage_of(name).operands)))
     return [*found, Command("help", "describe a command", [], tuple(COMMANDS), False)]
 
 
@@ -83,58 +112,11 @@ def usage_of(name: str) -> Usage:
     return usage
 
 
-def _command(name: str, summary: str) -> Command:
-    usage = usage_of(name)
-    flags = [
-        Flag(each, each.choices or _words(_values(name, each.name)), (name, each.name) == ("opt", "passes"))
-        for each in usage.options
-    ]
-    words = _operands(name)
-    flags.append(Flag(Option("-h, --help", "show the help")))
-    return Command(name, summary, flags, words, not words and _names_file(usage.operands))
-
-
 def _names_file(value: str) -> bool:
     return re.search("FILE|OUT|SCRIPT", value) is not None
 
 
-def _values(command: str, option: str) -> list[str]:
-    """Values that an option may have among others."""
-    from tileir.analyze.cost.targets import target_names
-    from tileir.execute.engine.registry import AUTO, all_engines
-    from tileir.execute.gpu.gpus import GPUS
-    from tileir.execute.gpu.targets import TARGETS
-    from tileir.passes.catalog import registered_passes
-
-    match option:
-        case "passes":
-            return [known.name for known in registered_passes()]
-        case "backend":
-            return [AUTO, *[engine.name for engine in all_engines()[0]]]
-        case "gpu":
-            return list(GPUS)
-        case "target":
-            return list(target_names() if command == "cost" else TARGETS)
-        case "dump":
-            return [stage for engine in all_engines()[0] for stage in engine.stages]
-        case "schedule":
-            return ["forward", "reverse", "random:", "interleaved"]
-    return []
-
-
-def _operands(command: str) -> tuple[str, ...]:
-    if command == "explain":
-        from tileir.analyze.documentation.vocabulary import all_entries
-
-        return _words([entry.name for entry in all_entries()])
-    if command == "docs":
-        from tileir.tools.help.documents import directory_of_pages, page_names
-
-        return _words(page_names(directory_of_pages()))
-    return SHELLS if command == "completion" else ()
-
-
-def _words(names: list[str]) -> tuple[str, ...]:
+def _words(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([name for name in names if _WORD.fullmatch(name.removesuffix(":"))]))
 
 
@@ -188,26 +170,18 @@ def _bash(commands: list[Command]) -> str:
 
 
 def _bash_case(command: Command) -> str:
-    values = []
+    lines = [f"    {command.name})", '        case "$previous" in']
     for flag in command.flags:
         if flag.option.value:
             # A value that may be left out is given with `=` only.
             spelled = [*([] if flag.option.bare is not None else flag.names), *[f"{name}=" for name in flag.names]]
             words = f"_tileir_{'list' if flag.is_list else 'words'} {_quoted(' '.join(flag.values))}"
             action = flag.value(words, "_tileir_files -d", "_tileir_files -f", ":")
-            values.append(f"        {'|'.join(spelled)}) {action}; return;;")
+            lines.append(f"        {'|'.join(spelled)}) {action}; return;;")
     offered = _quoted(" ".join([word for flag in command.flags for word in _spelled(flag)]))
+    lines += ["        esac", f'        case "$current" in -*) _tileir_words {offered}; return;; esac']
     operands = f"_tileir_words {_quoted(' '.join(command.operands))}" if command.operands else ":"
-    return "\n".join(
-        [
-            f"    {command.name})",
-            '        case "$previous" in',
-            *values,
-            "        esac",
-            f'        case "$current" in -*) _tileir_words {offered}; return;; esac',
-            f"        {'_tileir_files -f' if command.takes_files else operands};;\n",
-        ]
-    )
+    return "\n".join([*lines, f"        {'_tileir_files -f' if command.takes_files else operands};;\n"])
 
 
 def _spelled(flag: Flag) -> list[str]:
@@ -280,12 +254,10 @@ def _zsh_flag(flag: Flag) -> str:
     words = " ".join([_colons(value) for value in flag.values])
     action = flag.value(f"_sequence compadd - {words}" if flag.is_list else f"({words})", "_files -/", "_files", "")
     label = _colons(option.value).replace("[", "").replace("]", "")
-    found = []
-    for name in flag.names:
-        # `=`: in the next word or after an equals sign; `=-`: only after it; `+`: in the next word or this one.
-        joined = "=-" if option.bare is not None else "=" if name.startswith("--") else "+"
-        found.append(_quoted(f"*{name}{joined}[{summary}]:{':' * (option.bare is not None)}{label}:{action}"))
-    return " ".join(found)
+    # `=`: in the next word or after an equals sign; `=-`: only after it; `+`: in the next word or this one.
+    joined = ["=-" if option.bare is not None else "=" if name.startswith("--") else "+" for name in flag.names]
+    value = f"[{summary}]:{':' * (option.bare is not None)}{label}:{action}"
+    return " ".join([_quoted(f"*{name}{how}{value}") for name, how in zip(flag.names, joined, strict=True)])
 
 
 # --- fish ---

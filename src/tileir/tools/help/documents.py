@@ -12,7 +12,7 @@ from tileir.analyze.documentation.markdown import anchor as slug_of
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
-from tileir.tools.terminal import BOLD, CYAN, PLAIN
+from tileir.tools.terminal import paint
 
 USAGE = Usage(
     "tileir docs",
@@ -26,8 +26,6 @@ type or an attribute.""",
 )
 
 _EXTENSION = ".md"
-# A wheel has the pages in the package, a checkout beside the sources.
-_PLACES = ("docs", os.path.join("..", "..", "docs"))
 _HEADING = re.compile(r"(#+) (.+)")
 
 
@@ -38,8 +36,7 @@ def run(given: Arguments) -> None:
     if given.has("path"):
         print(directory)
         return
-    texts = [_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)]
-    text = "\n".join(texts)
+    text = "\n".join([_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)])
     sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
 
 
@@ -60,7 +57,8 @@ def _text(operand: str, directory: str, names: list[str]) -> str:
 
 def directory_of_pages() -> str:
     package = os.path.dirname(os.path.abspath(tileir.__file__))
-    for place in _PLACES:
+    # A wheel has the pages in the package, a checkout beside the sources.
+    for place in ("docs", os.path.join("..", "..", "docs")):
         directory = os.path.normpath(os.path.join(package, place))
         if os.path.isfile(os.path.join(directory, "command_line" + _EXTENSION)):
             return directory
@@ -69,12 +67,9 @@ def directory_of_pages() -> str:
 
 def page_names(directory: str) -> list[str]:
     """The pages, those of folders after the others: `api`, .., `operations/core`."""
-    found = []
-    for folder in ("", "operations"):
-        for name in sorted(os.listdir(os.path.join(directory, folder))):
-            if name.endswith(_EXTENSION):
-                found.append(f"{folder}/{name}".strip("/").removesuffix(_EXTENSION))
-    return found
+    folders = ("", "operations/")
+    found = [folder + name for folder in folders for name in sorted(os.listdir(os.path.join(directory, folder)))]
+    return [name.removesuffix(_EXTENSION) for name in found if name.endswith(_EXTENSION)]
 
 
 def _page(directory: str, name: str) -> str:
@@ -96,12 +91,8 @@ def _overview(directory: str, names: list[str]) -> str:
 
 def sections(text: str) -> list[tuple[str, int, str, int]]:
     """The headings of a page: as links name them, with their level, their words and the number of their line."""
-    found: list[tuple[str, int, str, int]] = []
-    for number, line in _outside_fences(text):
-        heading = _HEADING.fullmatch(line)
-        if heading is not None:
-            found.append((slug_of(heading[2]), len(heading[1]), heading[2], number))
-    return found
+    lines = [(number, _HEADING.fullmatch(line)) for number, line in _outside_fences(text)]
+    return [(slug_of(found[2]), len(found[1]), found[2], number) for number, found in lines if found is not None]
 
 
 def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
@@ -129,7 +120,7 @@ def _styled(text: str) -> str:
     lines = text.split("\n")
     for number, line in _outside_fences(text):
         if _HEADING.fullmatch(line):
-            lines[number] = f"{BOLD}{line}{PLAIN}"
+            lines[number] = paint(line, "title")
         else:
-            lines[number] = re.sub(r"`[^`]+`", lambda found: f"{CYAN}{found[0]}{PLAIN}", line)
+            lines[number] = re.sub(r"`[^`]+`", lambda found: paint(found[0], "code"), line)
     return "\n".join(lines)

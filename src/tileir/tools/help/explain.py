@@ -9,14 +9,27 @@ import textwrap
 from itertools import zip_longest
 
 from tileir.analyze.documentation.grammar import FURTHER_ATTRIBUTES, LEGEND
-from tileir.analyze.documentation.pages import Block, Bullets, Code, Page, Paragraph, Table, listed
+from tileir.analyze.documentation.pages import (
+    Block,
+    Bullets,
+    Code,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+    listed,
+    operation_page,
+    operations,
+)
 from tileir.analyze.documentation.vocabulary import close_names, find, groups
 from tileir.annotations import Final
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.quoting import harmless
+from tileir.ir.versions import V13_1, Version, version_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
-from tileir.tools.terminal import BOLD, CYAN, PLAIN
+from tileir.tools.terminal import paint
 
 USAGE: Final = Usage(
     "tileir explain",
@@ -31,6 +44,8 @@ written out ('tile<4x8xf32>'). A number, such as 0x49 or 73, is an opcode, a tag
 _INDENT: Final = "  "
 _WIDEST: Final = 100
 _NARROWEST: Final = 60
+_NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9}")
+_WHERE: Final = "`tileir objdump FILE` shows what each byte of a file is."
 
 
 @command(USAGE)
@@ -38,19 +53,16 @@ def run(given: Arguments) -> int:
     # As wide as the terminal within reason; the same everywhere when nobody watches.
     columns = shutil.get_terminal_size((_WIDEST, 24)).columns if sys.stdout.isatty() else _WIDEST
     width, color = max(_NARROWEST, min(columns, _WIDEST)), given.wants_color(sys.stdout)
-    if not given.operands:
-        sys.stdout.write(styled(overview_text(width), color))
-        return EXIT_FINE
     status = EXIT_FINE
-    texts: list[str] = []
+    texts: list[str] = [] if given.operands else [overview_text(width)]
     for name in given.operands:
         pages = pages_of(name)
         texts.extend([page_text(page, width) for page in pages])
         if not pages:
             status = EXIT_WRONG_INPUT
             close = close_names(name)
-            hint = f"; did you mean {listed(close)}?" if close else "; 'tileir explain' lists what there is."
-            print(f"tileir explain: nothing is known about '{harmless(name)}'{hint}", file=sys.stderr)
+            hint = f"did you mean {listed(close)}?" if close else "'tileir explain' lists what there is."
+            print(f"tileir explain: nothing is known about '{harmless(name)}'; {hint}", file=sys.stderr)
     separator = "\n" + "-" * width + "\n\n"
     sys.stdout.write(styled(separator.join(texts), color))
     return status
@@ -58,24 +70,58 @@ def run(given: Arguments) -> int:
 
 def pages_of(name: str) -> list[Page]:
     """What there is about a name, or about a number that stands in bytecode."""
-    pages = find(name)
-    if not pages and name[:1].isdigit():
-        # Imported here: few ask for numbers, and the readers of bytecode are large.
-        from tileir.tools.help.bytecode_numbers import number_pages
+    return find(name) or number_pages(name)
 
-        return number_pages(name)
+
+def number_pages(text: str) -> list[Page]:
+    """All that a number in bytecode means, in either base, then the page of its operation; none if it means nothing."""
+    if not _NUMBER.fullmatch(text):
+        return []
+    number = int(text, 0 if text[:2] in ("0x", "0X") else 10)
+    found = [declaration for declaration in operations() if declaration.opcode == number]
+    rows = _meanings(number, found)
+    pages = [operation_page(declaration) for declaration in found]
+    if len(rows) > len(pages):
+        summary = f"{number} in bytecode; where it stands tells which of these it is" if rows[1:] else "in bytecode"
+        blocks = (Table(("place", "meaning"), tuple(rows)), Paragraph(_WHERE))
+        pages.insert(0, Page(f"{number:#04x}", "Bytecode", summary, (), (Section("Meanings", blocks),)))
     return pages
+
+
+def _meanings(number: int, found: list[OperationDeclaration]) -> list[tuple[str, str]]:
+    # Imported here: few ask for numbers, and the readers of bytecode are large.
+    from tileir.bytecode.annotated_values import ATTRIBUTE_TAGS, DEBUG_TAGS, TYPE_TAGS
+    from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES
+    from tileir.bytecode.types import SCALARS, TAG_GATES
+
+    rows = [("opcode", f"`{each.mnemonic}`: {each.summary}{_since(each.since)}") for each in found]
+    type = SCALARS[number].spelling if number in SCALARS else TYPE_TAGS.get(number)
+    if type is not None:
+        rows.append(("type tag", f"`{type}`{_since(TAG_GATES[number][1] if number in TAG_GATES else None)}"))
+    if 0 < number < len(ATTRIBUTE_TAGS):
+        rows.append(("attribute tag", f"`{ATTRIBUTE_TAGS[number]}`, in the public layout"))
+    if number < len(DEBUG_TAGS):
+        rows.append(("debug attribute tag", DEBUG_TAGS[number]))
+    # The highest bit of a section's first byte says that an alignment follows.
+    section = SECTION_NAMES.get(number & 0x7F) if number < 0x100 else None
+    if section is not None and number != 0x80:
+        aligned = ", with an alignment" if number & 0x80 else ""
+        only = ", in the documented layout" if number & 0x7F == ATTRIBUTE else ""
+        rows.append(("section id", f"{section}{aligned}{only}"))
+    return rows
+
+
+def _since(version: Version | None) -> str:
+    return f" (since {version_text(version)})" if version is not None and version > V13_1 else ""
 
 
 def styled(text: str, color: bool) -> str:
     """Headings in bold and code in color; without colors the text as it is."""
     if not color:
         return text
-    lines = re.sub(r"`([^`]+)`", rf"{CYAN}\1{PLAIN}", text).split("\n")
-    for number, line in enumerate(lines):
-        if line and (number == 0 or (line[:1].isalpha() and line == line.upper())):
-            lines[number] = f"{BOLD}{line}{PLAIN}"
-    return "\n".join(lines)
+    lines = re.sub(r"`([^`]+)`", lambda found: paint(found[1], "code"), text).split("\n")
+    is_title = [number == 0 or (line[:1].isalpha() and line == line.upper()) for number, line in enumerate(lines)]
+    return "\n".join([paint(line, "title") if title else line for line, title in zip(lines, is_title, strict=True)])
 
 
 # --- laying out ---
@@ -97,9 +143,8 @@ def page_text(page: Page, width: int = _WIDEST) -> str:
 
 def _wrapped(text: str, width: int, indent: str = "", hanging: str | None = None) -> list[str]:
     below = indent if hanging is None else hanging
-    return textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
-    )
+    wrapper = textwrap.TextWrapper(width, indent, below, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(text)
 
 
 def block_lines(block: Block, width: int) -> list[str]:
@@ -154,8 +199,5 @@ def overview_text(width: int = _WIDEST) -> str:
             head = f"{_INDENT}{entry.name.ljust(room)}  "
             lines.extend(_wrapped(entry.summary.partition(".  ")[0], width, head, hanging=" " * len(head)))
         lines.append("")
-    lines.append("HOW SYNTAX IS WRITTEN")
-    lines.extend(table_lines(Table(("form", "meaning"), LEGEND), width))
-    lines.append("")
-    lines.extend(_wrapped(FURTHER_ATTRIBUTES, width, _INDENT))
-    return "\n".join(lines) + "\n"
+    lines += ["HOW SYNTAX IS WRITTEN", *table_lines(Table(("form", "meaning"), LEGEND), width), ""]
+    return "\n".join([*lines, *_wrapped(FURTHER_ATTRIBUTES, width, _INDENT)]) + "\n"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command
+from tileir.tools.command import command, refusing
 
 if TYPE_CHECKING:
     from tileir.serve.addresses import Listener
@@ -49,10 +50,8 @@ def announced(address: str, where: str) -> Listener:
     """A socket that listens at an address, after printing it, and `where` editors state the token."""
     from tileir.serve.addresses import BadAddress, Listener
 
-    try:
+    with refusing("", BadAddress):
         listener = Listener(address)
-    except BadAddress as error:
-        raise ToolFailure(str(error)) from None
     print(f"listening on {listener.described(where)}", file=sys.stderr, flush=True)
     return listener
 
@@ -66,8 +65,6 @@ def _pass_over_project() -> None:
     import tileir
 
     own = os.path.dirname(os.path.dirname(os.path.abspath(tileir.__file__)))
-    try:
+    with suppress(OSError):
         here = os.path.realpath(os.getcwd())
-    except OSError:
-        return
-    sys.path[:] = [each for each in sys.path if each == own or os.path.realpath(each or ".") != here]
+        sys.path[:] = [each for each in sys.path if each == own or os.path.realpath(each or ".") != here]

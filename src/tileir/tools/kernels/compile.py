@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 from tileir.bytecode.layouts import tile_module
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.errors import AssemblerTimeout, TritonTimeout
+from tileir.execute.gpu.targets import target_named
 from tileir.execute.launching.entries import entries_of, select_entry
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
@@ -22,9 +25,11 @@ from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, print_diagnostics, refusing
 from tileir.tools.input import check_launch, name_of, read_program
-from tileir.tools.kernels.compile_backends import BACKENDS, DUMPED, CompileBackend, Piece
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
 from tileir.tools.programs.reporting import json_finding
+
+# The stages that can be looked at.
+DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
 
 USAGE = Usage(
     "tileir compile",
@@ -68,80 +73,79 @@ it, 2 the command line is wrong or a file cannot be read or written, 124 --time-
 Read on: 'tileir docs gpu', 'tileir docs triton'.""",
 )
 
+# What kernels take of GPUs, in bytes and counts.
+_NUMBERS = ("registers", "threads", "shared", "stack", "stores", "loads", "spills", "code")
 _TIMEOUTS = (AssemblerTimeout, TritonTimeout)
 
 
 @command(USAGE)
 def run(given: Arguments) -> int:
-    backend = BACKENDS[given.value("backend", "tileiras")](given)
-    job = _Job(given, backend, _targets(given, backend))
+    job = _Job(given)
     status = EXIT_FINE
     for path, outputs in zip(given.operands, job.places(), strict=True):
-        try:
-            status = max(status, job.compile_file(path, dict(zip(job.targets, outputs, strict=True))))
-        except ToolFailure as failure:
-            # The other files are compiled all the same.
-            job.failed(path, job.targets, failure)
-            status = max(status, failure.status)
-    if given.has("resource-usage") and not given.has("json") and any(row.resources is not None for row in job.rows):
-        print(_table(job.rows, len(given.operands) > 1))
+        status = max(status, job.attempt(path, job.targets, partial(job.compile_file, path, outputs)))
+    if given.has("resource-usage") and not given.has("json") and any(row[-1] != "-" for row in job.rows):
+        # The names of files, where there are several.
+        first = 0 if len(given.operands) > 1 else 1
+        columns = [Column(title) for title in ("file", "kernel", "target")[first:]]
+        columns += [Column(title, is_number=True) for title in _NUMBERS]
+        print(table(columns, [row[first:] for row in job.rows], 0))
     return status
-
-
-class _Row(NamedTuple):
-    """A row of the table: a kernel of a file, or a file for which there is no cubin."""
-
-    file: str
-    target: str
-    resources: Resources | None
-    kernel: str = ""
-    """Of code that does not record its resources."""
 
 
 class _Job:
     """What is to be compiled, by what, and for which GPUs."""
 
-    def __init__(self, given: Arguments, backend: CompileBackend, targets: list[str]) -> None:
+    def __init__(self, given: Arguments) -> None:
         self.given = given
-        self.backend = backend
-        self.targets = targets
-        self.rows: list[_Row] = []
+        self.backend = BACKENDS[given.value("backend", "tileiras")](given)
+        self.targets = _targets(given, self.backend)
+        self.rows: list[list[str]] = []
         self._has_json: bool = given.has("json")
         check_launch(given, given.operands)
 
-    def compile_file(self, path: str, outputs: dict[str, str]) -> int:
+    def attempt(self, path: str, targets: list[str], work: Callable[[], int]) -> int:
+        """The status of work on a file; one that fails keeps nobody from the other files and targets.
+
+        That a file cannot be read, or a cubin cannot be written, is a message for people, and else a finding.
+        """
+        try:
+            return work()
+        except ToolFailure as failure:
+            if not self._has_json:
+                complain(self.given.program, failure)
+            for target in targets:
+                error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
+                self._report(path, target, error)
+            return failure.status
+
+    def compile_file(self, path: str, outputs: list[str]) -> int:
         """Compile one program for each target."""
         program = read_program(path, self.given)
         if not self._has_json:
             print_diagnostics(program.diagnostics, self.given)
         before = program.diagnostics if self._has_json else []
         if program.module is None:
-            for target in outputs:
-                self._report(path, target, None, before)
+            for target in self.targets:
+                self._report(path, target, before)
             return EXIT_WRONG_INPUT
-        for output in outputs.values():
-            if output:
-                protect_input(self.given, output, path, (program.kind, "a cubin"))
+        for output in filter(None, outputs):
+            protect_input(self.given, output, path, (program.kind, "a cubin"))
         status = EXIT_FINE
-        for target, output in outputs.items():
-            try:
-                status = max(status, self._compile_for(target, program.module, path, output, before))
-            except ToolFailure as failure:
-                # A disk that is full, say: reports about other targets may help all the same.
-                self.failed(path, [target], failure)
-                status = max(status, failure.status)
+        for target, output in zip(self.targets, outputs, strict=True):
+            work = partial(self._compile_for, target, program.module, path, output, before)
+            status = max(status, self.attempt(path, [target], work))
         return status
 
     def _compile_for(self, target: str, root: Operation, path: str, output: str, before: list[Diagnostic]) -> int:
         """Compile a correct program for one GPU."""
         backend = self.backend
         try:
-            module = tile_module(root)
-            entries = self._entries(module)
-        except OptionError as error:
-            raise ToolFailure(f"'{path}': {error.message}") from None
+            with refusing(f"'{path}': ", OptionError):
+                module = tile_module(root)
+                entries = self._entries(module)
         except TileIRError as error:
-            self._report(path, target, None, [*before, *_placed(error, root)])
+            self._report(path, target, [*before, *_placed(error, root)])
             return EXIT_WRONG_INPUT
         if len(entries) > 1 and output == "-" and not backend.stage:
             raise ToolFailure(
@@ -154,49 +158,32 @@ class _Job:
             try:
                 piece = backend.compile(entry, module, target)
             except TileIRError as error:
-                self._report(path, target, None, [*before, *_placed(error, root)])
+                self._report(path, target, [*before, *_placed(error, root)])
                 status = max(status, EXIT_TIMED_OUT if isinstance(error, _TIMEOUTS) else EXIT_WRONG_INPUT)
                 continue
             place = _named_by(output, piece.kernel) if len(entries) > 1 and output not in ("", "-") else output
             self._write(place, piece, f"kernel @{piece.kernel}, {target}" if is_one_of_many else "")
-            self._report(path, target, piece.resources, [*before, *piece.diagnostics], place, piece.kernel)
+            self._report(path, target, before, piece, place)
         return status
 
-    def failed(self, path: str, targets: list[str], failure: ToolFailure) -> None:
-        """Report a file that cannot be read, or a cubin that cannot be written: to people a message, else a finding."""
-        if not self._has_json:
-            complain(self.given.program, failure)
-        for target in targets:
-            error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
-            self._report(path, target, None, error)
-
     def _report(
-        self,
-        path: str,
-        target: str,
-        resources: list[Resources] | None,
-        diagnostics: list[Diagnostic],
-        output: str = "",
-        kernel: str = "",
+        self, path: str, target: str, found: list[Diagnostic], piece: Piece | None = None, output: str = ""
     ) -> None:
         """Report the outcome for a file and a target, or for one kernel of it."""
-        name = name_of(path)
-        self.rows += [_Row(name, target, each) for each in resources or ()] or [_Row(name, target, None, kernel)]
+        name, resources = name_of(path), [] if piece is None else piece.resources
+        nothing = _cells(name, target, "-" if piece is None else piece.kernel or "-", None)
+        self.rows += [_cells(name, target, each.kernel, each) for each in resources] or [nothing]
+        diagnostics = found if piece is None else [*found, *piece.diagnostics]
         if not self._has_json:
             print_diagnostics(diagnostics, self.given)
             return
-        kernels: list[dict[str, Any]] = []
-        for each in resources or ():
+        kernels = []
+        for each in resources:
             parameters = [parameter._asdict() for parameter in each.parameters]
             kernels.append({**each._asdict(), "spills": each.spills, "parameters": parameters})
-        outcome: dict[str, Any] = {
-            "file": name,
-            "target": target,
-            "cubin": output or None,
-            "kernels": None if resources is None else kernels,
-            "findings": [json.loads(json_finding(each, name)) for each in diagnostics],
-        }
-        print(json.dumps(outcome))
+        findings = [json.loads(json_finding(each, name)) for each in diagnostics]
+        outcome = {"file": name, "target": target, "cubin": output or None}
+        print(json.dumps({**outcome, "kernels": None if piece is None else kernels, "findings": findings}))
 
     def _entries(self, module: Operation) -> list[Operation | None]:
         """The kernels to compile, of which there must be one; None for all of a module as one."""
@@ -207,16 +194,12 @@ class _Job:
         return [None] if self.backend.is_whole else [*kernels]
 
     def _write(self, place: str, piece: Piece, title: str) -> None:
-        if not self.backend.stage:
-            if place:
-                write_bytes(place, piece.data, "cubins are")
-            return
-        data = piece.data if piece.data.endswith(b"\n") else piece.data + b"\n"
-        if place == "-":
+        data = piece.data if not self.backend.stage or piece.data.endswith(b"\n") else piece.data + b"\n"
+        if self.backend.stage and place == "-":
             # One after the other, with what each is of.
             sys.stdout.write((f"// {title}\n" if title else "") + data.decode("utf-8", "surrogateescape"))
         elif place:
-            write_bytes(place, data)
+            write_bytes(place, data, "cubins are")
 
     def places(self) -> list[list[str]]:
         """Where the code of each file goes, one for each target; an empty path for what is not written."""
@@ -236,25 +219,23 @@ class _Job:
             return [[target] * len(targets)] * len(places)
         found: list[list[str]] = []
         for place in places:
-            stem = os.path.splitext(place)[0]
-            named = [place if is_named else stem + extension for extension in extensions]
-            if len(targets) > 1:
-                named = [_named_by(each, target) for each, target in zip(named, targets, strict=True)]
-            for each in named:
+            found.append([])
+            for target, extension in zip(targets, extensions, strict=True):
+                named = place if is_named else os.path.splitext(place)[0] + extension
+                found[-1].append(_named_by(named, target) if len(targets) > 1 else named)
                 # Before the work, which may take minutes.
-                check_target(each)
-            found.append(named)
+                check_target(found[-1][-1])
         return found
 
 
 def _targets(given: Arguments, backend: CompileBackend) -> list[str]:
     named = given.names("target")
     with refusing("--target: "):
-        if named:
-            return list(dict.fromkeys([backend.target(text) for text in named]))
-        from tileir.execute.gpu.driver.devices import target_here
+        if not named:
+            from tileir.execute.gpu.driver.devices import target_here
 
-        return [backend.target(target_here())]
+            named = [target_here()]
+        return list(dict.fromkeys(map(backend.target, named)))
 
 
 def _named_by(path: str, word: str) -> str:
@@ -266,23 +247,140 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     """The diagnostics of an error; those of a launch get the file that they are about."""
     if type(error) is not LaunchError:
         return error.diagnostics
-    return [
-        Diagnostic(each.severity, each.message, user_location(module.location), each.notes)
-        for each in error.diagnostics
-    ]
+    place = user_location(module.location)
+    return [Diagnostic(each.severity, each.message, place, each.notes) for each in error.diagnostics]
 
 
-def _table(rows: list[_Row], has_files: bool) -> str:
-    """What kernels take of GPUs, in bytes and counts; with the names of several files."""
-    names = ["file", "kernel", "target"] if has_files else ["kernel", "target"]
-    numbers = ["registers", "threads", "shared", "stack", "stores", "loads", "spills", "code"]
-    cells: list[list[str]] = []
-    for row in rows:
-        each = row.resources
-        labels = [row.file, row.kernel or "-" if each is None else each.kernel, row.target][-len(names) :]
-        counts: list[object] = ["-"] * len(numbers)
-        if each is not None:
-            counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
-            counts += ["yes" if each.spills else "no", each.code]
-        cells.append([*labels, *map(str, counts)])
-    return table([*map(Column, names), *[Column(title, is_number=True) for title in numbers]], cells, 0)
+def _cells(file: str, target: str, kernel: str, each: Resources | None) -> list[str]:
+    """A row of the table: a kernel of a file, or a file for which there is no cubin or one that says nothing of it."""
+    if each is None:
+        return [file, kernel, target, *["-"] * len(_NUMBERS)]
+    counts = [each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads]
+    return [file, kernel, target, *map(str, counts), "yes" if each.spills else "no", str(each.code)]
+
+
+# --- what compiles: NVIDIA's assembler, or Triton ---
+
+
+class Piece(NamedTuple):
+    """What is written: the code of a module or of one of its kernels, or the text of a stage."""
+
+    kernel: str
+    """Empty for all of the module."""
+    data: bytes
+    resources: list[Resources]
+    diagnostics: list[Diagnostic]
+
+
+class CompileBackend:
+    """One that compiles.
+
+    `others` are the options that only the other one has, `other` what that is and what to do.  `is_whole` says whether
+    all kernels of a module come as one.
+    """
+
+    name = others = other = ""
+    is_whole = False
+
+    def __init__(self, given: Arguments) -> None:
+        self.stage: str = given.value("dump")
+        given.refuse(tuple(self.others.split()), f"is an option of {self.other}")
+
+    def target(self, text: str) -> str:
+        """The target that a text names."""
+        return target_named(text)
+
+    def extension(self, target: str) -> str:
+        """Of files with code or text for a target."""
+        return ".cubin" if not self.stage else ".sass" if self.stage == "cubin" else f".{self.stage}"
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        """Compile a kernel, or with none all of a module."""
+        raise NotImplementedError
+
+
+class AssemblerBackend(CompileBackend):
+    name = "tileiras"
+    others = "fast"
+    other = "Triton's: add --backend triton"
+    is_whole = True
+
+    def __init__(self, given: Arguments) -> None:
+        from tileir.execute.gpu.tileiras.tool import MEMORY_LIMIT, TIME_LIMIT, AssemblyOptions
+
+        super().__init__(given)
+        if self.stage not in ("", "cubin"):
+            raise ToolFailure(f"--dump {self.stage} shows a stage of Triton's: add --backend triton")
+        level, lineinfo, remarks = int(given.value("opt-level", "3")), given.has("lineinfo"), given.has("remarks")
+        seconds, memory = given.seconds("time-limit", TIME_LIMIT), given.gibibytes("memory-limit", MEMORY_LIMIT)
+        host, system = given.value("host"), given.value("host-system")
+        self._options = AssemblyOptions(level, lineinfo, host, system, remarks, seconds, memory)
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        from tileir.execute.gpu.tileiras.assembly import assemble
+
+        made = assemble(module if entry is None else entry, target, self._options)
+        data = made.cubin.data
+        if self.stage:
+            from tileir.execute.gpu.nvidia_tools import disassembled
+
+            data = disassembled(made.cubin).encode("utf-8", "surrogateescape")
+        return Piece("", data, list(made.resources.values()), made.diagnostics)
+
+
+class TritonBackend(CompileBackend):
+    name = "triton"
+    others = "opt-level remarks host host-system"
+    other = "NVIDIA's assembler, and Triton has none like it: leave it out"
+
+    def __init__(self, given: Arguments) -> None:
+        from tileir.execute.gpu.triton.code import CodeOptions, Limits
+        from tileir.execute.gpu.triton.toolchain import why_missing
+        from tileir.execute.gpu.triton.worker.pool import start_worker
+
+        super().__init__(given)
+        usual = Limits()
+        self._options = CodeOptions(fast=given.has("fast"), lineinfo=given.has("lineinfo"))
+        self._limits = Limits(given.seconds("time-limit", usual.seconds), given.gibibytes("memory-limit", usual.memory))
+        if self.stage not in ("tile", "ttir") and not why_missing():
+            # It imports Triton while this reads the program.
+            start_worker()
+
+    def target(self, text: str) -> str:
+        from tileir.execute.gpu.triton.toolchain import triton_target
+
+        found = triton_target(text)
+        if self.stage and self.stage not in found.stages:
+            stages = ", ".join([each for each in found.stages if each in DUMPED])
+            raise ToolFailure(f"code for {found.name} has no stage '{self.stage}' to dump: it has {stages}")
+        return found.name
+
+    def extension(self, target: str) -> str:
+        from tileir.execute.gpu.triton.toolchain import triton_target
+
+        return ".hsaco" if not self.stage and triton_target(target).is_amd else super().extension(target)
+
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+        from tileir.execute.gpu.triton.compiler import make, stage_text
+        from tileir.execute.gpu.triton.toolchain import NOT_RUN, triton_target
+
+        assert entry is not None, "kernels come one by one"
+        gpu = triton_target(target)
+        kernel = entry.symbol_name or ""
+        notes = [NOT_RUN] if gpu.is_amd else []
+        diagnostics: list[Diagnostic] = []
+        resources: list[Resources] = []
+        if self.stage:
+            text = stage_text(entry, gpu, self._options, self.stage, self._limits)
+            data = text.encode("utf-8", "surrogateescape")
+        else:
+            made = make(entry, gpu, self._options, self._limits)
+            data, diagnostics = made.data, list(made.diagnostics)
+            notes += made.code.notes if made.code is not None else []
+            resources += [made.resources] if made.resources is not None else []
+        place = user_location(entry.location)
+        diagnostics += [Diagnostic("remark", f"kernel @{kernel}: {each}", place) for each in notes]
+        return Piece(kernel, data, resources, diagnostics)
+
+
+BACKENDS: dict[str, type[CompileBackend]] = {each.name: each for each in (AssemblerBackend, TritonBackend)}

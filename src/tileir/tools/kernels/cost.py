@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 
 from tileir.analyze.cost.estimating import estimate
@@ -17,7 +16,7 @@ from tileir.ir.quoting import harmless
 from tileir.tools import options
 from tileir.tools.arguments import Arguments, Option, Usage
 from tileir.tools.command import command, refusing
-from tileir.tools.input import Program, read_launches, script_arguments
+from tileir.tools.input import read_launches, script_arguments
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
 
 USAGE = Usage(
@@ -44,9 +43,7 @@ Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -
 
 {options.SCRIPT} Each of its launches is estimated;
 identical launches are shown once.
-{options.SCRIPT_ARGUMENTS}
-
-FILE may be '-' for standard input.""",
+{options.SCRIPT_ARGUMENTS}""",
 )
 
 
@@ -57,35 +54,27 @@ def run(given: Arguments) -> None:
     with refusing("--target: "):
         targets = [target_named(name) for name in given.names("target") or [DEFAULT]]
     arguments = script_arguments(given, "grid", "arg", "entry")
-    for place, program in enumerate(read_launches(given.operands[0], given, arguments)):
-        _show_costs(given, program, targets, is_first=not place)
-
-
-def _show_costs(given: Arguments, program: Program, targets: list[Target], is_first: bool) -> None:
-    """Print what a launch costs on each target."""
-    module = program.checked(given)
-    wanted = given_launch(given, program)
-    extents = check_grid(wanted.grid)
-    entry = select_entry(module, wanted.entry)
-    check_given(entry, wanted.arguments)
-    names = () if program.launch is None else program.launch.names
-    for target in targets:
-        cost = _cost(given, entry, extents, wanted.arguments, names, target)
-        if given.has("json"):
-            print(json.dumps(cost.answer()))
-        else:
-            print(("" if is_first else "\n") + harmless(cost.render(), keep="\n"))
-        is_first = False
-        sys.stdout.flush()
+    between = ""
+    for program in read_launches(given.operands[0], given, arguments):
+        module = program.checked(given)
+        wanted = given_launch(given, program)
+        extents = check_grid(wanted.grid)
+        entry = select_entry(module, wanted.entry)
+        check_given(entry, wanted.arguments)
+        names = () if program.launch is None else program.launch.names
+        for target in targets:
+            cost = _cost(given, entry, extents, wanted.arguments, names, target)
+            text = json.dumps(cost.answer()) if given.has("json") else between + harmless(cost.render(), keep="\n")
+            print(text, flush=True)
+            between = "\n"
 
 
 def _cost(
     given: Arguments, entry: Operation, grid: BlockId, texts: tuple[str, ...], names: Sequence[str], target: Target
 ) -> Cost:
-
     assemble = not given.has("no-assembler")
     if not given.has("measure"):
-        described = _described(texts)
+        described = tuple(map(_described, texts))
         check_number(entry, described)
         return estimate(entry, grid, described, target, names, assemble=assemble)
     # Imported here: only running a kernel needs NumPy.
@@ -96,14 +85,8 @@ def _cost(
     return cost(Kernel(entry), grid, *values, target=target.key, assemble=assemble, measure=True)
 
 
-def _described(texts: tuple[str, ...]) -> tuple[object, ...]:
-    """The arguments; arrays as descriptions, which have a number of bytes."""
-    found: list[object] = []
-    for text in texts:
-        if text == "?":
-            found.append(None)
-        elif text.endswith(".npy"):
-            found.append(argument(text, None))
-        else:
-            found.append(specification(text) or number(text))
-    return tuple(found)
+def _described(text: str) -> object:
+    """An argument; an array as a description, which has a number of bytes."""
+    if text == "?":
+        return None
+    return argument(text, None) if text.endswith(".npy") else specification(text) or number(text)

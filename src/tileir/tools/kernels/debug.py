@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from tileir.execute.arguments.argument_text import grid_of
 from tileir.execute.schedule import check_schedule
@@ -16,8 +17,7 @@ from tileir.tools.input import is_script, read_program, script_arguments
 from tileir.tools.launches import STATED, given_launch, recording_limit
 
 if TYPE_CHECKING:
-    from tileir.execute.sanitizer.report import Names
-    from tileir.serve.debugger.stops import Event
+    from tileir.serve.debugger.terminal.terminal import Terminal
 
 USAGE = Usage(
     "tileir debug",
@@ -26,11 +26,8 @@ USAGE = Usage(
     (
         *options.LAUNCH_OPTIONS,
         options.SCHEDULE,
-        Option(
-            "--sanitize",
-            "stop at mistakes of the kernel ('tileir docs sanitizer'); the same as the command 'catch sanitizer'",
-        ),
-        options.WATCH_NAN.with_help("stop where a NaN or an infinity is made; the same as the command 'catch nan'"),
+        Option("--sanitize", "stop at mistakes of the kernel ('tileir docs sanitizer'), as 'catch sanitizer' does"),
+        options.WATCH_NAN.with_help("stop where a NaN or an infinity is made, as 'catch nan' does"),
         options.NAMES,
         Option("--kernel NAME", "of a script, debug launches of this kernel only (default: all)"),
         options.RECORDING_LIMIT,
@@ -53,7 +50,7 @@ In a script of your own, tileir.debug(kernel, grid, args) does the same.
 Commands are those of gdb: run, next, step, continue, backtrace, info, .., and reverse-next, reverse-continue, ..
 to go back; 'help' lists them. Ctrl-C stops a launch that is running.
 
-With --dap the editor says what is launched. FILE may be '-' for standard input where commands come by -ex or -x.""",
+With --dap the editor says what is launched. Where FILE is '-', commands come by -ex or -x.""",
 )
 
 _MOST = 1 << 30
@@ -80,28 +77,23 @@ def _program(given: Arguments) -> int:
     grid_of(given.value("grid", "1"))
     schedule = given.value("schedule", "forward")
     check_schedule(schedule)
-    limit = recording_limit(given, _MOST)
+    recording_limit(given, _MOST)
     program = read_program(given.operands[0], given)
     module = program.checked(given)
     from tileir.serve.debugger.launches import program_debugger
-    from tileir.serve.debugger.terminal.terminal import Terminal
 
-    words = given_launch(given, program)
-    stop_on, names = _stop_on(given), _names(given)
-    terminal = Terminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
-    terminal.launch = program_debugger(module, words, schedule, limit=limit, stop_on=stop_on, names=names)
+    terminal = _terminal(given)
+    terminal.launch = program_debugger(module, given_launch(given, program), schedule, **_how(given))
     how = terminal.converse()
     return EXIT_WRONG_INPUT if how == "batch" and terminal.failed else EXIT_FINE
 
 
 def _script(given: Arguments) -> int:
     from tileir.serve.debugger.launches import ScriptDebugging
-    from tileir.serve.debugger.terminal.terminal import Terminal
     from tileir.tools.kernels.emulate import run_script
 
-    front = Terminal(_commands(given), colors=given.wants_color(sys.stdout), batch=given.has("batch"))
-    kernel, limit = given.value("kernel"), recording_limit(given, _MOST)
-    debugging = ScriptDebugging(front, kernel=kernel, stop_on=_stop_on(given), names=_names(given), limit=limit)
+    front, kernel = _terminal(given), given.value("kernel")
+    debugging = ScriptDebugging(front, kernel=kernel, **_how(given))
     status = run_script(given.operands, debugging)
     if not debugging.count and not status:
         named = f" named '{kernel}'" if kernel else ""
@@ -109,19 +101,18 @@ def _script(given: Arguments) -> int:
     return EXIT_WRONG_INPUT if given.has("batch") and front.failed else status
 
 
-def _commands(given: Arguments) -> list[tuple[str, str]]:
-    return [(name, text) for name, text in given.sequence if name in ("ex", "x")]
+def _terminal(given: Arguments) -> Terminal:
+    from tileir.serve.debugger.terminal.terminal import Terminal
+
+    commands = [(name, text) for name, text in given.sequence if name in ("ex", "x")]
+    return Terminal(commands, colors=given.wants_color(sys.stdout), batch=given.has("batch"))
 
 
-def _names(given: Arguments) -> Names:
-    return "tile" if given.value("names") == "tile" else "script"
-
-
-def _stop_on(given: Arguments) -> list[Event]:
-    found: list[Event] = ["failure"]
-    found += ["sanitizer"] if given.has("sanitize") else []
-    found += ["nan"] if given.has("watch-nan") else []
-    return found
+def _how(given: Arguments) -> dict[str, Any]:
+    """What a debugger stops on, whose names it shows, and the most that its recording takes."""
+    events = {"failure": True, "sanitizer": given.has("sanitize"), "nan": given.has("watch-nan")}
+    stop_on = [event for event, stops in events.items() if stops]
+    return {"stop_on": stop_on, "names": given.value("names", "script"), "limit": recording_limit(given, _MOST)}
 
 
 def _adapter(given: Arguments) -> int:
@@ -129,25 +120,20 @@ def _adapter(given: Arguments) -> int:
     given.refuse(others, "is not for --dap: the editor says what is launched")
     if given.operands:
         raise ToolFailure("--dap takes no FILE: the editor says what is launched")
+    from tileir.serve.debugger.adapter.connections import GREETED, serve, standard_channel
+
     if given.has("tcp"):
-        return _listen(given.value("tcp"))
-    from tileir.serve.debugger.adapter.connections import GREETED, standard_channel
+        from tileir.tools.help.lsp import announced
+
+        with suppress(KeyboardInterrupt):
+            serve(
+                announced(given.value("tcp"), "in the editor's launch configuration"),
+                ["-m", "tileir", "debug", "--dap"],
+            )
+        return EXIT_FINE
     from tileir.serve.debugger.adapter.editor import host
     from tileir.tools.kernels.emulate import run_script
 
     # Taken out of the environment: a script that is debugged does not see it.
     host(standard_channel(is_greeted=os.environ.pop(GREETED, None) is not None), run_script)
-    return EXIT_FINE
-
-
-def _listen(address: str) -> int:
-    from tileir.serve.debugger.adapter.connections import serve
-    from tileir.tools.help.lsp import announced
-
-    listener = announced(address, "in the editor's launch configuration")
-    try:
-        serve(listener, ["-m", "tileir", "debug", "--dap"])
-    except KeyboardInterrupt:
-        # As it should end.
-        pass
     return EXIT_FINE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE, Option, ToolFailure, Usage, UsageMistake
-from tileir.tools.command import complain
+from tileir.tools.command import complain, refusing
 from tileir.tools.options import BACKEND, EXACT, SANITIZE, WATCH_NAN
 
 if TYPE_CHECKING:
@@ -28,17 +27,11 @@ USAGE = Usage(
     (
         BACKEND,
         Option("--gpu NAME", "the GPU that the program sees, such as h100 or b200"),
-        SANITIZE.with_help(
-            "find and explain mistakes in every launch ('tileir docs sanitizer'); all: also elements never written"
-        ),
+        SANITIZE,
         WATCH_NAN,
-        Option(
-            f"--trace-block {OPTIONS['trace-block']}", "write each value that one tile block computes to standard error"
-        ),
+        Option(f"--trace-block {OPTIONS['trace-block']}", "write each value of one tile block to standard error"),
         Option("--names script|tile", "whose names these have: the script's (default) or the tile program's"),
-        Option(
-            "--debug", "open Python's debugger at the first launch that fails or has findings, or uncaught exception"
-        ),
+        Option("--debug", "open Python's debugger at the first failed launch, finding or uncaught exception"),
         EXACT,
         Option("--fast", "faster functions in the cpu backend; results round differently"),
         Option("-m MODULE", "run a module, as python -m does"),
@@ -56,20 +49,20 @@ written to standard error, and the program continues; a successful program then 
 )
 
 
-def main(arguments: list[str]) -> int:
-    """The command as a process: the program has the streams and the garbage collector that Python gives it."""
-    gc.enable()
-    return run(arguments)
-
-
 def run(arguments: list[str]) -> int:
     try:
         given = USAGE.parse(arguments)
         if given is None:
             return EXIT_FINE
-        settings = _settings(given.sequence)
+        settings = settings_of([(name, value or None) for name, value in given.sequence if name in OPTIONS])
+        if settings.backend != "auto":
+            from tileir.execute.engine.registry import find_engine
+
+            with refusing():
+                find_engine(settings.backend)
+        check_gpu(settings)
         work = program_of(given.options, given.operands)
-    except (SettingsMistake, UsageMistake) as mistake:
+    except (SettingsMistake, ToolFailure) as mistake:
         complain(USAGE.program, UsageMistake(str(mistake)))
         return EXIT_USAGE
     perform(begin(settings), work)
@@ -88,23 +81,9 @@ def run_script(operands: list[str], watcher: Watcher) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BaseException:
-        # Its errors are shown, as Python would.
-        return process.status
+        # It is shown, as Python would.
+        pass
     return process.status
-
-
-def _settings(sequence: list[tuple[str, str]]) -> Settings:
-    settings = settings_of([(name, value or None) for name, value in sequence if name in OPTIONS])
-    if settings.backend != "auto":
-        from tileir.execute.engine.registry import find_engine
-        from tileir.ir.diagnostics import TileIRError
-
-        try:
-            find_engine(settings.backend)
-        except TileIRError as error:
-            raise SettingsMistake(error.message) from None
-    check_gpu(settings)
-    return settings
 
 
 # --- as Python runs a program ---
@@ -113,12 +92,10 @@ def _settings(sequence: list[tuple[str, str]]) -> Settings:
 def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], None]:
     """What runs the program: `sys.argv` and `sys.path[0]` are as Python makes them."""
     if "m" in options:
-        name = options["m"]
         # `_run_module_as_main` replaces the first argument by the module's file.
-        return lambda: _run_module(name, ["-m", *operands], os.getcwd())
+        return lambda: _run_module(options["m"], ["-m", *operands], os.getcwd())
     if "c" in options:
-        text = options["c"]
-        return lambda: _run_code(lambda: compile(text, "<string>", "exec"), None, ["-c", *operands])
+        return lambda: _run_code(lambda: compile(options["c"], "<string>", "exec"), None, ["-c", *operands])
     if not operands:
         raise SettingsMistake("expected SCRIPT, -m MODULE or -c CODE")
     script = operands[0]

@@ -37,15 +37,11 @@ USAGE = Usage(
         Option("--export FILE.html", "write the page to a file that needs no server, instead of serving it"),
         Option("--blocks LIST", "tile blocks whose values an exported page carries, as 0,7,16-31, or all"),
         Option(
-            "--picture [ARRAY[:COLOR]=]FILE.svg",
-            "draw an array (default: the first that is written) by block, time or count; repeat for several",
+            "--picture [ARRAY[:COLOR]=]FILE.svg", "draw an array (default: the first written) by block, time or count"
         ),
+        Option("--compare FILE", "a recording, as --record writes it, to look at beside this launch; may be repeated"),
         Option(
-            "--compare FILE", "a recording to look at beside this launch, as --record writes it; repeat for several"
-        ),
-        Option(
-            "--sanitize mistakes|all|none",
-            "what is looked for: mistakes (the default), all (also elements never written), or none",
+            "--sanitize mistakes|all|none", "what is looked for: mistakes (the default), all as in tileir run, none"
         ),
         Option("--record FILE", "write the recording of the launch to a file"),
         Option("--targets NAMES", "what costs are estimated for, as h200,b200 (default: all)"),
@@ -57,59 +53,48 @@ USAGE = Usage(
     most=-1,
     details=f"""\
 Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, a kernel
-that has parameters does not run, and the page shows the program in its forms, and estimates of costs.
-
-{STATED}
+that has parameters does not run, and the page shows the program in its forms, and estimates of costs. {STATED}
 
 A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
 {options.SCRIPT_ARGUMENTS}
 
-The page is served to this machine only, at an address that nobody can guess, until Ctrl-C. FILE may be '-' for standard
-input.""",
+The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.""",
 )
+
+_PORTS = (0, 65535)
+_SANITIZE: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
 
 
 @command(USAGE)
 def run(given: Arguments) -> None:
     script_arguments(given, "grid", "arg", "entry")
-    request = _Request(given)
+    _check(given)
     # This process stays, so its garbage is collected.
     gc.enable()
-    found = _script(given, request) if is_script(given.operands[0]) else _program(given, request)
-    if request.export or request.pictures:
-        _write(found, request)
+    found = _script(given) if is_script(given.operands[0]) else _program(given)
+    if given.has("export") or given.has("picture"):
+        _write(found, given)
     else:
         _serve(found, not given.has("no-browser"))
 
 
-class _Request:
-    """What the command line asks for, checked before anything runs."""
-
-    def __init__(self, given: Arguments) -> None:
-        if not given.has("export"):
-            given.refuse(("blocks",), "is about the page that --export writes: others show all tile blocks")
-        self.export: str = given.value("export")
-        self.pictures: list[tuple[str, str, str]] = [_picture(text) for text in given.values("picture")]
-        self.record: str = given.value("record")
-        self.compare: list[str] = given.values("compare")
-        for path in (self.export, self.record, *[path for _, _, path in self.pictures]):
-            check_target(path or "-")
-        grid_of(given.value("grid", "1"))
-        self.schedule: str | None = given.value("schedule") or None
-        check_schedule(self.schedule or "forward")
-        self.launch: int = given.number("launch", 1)
-        self.limit: int = recording_limit(given, 0)
-        looked_for: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
-        self.sanitize: bool | Literal["all"] = looked_for[given.value("sanitize", "mistakes")]
-        self.port: int = given.number("port", 0, least=0, most=65535)
-        self.targets: list[str] | None = given.names("targets") if given.has("targets") else None
-        self.blocks: str = given.value("blocks")
-        with refusing("--targets: "):
-            for name in self.targets or ():
-                target_named(name)
+def _check(given: Arguments) -> None:
+    """Refuse what makes no sense before anything runs."""
+    if not given.has("export"):
+        given.refuse(("blocks",), "is about the page that --export writes: others show all tile blocks")
+    pictures = [path for _, _, path in map(_picture, given.values("picture"))]
+    for path in (given.value("export"), given.value("record"), *pictures):
+        check_target(path or "-")
+    grid_of(given.value("grid", "1"))
+    check_schedule(given.value("schedule", "forward"))
+    recording_limit(given, 0)
+    given.number("port", 0, *_PORTS)
+    with refusing("--targets: "):
+        for name in given.names("targets"):
+            target_named(name)
 
 
-def _program(given: Arguments, request: _Request) -> Exploration:
+def _program(given: Arguments) -> Exploration:
     program = read_program(given.operands[0], given)
     module = program.checked(given)
     wanted = given_launch(given, program)
@@ -122,90 +107,84 @@ def _program(given: Arguments, request: _Request) -> Exploration:
         given.refuse(("record", "compare", "blocks"), why)
     title = "standard input" if given.operands[0] == "-" else os.path.basename(given.operands[0])
     unwritten = uninitialized(values, wanted.arguments)
-    return _explored(request, module, wanted.grid, values if runs else None, wanted.entry, title, unwritten)
+    return _explored(given, (module, wanted.grid, values if runs else None, wanted.entry, title), unwritten)
 
 
-def _script(given: Arguments, request: _Request) -> Exploration:
+def _script(given: Arguments) -> Exploration:
     """Run a script up to the launch that is shown."""
     from tileir.bridge.watching import LaunchCounter
 
+    wanted = given.number("launch", 1)
     found: list[Exploration] = []
     failures: list[Exception] = []
 
     def see(number: int, kernel: Any, grid: Any, args: Any) -> None:
-        if number != request.launch:
+        if number != wanted:
             return
         try:
-            found.append(_explored(request, kernel, grid, args, None, ""))
+            found.append(_explored(given, (kernel, grid, args, None, "")))
         except (TileIRError, ToolFailure) as error:
             # Not for the script to catch: it is about this command's work.
             failures.append(error)
 
-    counter = LaunchCounter(request.launch, see)
+    counter = LaunchCounter(wanted, see)
     status = run_script(given.operands, counter)
     if status == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
     # A script may go on after the launch, and fail where it needs the results.
-    if failures:
-        raise failures[0]
+    for failure in failures:
+        raise failure
     if found:
         return found[0]
     if status:
         raise ToolFailure("", EXIT_WRONG_INPUT)
-    raise missing_launch(given.operands[0], counter.count, request.launch)
+    raise missing_launch(given.operands[0], counter.count, wanted)
 
 
-def _explored(
-    request: _Request,
-    kernel: Any,
-    grid: Any,
-    args: Any,
-    entry: str | None,
-    title: str,
-    unwritten: Sequence[object] = (),
-) -> Exploration:
+def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[object] = ()) -> Exploration:
+    """A launch as a page; `parts` are its kernel, grid, arguments and entry, and the title of the page."""
     # Imported here: mistakes of the command line are reported sooner.
     from tileir.execute.recording.file_reader import load_recording
     from tileir.execute.recording.recording import LIMIT
     from tileir.serve.explorer.exploring import Exploration
     from tileir.serve.explorer.opening import launch_of, opened
 
-    launch = launch_of(kernel, grid, args, entry, title)
-    try:
-        # A page that is given away says nothing of directories, unless it must.
-        names = [os.path.basename(path) for path in request.compare]
-        others = {
-            name if names.count(name) == 1 else path: load_recording(path)
-            for name, path in zip(names, request.compare, strict=True)
-        }
-    except OSError as error:
-        raise ToolFailure(f"cannot read '{error.filename}': {error.strerror}") from None
+    launch = launch_of(*parts)
+    # A page that is given away says nothing of directories, unless it must.
+    compared = given.values("compare")
+    names = [os.path.basename(path) for path in compared]
+    others = {}
+    for name, path in zip(names, compared, strict=True):
+        with refusing(f"cannot read '{path}': ", OSError):
+            others[name if names.count(name) == 1 else path] = load_recording(path)
     made = opened(
         launch,
-        limit=request.limit or LIMIT,
-        schedule=request.schedule,
-        targets=request.targets,
+        limit=recording_limit(given, LIMIT),
+        schedule=given.value("schedule") or None,
+        targets=given.names("targets") or None,
         compare=others,
         uninitialized=unwritten,
-        sanitize=request.sanitize,
+        sanitize=_SANITIZE[given.value("sanitize", "mistakes")],
     )
-    if request.record and made.recording is not None:
-        with refusing(f"cannot write '{request.record}': ", SYSTEM):
-            made.recording.save(request.record)
-    return Exploration(made, request.port)
+    record = given.value("record")
+    if record and made.recording is not None:
+        with refusing(f"cannot write '{record}': ", SYSTEM):
+            made.recording.save(record)
+    return Exploration(made, given.number("port", 0, *_PORTS))
 
 
-def _write(found: Exploration, request: _Request) -> None:
-    for array, color, path in request.pictures:
+def _write(found: Exploration, given: Arguments) -> None:
+    for array, color, path in map(_picture, given.values("picture")):
         write_output(path, found.picture(array or None, color or "block"))
-    if not request.export:
+    export, blocks = given.value("export"), given.value("blocks")
+    if not export:
         return
     count = int(found.answer("summary")["recording"]["order"]["shape"][0])
-    page = found.page(blocks=_blocks(request.blocks, count) if request.blocks else None)
-    write_output(request.export, page.text)
-    if request.export != "-":
+    page = found.page(blocks=_blocks(blocks, count) if blocks else None)
+    write_output(export, page.text)
+    if export != "-":
         size = len(page.text.encode())
-        print(f"{harmless(request.export)}: {size / 1e6:.1f} MB, values of {len(page.blocks)} of {count} tile blocks")
+        print(f"{harmless(export)}: {size / 1e6:.1f} MB, values of {len(page.blocks)} of {count} tile blocks")
     for note in page.notes:
         print(harmless(note), file=sys.stderr)
 

@@ -11,7 +11,7 @@ from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments.argument_text import grid_of, natural
 from tileir.execute.engine.registry import AUTO, find_engine, is_own
 from tileir.execute.errors import ExecutionError, HostCopyWarning
-from tileir.execute.launching.entries import check_grid, select_entry
+from tileir.execute.launching.entries import check_grid
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless, several
 from tileir.tools import options
@@ -41,16 +41,9 @@ USAGE = Usage(
         Option("--fast", "faster functions (cpu, triton) and products (triton); results round differently"),
         Option("--unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
         Option("--cpu NAME", "the machine that the cpu backend generates code for (default: this one)"),
-        Option(
-            "--dump STAGE",
-            "print the backend's code instead: tiles, loops, llvm, llvm-opt, asm of cpu, bytecode, sass of tileiras, "
-            "ttir, ttgir, llvm, ptx, sass of triton",
-        ),
+        Option("--dump STAGE", "print the backend's code instead: see below"),
         options.TARGET.with_help("the GPU that code to dump is for, as in sm_90 (default: that of this machine)"),
-        Option(
-            "--time[=LAUNCHES]",
-            "launch it again and again, LAUNCHES times, and show how long that takes, bytes and operations in a second",
-        ),
+        Option("--time[=LAUNCHES]", "launch it again and again, and show time, bytes and operations in a second"),
         Option("--flush-cache", "empty caches before each launch that is timed"),
         options.TIMEOUT,
         options.SCHEDULE,
@@ -78,11 +71,11 @@ Arguments:
 
 {STATED}
 
-FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
-wrong or a file cannot be read or written, 124 --timeout has stopped it.
+Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is wrong or a file cannot be read or
+written, 124 --timeout has stopped it.
 
-With --dump nothing runs and no arguments are needed; 'tileir docs cpu' explains what is shown. Code for GPUs is shown
-on machines without one too.""",
+With --dump nothing runs and no arguments are needed. Stages of cpu ('tileir docs cpu') are tiles, loops, llvm, llvm-opt
+and asm; of tileiras bytecode and sass; of triton ttir, ttgir, llvm, ptx and sass. No GPU is needed for them.""",
 )
 
 _FIRST_ELEMENTS = 6
@@ -123,18 +116,13 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
             schedule=given.value("schedule", "forward"),
         )
         if given.has("dump"):
-            code = kernel.dump(
-                given.value("dump"),
-                sanitize=given.has("sanitize"),
-                unchecked=given.has("unchecked"),
-                target=given.value("target") or None,
-            )
-            sys.stdout.write(code)
+            stage, target = given.value("dump"), given.value("target") or None
+            sanitize, unchecked = given.has("sanitize"), given.has("unchecked")
+            sys.stdout.write(kernel.dump(stage, sanitize=sanitize, unchecked=unchecked, target=target))
             return EXIT_FINE
         check_grid(wanted.grid)
-        entry = select_entry(module, wanted.entry)
-        check_given(entry, wanted.arguments)
-        values = made_arguments(entry, wanted.arguments)
+        check_given(kernel.entry, wanted.arguments)
+        values = made_arguments(kernel.entry, wanted.arguments)
         outputs = _outputs(given, values, program.kind)
         observation = _Observation(given, wanted.grid, uninitialized(values, wanted.arguments))
         threads, timing = given.number("threads") or None, None
@@ -153,10 +141,8 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
         if given.value("names") == "tile":
             error.tell_as_tile_program()
         raise
-    except (TileIRError, ToolFailure):
-        raise
     except Exception as error:
-        if engine is None or is_own(engine):
+        if engine is None or is_own(engine) or isinstance(error, (TileIRError, ToolFailure)):
             raise
         # The code of a plugin: its author calls it from Python to see where.
         raise ToolFailure(f"{engine.called} failed: {type(error).__name__}: {error}", EXIT_WRONG_INPUT) from error
@@ -186,18 +172,13 @@ class _Observation:
         from tileir.execute.sanitizer.number_watch import NumberWatch
         from tileir.execute.sanitizer.sanitizer import Sanitizer
 
-        observers: list[Observer] = []
-        self._reports: list[SanitizerReport] = []
         names: Names = "tile" if given.value("names") == "tile" else "script"
         self._sanitize: str = given.value("sanitize")
-        if self._sanitize:
-            sanitizer = Sanitizer(uninitialized=unwritten)
-            observers += [sanitizer, *([Coverage(report=sanitizer.report)] if self._sanitize == "all" else [])]
-            self._reports.append(sanitizer.report)
-        if given.has("watch-nan"):
-            numbers = NumberWatch()
-            observers.append(numbers)
-            self._reports.append(numbers.report)
+        watchers: list[Sanitizer | NumberWatch] = [Sanitizer(uninitialized=unwritten)] if self._sanitize else []
+        watchers += [NumberWatch()] if given.has("watch-nan") else []
+        self._reports: list[SanitizerReport] = [watcher.report for watcher in watchers]
+        observers: list[Observer] = [*watchers]
+        observers += [Coverage(report=self._reports[0])] if self._sanitize == "all" else []
         if given.has("trace"):
             observers.append(Trace(_block(given.value("trace"), grid), sys.stdout.write, names))
         for report in self._reports:
@@ -232,8 +213,8 @@ def _engine(given: Arguments) -> Engine | None:
     engine = _needed(given) if name == AUTO else find_engine(name)
     if engine is None:
         return None
-    for option in (*_ABOUT_CODE, "dump"):
-        if given.has(option) and not _takes(engine, option):
+    for option in filter(given.has, (*_ABOUT_CODE, "dump")):
+        if not _takes(engine, option):
             able = _able(option)
             raise ToolFailure(f"--{option} is for {able.called}: add --backend {able.name}")
     unable = tuple([option for option in _OBSERVING if not _takes(engine, option)])
@@ -267,20 +248,19 @@ def _able(option: str) -> Engine:
 
 def _needed(given: Arguments) -> Engine | None:
     """The engine that an option is for: one for code, before one that watches, for which the interpreter sees most."""
-    for option in (*_ABOUT_CODE, "dump"):
-        if given.has(option):
-            return _able(option)
-    observes = any(given.has(option) for option in _OBSERVING)
-    return find_engine("interpreter") if observes or given.value("schedule", "forward") != "forward" else None
+    for option in filter(given.has, (*_ABOUT_CODE, "dump")):
+        return _able(option)
+    observes = any(map(given.has, _OBSERVING)) or given.value("schedule", "forward") != "forward"
+    return find_engine("interpreter") if observes else None
 
 
 def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
     """The tile block that `--trace` names."""
     numbers = [natural(part.strip()) for part in text.split(",")]
     extents = [*grid, 1, 1][:3]
-    block = [number for number in numbers if number is not None]
-    x, y, z = (*block, 0, 0, 0)[:3]
-    if len(block) < len(numbers) or len(block) > 3 or not (x < extents[0] and y < extents[1] and z < extents[2]):
+    x, y, z = [-1 if number is None else number for number in (*numbers, 0, 0, 0)][:3]
+    inside = 0 <= x < extents[0] and 0 <= y < extents[1] and 0 <= z < extents[2]
+    if not inside or len(numbers) > 3:
         last = ",".join([str(extent - 1) for extent in extents])
         raise ToolFailure(f"'--trace {text}' is no tile block of the grid: give one from 0,0,0 to {last}")
     return x, y, z
@@ -320,8 +300,7 @@ def summary(array: Any) -> str:
 
     from tileir.execute.memory import describe_array
 
-    flat = array.reshape(-1)
-    parts = [describe_array(array)]
+    flat, parts = array.reshape(-1), [describe_array(array)]
     # A signaling NaN, or a sum that overflows, is no reason for NumPy to warn.
     with numpy.errstate(all="ignore"):
         wide = flat.astype(numpy.float64)

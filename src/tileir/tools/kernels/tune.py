@@ -8,7 +8,6 @@ import warnings
 from tileir.execute.arguments.argument_text import grid_of
 from tileir.execute.errors import HostCopyWarning
 from tileir.execute.gpu.triton.code import Trial, schedule_words
-from tileir.execute.launching.entries import select_entry
 from tileir.tools.arguments import Arguments, Option, Usage
 from tileir.tools.command import command
 from tileir.tools.input import read_program, refuse_script
@@ -30,9 +29,7 @@ It needs a GPU and Triton. Warps, stages, descriptors and the like are tried ('t
 checked against that of the schedule that is used by default. The fastest is kept on disk, and later launches of the
 same program with arguments of the same kind use it. An interrupt (Ctrl-C) keeps the best so far.
 
-{STATED}
-
-FILE may be '-' for standard input.""",
+{STATED}""",
 )
 
 
@@ -47,9 +44,8 @@ def run(given: Arguments) -> None:
 
     wanted = given_launch(given, program)
     kernel = launch.compile(module, wanted.entry, "triton", fast=given.has("fast"))
-    entry = select_entry(module, wanted.entry)
-    check_given(entry, wanted.arguments)
-    values = made_arguments(entry, wanted.arguments)
+    check_given(kernel.entry, wanted.arguments)
+    values = made_arguments(kernel.entry, wanted.arguments)
     with warnings.catch_warnings():
         # The arrays are made here, on the host: nobody could place them elsewhere.
         warnings.simplefilter("ignore", HostCopyWarning)

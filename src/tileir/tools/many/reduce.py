@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from tileir.analyze.reducing.candidate_tests import (
+    FINE,
+    CommandTest,
+    Ended,
+    ObservationTest,
+    Question,
+    ask_check,
+    ask_contents,
+    ask_difference,
+    ask_engine,
+    ask_passes,
+    is_crash,
+    kind_of_crash,
+    same_difference,
+    shell_words,
+    succeeds,
+)
 from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
-from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
+from tileir.analyze.reducing.search import NotInterestingError, Search, Test, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
 from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch
@@ -19,9 +37,8 @@ from tileir.ir.quoting import harmless
 from tileir.ir.versions import NEWEST
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, print_diagnostics, reason
+from tileir.tools.command import command, print_diagnostics, reason, refusing
 from tileir.tools.input import name_of, program_in, read_bytes, refuse_script
-from tileir.tools.many.interesting import Interest, check_ways, interest_of, needs_launch
 from tileir.tools.output import check_target, write_bytes, write_output
 from tileir.tools.terminal import Progress
 
@@ -54,29 +71,28 @@ ends the search; the best program so far is written. Exit status: 0 fine, 1 the 
 itself, 2 the command line is wrong or a file cannot be read or written, 130 interrupted.""",
 )
 
+ASSEMBLER = "tileiras"
+WAYS = ("interesting", "crashes", "differs", "message")
+
 
 def run(words: list[str]) -> int:
-    return _run(_joined(words))
+    """Run the command; `--differs A B` names two engines, all other options have one value."""
+    found = list(words)
+    for place, word in enumerate(found[:-2]):
+        if word == "--differs" and "," not in found[place + 1] and not found[place + 2].startswith("-"):
+            found[place + 1 : place + 3] = [f"{found[place + 1]},{found[place + 2]}"]
+            break
+    return _run(found)
 
 
 @command(USAGE)
 def _run(given: Arguments) -> int:
-    check_ways(given)
+    _check_ways(given)
     check_target(given.value("output", "-"))
     try:
         return _Reducing(given).run()
     except (FileNotFoundError, PermissionError) as error:
         raise ToolFailure(f"cannot run '{error.filename}': {reason(error)}") from None
-
-
-def _joined(arguments: list[str]) -> list[str]:
-    """`--differs A B` names two engines; all other options have one value."""
-    found = list(arguments)
-    for place, word in enumerate(found[:-2]):
-        if word == "--differs" and "," not in found[place + 1] and not found[place + 2].startswith("-"):
-            found[place + 1 : place + 3] = [f"{found[place + 1]},{found[place + 2]}"]
-            break
-    return found
 
 
 class _Reducing:
@@ -90,19 +106,27 @@ class _Reducing:
         self._path: str = given.operands[0]
         refuse_script(self._path, "'tileir as {} -o k.tileirbc' writes the program of its kernel")
         self._data: bytes = read_bytes(self._path)
+        self._text: str = self._data.decode("utf-8", "surrogateescape")
         self._invalid: bool = given.has("allow-invalid")
         self._progress = Progress(is_quiet=given.has("quiet"), every=10.0, prefix="tileir reduce: ")
 
     def run(self) -> int:
+        given = self._given
         original, valid = self._read()
         form = self._form(original)
-        launch = self._launch(original) if needs_launch(self._given) else None
-        if launch is not None:
+        launch = None
+        if given.has("differs") or given.has("backend") or given.value("crashes", ASSEMBLER) != ASSEMBLER:
+            launch = self._launch(original)
             form.launches[:] = [launch]
         if original is not None and len(form.launches) == 1:
             original.grid = form.launches[0].grid
-        interest = interest_of(self._given, form, original, launch, self._timeout)
-        verdicts = self._verdicts(interest)
+        interest = interest_of(given, form, original, launch, self._timeout)
+        verdicts = Verdicts()
+        if given.has("state"):
+            import hashlib
+
+            about = {"program": hashlib.sha256(self._data).hexdigest(), "test": interest.about}
+            verdicts = Verdicts(given.value("state"), {**about, "candidates": "any" if self._invalid else "valid"})
         try:
             data, complete = self._reduced(original, valid, form, interest, verdicts)
         except NotInterestingError:
@@ -137,16 +161,14 @@ class _Reducing:
 
     def _form(self, original: Program | None) -> ProgramFile:
         if not is_bytecode(self._data):
-            text = self._data.decode("utf-8", "surrogateescape")
-            return ProgramFile(launches=[] if original is None else stated_launches(text, original))
+            return ProgramFile(launches=[] if original is None else stated_launches(self._text, original))
         origin = None if original is None else origin_of(from_bytecode(self._data, verify=False))
         return ProgramFile(NEWEST if origin is None else origin.version)
 
     def _launch(self, original: Program | None) -> LaunchWords:
         """What the kernel is launched with: as given, as stated, or random."""
         # Its error says what to install where NumPy is missing.
-        from tileir.execute.launching import kernel as _  # noqa: F401
-
+        __import__("tileir.execute.launching.kernel")
         if original is None:
             raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
         from tileir.analyze.random_arguments import random_launch
@@ -156,20 +178,9 @@ class _Reducing:
         entry = select_entry(original.module, name)
         if given.has("arg") or given.has("grid"):
             return LaunchWords(grid_of(given.value("grid", "1")), given.values("arg"), name)
-        stated = stated_launch(self._data.decode("utf-8", "surrogateescape"), entry.symbol_name)
-        if stated is not None:
-            return LaunchWords(stated.grid, stated.arguments, name if name is not None else stated.entry)
-        words = random_launch(entry, 0).words
-        return LaunchWords(words.grid, words.arguments, name)
-
-    def _verdicts(self, interest: Interest) -> Verdicts:
-        import hashlib
-
-        if not self._given.has("state"):
-            return Verdicts()
-        about = {"program": hashlib.sha256(self._data).hexdigest(), "test": interest.about}
-        about["candidates"] = "any" if self._invalid else "valid"
-        return Verdicts(self._given.value("state"), about)
+        stated = stated_launch(self._text, entry.symbol_name)
+        words = random_launch(entry, 0).words if stated is None else stated
+        return LaunchWords(words.grid, words.arguments, name if stated is None or name is not None else stated.entry)
 
     def _reduced(
         self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
@@ -183,17 +194,16 @@ class _Reducing:
             def words(best: Program) -> str:
                 return f"{len(best.operations)} of {count} operations, {self._size(form.data(best) or b'')}"
 
-            kind = program_kind(valid, form)
             show = self._shower(words)
+            search = Search(original, program_kind(valid, form), interest.programs, verdicts, self._jobs, show)
             try:
-                found = Search(original, kind, interest.programs, verdicts, self._jobs, show).run(reduce_program)
+                found = search.run(reduce_program)
+                data, complete = form.data(found.best) or data, found.complete
+                self._end(words(found.best), found.tests)
             except NotInterestingError:
                 # What matters may be how it is written.
                 if contents is None:
                     raise
-            else:
-                data, complete = form.data(found.best) or data, found.complete
-                self._end(words(found.best), found.tests)
         if contents is not None and complete:
             shower = self._shower(self._size)
             smallest = Search(data, CONTENTS, contents, verdicts, self._jobs, shower).run(reduce_contents)
@@ -216,3 +226,140 @@ class _Reducing:
         if not self._progress.is_quiet:
             self._progress.write(self._line(words, tests))
             self._progress.keep()
+
+
+# --- what is interesting: a command, or one of the questions that are ready-made ---
+
+
+class Interest(NamedTuple):
+    """What is interesting."""
+
+    programs: Test[Program]
+    contents: Test[bytes] | None
+    """A test of the contents of files, if there is one."""
+    about: str
+    why_not: Callable[[], str]
+    """The result for the original, where that is not interesting."""
+
+
+def _check_ways(given: Arguments) -> None:
+    """Refuse a command line that does not say what is interesting, or says it twice."""
+    if given.has("passes"):
+        from tileir.passes.pipeline import check_steps
+        from tileir.passes.registry import parse_passes
+
+        with refusing():
+            check_steps(parse_passes(given.value("passes")))
+    ways = [way for way in WAYS if given.has(way)]
+    if len(ways) != 1 and ways != ["crashes", "message"] and (ways or not given.has("passes")):
+        words = " or ".join([f"--{way}" for way in WAYS])
+        raise ToolFailure(f"say what is interesting with one of {words}")
+
+
+def interest_of(
+    given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchWords | None, timeout: float
+) -> Interest:
+    """What a command line says is interesting."""
+
+    def observed(question: Question[Program], about: str, missed: str, same: Callable[[str, str], bool]) -> Interest:
+        """What has the same answer as the original; `missed` says what is wrong if that has none."""
+        first = ""
+        test: ObservationTest[Program] = ObservationTest(question, lambda answer: same(answer, first), timeout)
+        if original is not None:
+            first = test.observe(original)
+        return Interest(test, None, about, lambda: missed if first == FINE else f"{missed}: {harmless(first)}")
+
+    if given.has("interesting"):
+        return _tested(_command_words(given), timeout, form, succeeds)
+    message = given.options.get("message")
+    if given.value("crashes") == ASSEMBLER:
+        return _assembler(given, message, timeout)
+    if given.has("differs"):
+        names = [name.strip() for name in given.value("differs").split(",")]
+        if len(names) != 2:
+            raise ToolFailure(f"'{given.value('differs')}' names no two engines: '--differs interpreter cpu'")
+        first, second = map(_present, names)
+        assert launch is not None
+        about, missed = f"differs {first} {second}", f"{first} and {second} give the same results"
+        return observed(ask_difference(first, second, launch), about, missed, same_difference)
+    engine = given.value("backend", given.value("crashes"))
+    if engine:
+        assert launch is not None
+        question, about = ask_engine(_present(engine), launch), f"engine {engine}"
+    elif given.has("passes"):
+        question, about = ask_passes(given.value("passes")), f"passes {given.value('passes')}"
+    elif message is not None:
+        question, about = ask_check, "check"
+    else:
+        raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine")
+    if message is None:
+        same = lambda answer, first: is_crash(first) and kind_of_crash(answer) == kind_of_crash(first)  # noqa: E731
+        return observed(question, f"{about} crashes", "nothing crashes", same)
+    subject = "a check does not say" if about == "check" else "what is said does not have"
+    missed = f"{subject} '{harmless(message)}'"
+    found = observed(question, f"{about} says {message}", missed, lambda answer, _: message in answer)
+    if about != "check":
+        return found
+    return found._replace(contents=ObservationTest(ask_contents, lambda answer: message in answer, timeout))
+
+
+def _present(engine: str) -> str:
+    """The name of an engine; of one that is not there, it is a mistake of the command line."""
+    from tileir.execute.engine.registry import find_engine, require
+
+    with refusing():
+        require(find_engine(engine))
+    return engine
+
+
+def _command_words(given: Arguments) -> list[str]:
+    line = given.value("interesting")
+    try:
+        words = shell_words(line) if given.has("shell") else shlex.split(line)
+    except ValueError as error:
+        raise ToolFailure(f"'{line}' is no command line: {error}") from None
+    if not words or not line.strip():
+        raise ToolFailure("the command of '--interesting' is empty")
+    return words
+
+
+def _assembler(given: Arguments, message: str | None, timeout: float) -> Interest:
+    """NVIDIA's assembler crashes, takes too long, or says something."""
+    from tileir.execute.gpu.targets import target_named
+    from tileir.execute.gpu.tileiras.tool import find_assembler
+
+    tool = find_assembler()
+    target = target_named(given.value("target", "sm_90"))
+    words = [tool.path, f"--gpu-name={target}", "{}", "-o", "/dev/null"]
+    # It takes bytecode, whatever the file is.
+    form = ProgramFile(tool.bytecode_version)
+
+    def judge(ended: Ended) -> bool:
+        if message is not None:
+            return message in ended.output
+        return bool(ended.status.reason) or ended.status.code < 0
+
+    return _tested(words, timeout, form, judge)
+
+
+def _tested(words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
+    ends: list[Ended] = []
+
+    def kept(ended: Ended) -> bool:
+        if not ends:
+            ends.append(ended)
+        return judge(ended)
+
+    def why_not() -> str:
+        if not ends:
+            return "it cannot be written as bytecode of the version"
+        shown = " ".join([shlex.quote(word) for word in words])
+        lines = [f"the command {ends[0].status.message}", f"  command: {harmless(shown)}"]
+        printed = ends[0].output.rstrip()
+        lines.append("  it printed:" if printed else "  it printed nothing")
+        lines += ["    " + harmless(line) for line in printed.splitlines()[-20:]]
+        return "\n".join(lines)
+
+    programs: CommandTest[Program] = CommandTest(words, timeout, form.extension, form.data, kept)
+    contents: CommandTest[bytes] = CommandTest(words, timeout, form.extension, bytes, kept)
+    return Interest(programs, contents, " ".join(words), why_not)

@@ -11,13 +11,12 @@ from tileir.judge.report.comparison import SweepComparison, changes_object, chan
 from tileir.judge.report.contents import Contents
 from tileir.judge.report.page import page
 from tileir.judge.report.programs import digest_named, extract, row_object, shown
-from tileir.judge.report.text import Paint, plain, text_report
+from tileir.judge.report.text import plain, text_report
 from tileir.judge.results.results import Results
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, refusing
+from tileir.tools.command import command, painter, refusing
 from tileir.tools.output import check_target, write_output
-from tileir.tools.terminal import in_outcome
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")
 
@@ -49,29 +48,48 @@ a way that was not there; 2 the command line is wrong or a file cannot be read o
 @command(USAGE)
 def run(given: Arguments) -> int:
     limit = given.number("limit", 20, least=0)
-    check_target(given.value("output", "-"))
+    output, format = given.value("output", "-"), given.value("format", "text")
+    check_target(output)
     check_target(given.value("html", "-"))
+    # How wide the terminal is; what goes elsewhere is as wide as it needs to be.
+    width = shutil.get_terminal_size((0, 24)).columns if output == "-" else 0
+    paint = (painter(given, sys.stdout) if output == "-" else None) or plain
     with refusing(), Results(given.operands[0], given.value("plan") or None) as results:
-        return _reported(given, results, Contents(results), limit)
-
-
-def _reported(given: Arguments, results: Results, contents: Contents, limit: int) -> int:
-    older = _comparison(given, contents) if given.has("compare") else None
-    if given.has("html"):
-        _write_page(results, contents, older, given.value("html"))
-    if given.has("extract"):
-        count = extract(results, contents, given.value("extract"))
-        print(f"{harmless(given.value('extract'))}: {count:,} files", file=sys.stderr)
-    if given.has("show"):
-        digest = digest_named(contents, given.value("show"))
-        is_json = _format(given, "show", "text", "json") == "json"
-        _write(given, row_object(results, digest) if is_json else shown(results, digest, _painter(given)))
-    elif older is not None:
-        _write(given, _compared(given, older, limit))
-        return EXIT_WRONG_INPUT if older.is_worse else EXIT_FINE
-    elif not (given.has("html") or given.has("extract")) or given.has("format") or given.has("output"):
-        _write(given, _text(given, contents, limit))
-    return EXIT_FINE
+        contents = Contents(results)
+        changes: SweepComparison | None = None
+        if given.has("compare"):
+            _check_format(format, "compare", "text", "json", "markdown")
+            with Results(given.value("compare")) as older:
+                changes = compared(Contents(older), contents)
+        if given.has("html"):
+            _write_page(results, contents, changes, given.value("html"))
+        if given.has("extract"):
+            count = extract(results, contents, given.value("extract"))
+            print(f"{harmless(given.value('extract'))}: {count:,} files", file=sys.stderr)
+        if given.has("show"):
+            digest = digest_named(contents, given.value("show"))
+            _check_format(format, "show", "text", "json")
+            text = row_object(results, digest) if format == "json" else shown(results, digest, paint)
+        elif changes is not None:
+            if format == "text":
+                text = changes_text(changes, limit, width, paint)
+            else:
+                text = changes_object(changes) if format == "json" else markdown_changes(changes, limit)
+        elif (given.has("html") or given.has("extract")) and not (given.has("format") or given.has("output")):
+            return EXIT_FINE
+        else:
+            render = {
+                "text": lambda: text_report(contents, width, paint, limit),
+                "markdown": lambda: documents.markdown_report(contents, limit),
+                "json": lambda: documents.json_report(contents),
+                "csv": lambda: documents.csv_report(contents),
+                "sarif": lambda: documents.sarif_report(contents),
+                "junit": lambda: documents.junit_report(contents),
+            }
+            text = render[format]()
+        write_output(output, text if text.endswith("\n") else f"{text}\n")
+        is_worse = changes is not None and changes.is_worse and not given.has("show")
+        return EXIT_WRONG_INPUT if is_worse else EXIT_FINE
 
 
 def write_page(path: str, target: str, is_quiet: bool) -> None:
@@ -89,50 +107,8 @@ def _write_page(
         print(f"{harmless(target)}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)
 
 
-def _format(given: Arguments, option: str, *allowed: str) -> str:
-    """The format of what an option asks for."""
-    format = given.value("format", "text")
+def _check_format(format: str, option: str, *allowed: str) -> None:
+    """Refuse a format that what an option asks for is not written in."""
     if format not in allowed:
         listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise ToolFailure(f"'--{option}' is written as {listed}, not as {format}")
-    return format
-
-
-def _text(given: Arguments, contents: Contents, limit: int) -> str:
-    render = {
-        "text": lambda: text_report(contents, _width(given), _painter(given), limit),
-        "markdown": lambda: documents.markdown_report(contents, limit),
-        "json": lambda: documents.json_report(contents),
-        "csv": lambda: documents.csv_report(contents),
-        "sarif": lambda: documents.sarif_report(contents),
-        "junit": lambda: documents.junit_report(contents),
-    }
-    return render[given.value("format", "text")]()
-
-
-def _comparison(given: Arguments, contents: Contents) -> SweepComparison:
-    _format(given, "compare", "text", "json", "markdown")
-    with Results(given.value("compare")) as older:
-        return compared(Contents(older), contents)
-
-
-def _compared(given: Arguments, found: SweepComparison, limit: int) -> str:
-    format = given.value("format", "text")
-    if format == "json":
-        return changes_object(found)
-    if format == "markdown":
-        return markdown_changes(found, limit)
-    return changes_text(found, limit, _width(given), _painter(given))
-
-
-def _write(given: Arguments, text: str) -> None:
-    write_output(given.value("output", "-"), text if text.endswith("\n") else f"{text}\n")
-
-
-def _width(given: Arguments) -> int:
-    """How wide the terminal is; what goes elsewhere is as wide as it needs to be."""
-    return shutil.get_terminal_size((0, 24)).columns if given.value("output", "-") == "-" else 0
-
-
-def _painter(given: Arguments) -> Paint:
-    return in_outcome if given.value("output", "-") == "-" and given.wants_color(sys.stdout) else plain

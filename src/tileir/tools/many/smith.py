@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
@@ -57,10 +56,8 @@ def run(given: Arguments) -> None:
         return
     first, count = given.number("seed", 0, least=0), given.number("count", 1, least=0, most=_LARGEST)
     options: dict[str, Any] = {name: given.value(name) or None for name in ("family", "version")}
-    if given.has("ops"):
-        options["operations"] = given.names("ops")
-    if given.has("size"):
-        options["size"] = given.number("size", least=0, most=_LARGEST)
+    options |= {"operations": given.names("ops")} if given.has("ops") else {}
+    options |= {"size": given.number("size", least=0, most=_LARGEST)} if given.has("size") else {}
     options["allow_open"] = given.has("open")
     output = given.value("output", "-")
     folder = output != "-" and (count > 1 or output.endswith(os.sep) or os.path.isdir(output))
@@ -71,12 +68,15 @@ def run(given: Arguments) -> None:
             _save(program, given.value("expected"))
         if given.has("json"):
             print(json.dumps(_described(program)), flush=True)
-        elif folder:
-            name = os.path.join(output, str(seed))
-            _write(program, name + (".tileirbc" if given.has("bytecode") else ".mlir"), given)
-            _save(program, name + ".npz")
+            continue
+        path, ending = os.path.join(output, str(seed)), ".tileirbc" if given.has("bytecode") else ".mlir"
+        target = f"{path}{ending}" if folder else output
+        if given.has("bytecode"):
+            write_bytes(target, program.bytecode())
         else:
-            _write(program, output, given)
+            write_output(target, program.text())
+        if folder:
+            _save(program, f"{path}.npz")
 
 
 def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
@@ -93,15 +93,6 @@ def _check(given: Arguments, count: int, output: str, folder: bool) -> None:
         make_directory(output)
     else:
         check_target(output)
-
-
-def _write(program: SmithProgram, path: str, given: Arguments) -> None:
-    if given.has("bytecode"):
-        write_bytes(path, program.bytecode())
-    else:
-        write_output(path, program.text())
-        if path == "-":
-            sys.stdout.flush()
 
 
 def _save(program: SmithProgram, path: str) -> None:
@@ -128,15 +119,6 @@ def _described(program: SmithProgram) -> dict[str, Any]:
         if number in program.tolerances:
             one["tolerance"] = program.tolerances[number]
         expected.append(one)
-    return {
-        "seed": program.seed,
-        "family": program.family,
-        "version": program.version,
-        "target": program.target,
-        "exact": program.is_exact,
-        "grid": list(program.grid),
-        "arguments": list(program.launch.arguments),
-        "operations": program.operations,
-        "expected": expected,
-        "text": program.text(),
-    }
+    found = {name: getattr(program, name) for name in ("seed", "family", "version", "target")}
+    found |= {"exact": program.is_exact, "grid": list(program.grid), "arguments": list(program.launch.arguments)}
+    return found | {"operations": program.operations, "expected": expected, "text": program.text()}

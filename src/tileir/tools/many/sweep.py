@@ -5,23 +5,34 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from tileir.analyze.cost.targets import target_named
 from tileir.execute.engine.registry import find_engine
 from tileir.execute.gpu.targets import target_named as gpu_named
+from tileir.ir.quoting import harmless
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.sweep import present_engines, sweep
 from tileir.judge.inputs import Seeds
 from tileir.judge.model import Limits, Plan
+from tileir.judge.report.contents import counted
+from tileir.judge.report.tables import shortened
 from tileir.smith import program
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, end_as_interrupted, refusing
 from tileir.tools.many.report import write_page
-from tileir.tools.many.sweep_progress import SweepReporter
 from tileir.tools.output import check_target
+from tileir.tools.terminal import Progress, paint
+
+if TYPE_CHECKING:
+    from tileir.judge.executor.scheduler import SweepProgress
+    from tileir.judge.reductions import Reduced, ReductionProgress
 
 RESULTS = "results.sqlite"
+_MOST_CAUSES = 20
+_LONGEST_MESSAGE = 200
+_LONGEST_CAUSE = 80
 
 USAGE = Usage(
     "tileir sweep",
@@ -75,11 +86,8 @@ interrupted.""",
 def run(given: Arguments) -> int:
     if not given.operands and not given.has("seeds"):
         raise ToolFailure("nothing to judge: give files, directories or archives, or --seeds 0:1000")
-    path = given.value("output", RESULTS)
-    plan = _plan(given)
-    seeds = _seeds(given)
-    retry = tuple(given.names("retry"))
-    reference = given.value("reference")
+    path, plan, seeds = given.value("output", RESULTS), _plan(given), _seeds(given)
+    retry, reference = given.names("retry"), given.value("reference")
     if reference and not os.path.exists(reference):
         raise ToolFailure(f"cannot read the reference '{reference}': there is no such file or directory")
     check_target(given.value("report", "-"))
@@ -102,9 +110,17 @@ def run(given: Arguments) -> int:
         )
         reporter.finished(found.progress, path)
         if given.has("reduce") and not found.passed:
-            _reduce(given, path, plan, reporter)
+            from tileir.judge.reductions import SECONDS, reduce_failures
+            from tileir.processors import processors
+
+            seconds, jobs = given.seconds("reduce-seconds", SECONDS), given.number("jobs") or processors()
+            show, finished = reporter.show_reduction, reporter.reduced
+            reduce_failures(path, plan, seconds=seconds, jobs=jobs, progress=show, finished=finished)
+            reporter.progress.clear()
     except KeyboardInterrupt:
-        reporter.interrupted(path)
+        reporter.progress.clear()
+        if not given.has("quiet"):
+            print(f"interrupted: what is done is in '{harmless(path)}'; the same command goes on", file=sys.stderr)
         return EXIT_INTERRUPTED
     except SweepError as error:
         reporter.progress.clear()
@@ -114,22 +130,13 @@ def run(given: Arguments) -> int:
     return EXIT_FINE if found.passed else EXIT_WRONG_INPUT
 
 
-def _reduce(given: Arguments, path: str, plan: Plan, reporter: SweepReporter) -> None:
-    from tileir.judge.reductions import SECONDS, reduce_failures
-    from tileir.processors import processors
-
-    seconds = given.seconds("reduce-seconds", SECONDS)
-    jobs = given.number("jobs") or processors()
-    show, finished = reporter.show_reduction, reporter.reduced
-    reduce_failures(path, plan, seconds=seconds, jobs=jobs, progress=show, finished=finished)
-    reporter.progress.clear()
-
-
 # --- what the command line says ---
 
 
 def _plan(given: Arguments) -> Plan:
     usual = Limits()
+    seconds, memory = given.seconds("time-limit", usual.seconds), given.gibibytes("memory-limit", usual.memory)
+    most = given.number("programs-per-child", usual.programs_per_child)
     engines = tuple(given.names("engines")) if given.has("engines") else present_engines()
     plan = Plan(
         optimize=given.number("optimize", least=0, most=3) if given.has("optimize") else None,
@@ -142,11 +149,7 @@ def _plan(given: Arguments) -> Plan:
         trials=given.number("trials", 3),
         tolerance=given.amount("tolerance"),
         speedup=given.amount("speedup"),
-        limits=Limits(
-            seconds=given.seconds("time-limit", usual.seconds),
-            memory=given.gibibytes("memory-limit", usual.memory),
-            programs_per_child=given.number("programs-per-child", usual.programs_per_child),
-        ),
+        limits=Limits(seconds=seconds, memory=memory, programs_per_child=most),
     )
     # Names that would fail for each program are mistakes of the command line.
     with refusing():
@@ -172,7 +175,94 @@ def _seeds(given: Arguments) -> Seeds | None:
     version = given.value("version")
     if families or operations or version:
         # What no seed can be made with is a mistake of the command line: it raises `OptionError`.
-
         for family in families or (None,):
             program(seeds[0], family=family, operations=operations or None, version=version or None)
     return Seeds(seeds, families, operations, version, given.number("size") or None)
+
+
+# --- what is printed ---
+
+
+class SweepReporter:
+    """Prints progress to standard error, and results to standard output."""
+
+    def __init__(self, is_quiet: bool, color: bool) -> None:
+        self.progress: Progress = Progress(is_quiet=is_quiet)
+        self._color: bool = color
+        self._causes: set[str] = set()
+
+    def show(self, progress: SweepProgress) -> None:
+        for name, verdict in () if self.progress.is_quiet else progress.latest:
+            if verdict.outcome == "passed" or verdict.cause in self._causes or len(self._causes) == _MOST_CAUSES:
+                continue
+            self._causes.add(verdict.cause)
+            self.progress.clear()
+            step = next((step for step in verdict.steps if step.outcome not in ("passed", "skipped")), None)
+            message = step.message.strip().partition("\n")[0] if step is not None else verdict.cause
+            outcome = paint(verdict.outcome, verdict.outcome) if self._color else verdict.outcome
+            where = f"{step.name}: " if step is not None else ""
+            shown = harmless(shortened(message, _LONGEST_MESSAGE, at_end=True))
+            print(f"{outcome}: {harmless(name)}: {where}{shown}", file=sys.stderr, flush=True)
+            if len(self._causes) == _MOST_CAUSES:
+                print("more kinds of failures are in the report only", file=sys.stderr, flush=True)
+        self.progress.show(lambda: line(progress))
+
+    def show_reduction(self, progress: ReductionProgress) -> None:
+        """Show how far the reduction of kinds of failures is, on a terminal."""
+        if self.progress.is_terminal:
+            name = f"reducing {progress.number} of {progress.total}, {harmless(progress.name)}"
+            size = f"{progress.size:,} of {progress.original:,}, {progress.tests:,} tests"
+            self.progress.show(lambda: f"{name}: {size}")
+
+    def reduced(self, reduced: Reduced) -> None:
+        """Print the result of one of them."""
+        self.progress.clear()
+        if not self.progress.is_quiet:
+            cause = harmless(shortened(reduced.cluster.title, _LONGEST_CAUSE, at_end=True))
+            print(f"{cause}: {harmless(reduced.name)}: {harmless(reduced.note)}", flush=True)
+
+    def finished(self, progress: SweepProgress, path: str) -> None:
+        self.progress.clear()
+        if self.progress.is_quiet:
+            return
+        print(summary(progress))
+        if progress.outdated:
+            verb = "was" if progress.outdated == 1 else "were"
+            another = "judged by another tileir than this one: give another file to judge all of them anew"
+            print(f"{progress.outdated:,} {verb} {another}")
+        if progress.failed:
+            print(f"tileir report {harmless(path)}  shows what is wrong with which")
+
+
+def line(progress: SweepProgress) -> str:
+    """`1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 84 a second, 2 minutes left`"""
+    total = f" of {progress.total:,}" if progress.total is not None else ""
+    left = progress.seconds_left
+    words = f"{progress.done:,}{total}: {_outcomes(progress) or 'none judged yet'}"
+    if progress.judged:
+        rate = progress.rate
+        words += f"; {rate * 60:.1f} a minute" if rate < 1 else f"; {rate:.{0 if rate >= 10 else 1}f} a second"
+    return words if left is None else f"{words}, {duration(left)} left"
+
+
+def summary(progress: SweepProgress) -> str:
+    """`10,000 programs: 9,871 passed, 129 failed; 9,000 judged in 2 minutes, 1,000 known before, ..`"""
+    words = f"{counted(progress.done, 'program')}: {_outcomes(progress) or 'nothing'}"
+    parts = [f"{progress.judged:,} judged in {duration(progress.seconds)}"] if progress.judged else []
+    parts += [f"{progress.known:,} judged before"] if progress.known else []
+    parts += [f"{progress.duplicates:,} the same as another one"] if progress.duplicates else []
+    parts += [f"{counted(progress.lost, 'chunk')} lost and judged again"] if progress.lost else []
+    return f"{words}; {', '.join(parts)}" if parts else words
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} seconds" if seconds < 10 else f"{seconds:.0f} seconds"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
+def _outcomes(progress: SweepProgress) -> str:
+    order = sorted(progress.outcomes.items(), key=lambda each: (each[0] != "passed", -each[1], each[0]))
+    return ", ".join([f"{count:,} {outcome}" for outcome, count in order if count])

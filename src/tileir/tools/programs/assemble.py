@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import Operation
-from tileir.ir.diagnostics import TileIRError, has_errors
+from tileir.ir.diagnostics import has_errors
 from tileir.ir.versions import version_named
 from tileir.tools import options
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
+from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
 from tileir.tools.input import BYTECODE, check_launch, read_program
 from tileir.tools.output import output_paths, protect_input, write_bytes
@@ -43,41 +42,28 @@ def run(given: Arguments) -> int:
     return for_each_file(given, lambda path: _assemble(path, outputs[path], given))
 
 
-def _assemble(path: str, output: str, given: Arguments) -> int:
+def _assemble(path: str, output: str, given: Arguments) -> None:
     program = read_program(path, given)
     module = program.checked(given)
     protect_input(given, output, path, (program.kind, BYTECODE))
-    if given.has("legalize") and not _legalize(module, given):
-        return EXIT_WRONG_INPUT
+    if given.has("legalize"):
+        from tileir.passes.pipeline import PassReport, run_passes
+
+        report = PassReport(verify=True)
+        try:
+            run_passes(module, ["legalize"], report=report)
+        finally:
+            print_diagnostics(report.diagnostics, given)
+        if has_errors(report.diagnostics):
+            raise ToolFailure("", EXIT_WRONG_INPUT)
     if given.has("debug-info"):
         from tileir.passes.debug_info import synthesize_scopes
 
         synthesize_scopes(module)
     from tileir.bytecode.layouts import dropped_information, newest_version, tile_module, to_bytes
-    from tileir.bytecode.primitives import BytecodeError
 
     layout = given.value("layout", "public")
     requested = given.value("bytecode-version")
     version = version_named(requested) if requested else newest_version(layout)
-    try:
-        print_diagnostics(dropped_information(tile_module(module), layout), given)
-        data = to_bytes(module, version, layout)
-    except BytecodeError as error:
-        print_diagnostics(error.diagnostics, given)
-        return EXIT_WRONG_INPUT
-    write_bytes(output, data)
-    return EXIT_FINE
-
-
-def _legalize(module: Operation, given: Arguments) -> bool:
-    """Run the pass; errors and warnings are printed, False says that there were errors."""
-    from tileir.passes.pipeline import PassReport, run_passes
-
-    report = PassReport(verify=True)
-    found = report.diagnostics
-    try:
-        run_passes(module, ["legalize"], report=report)
-    except TileIRError as error:
-        found = [*found, *error.diagnostics]
-    print_diagnostics(found, given)
-    return not has_errors(found)
+    print_diagnostics(dropped_information(tile_module(module), layout), given)
+    write_bytes(output, to_bytes(module, version, layout))

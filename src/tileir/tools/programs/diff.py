@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from functools import partial
 
 from tileir.analyze.difference.difference import ProgramDifference
 from tileir.dialect.ops import ENTRY
@@ -72,28 +73,38 @@ def run(given: Arguments) -> int:
     elif format in ("unified", "summary"):
         raise ToolFailure(f"--semantic shows results, and --{format} the programs")
     grid_of(given.value("grid", "1"))
+    work = partial(_compare, given, format, width, context)
     seconds = given.seconds("timeout")
-    if seconds:
-        # A run can be ended at any time only with its process.
-        return run_in_child(given, lambda: _compare(given, format, width, context), seconds)
-    return _compare(given, format, width, context)
+    # A run can be ended at any time only with its process.
+    return run_in_child(given, work, seconds) if seconds else work()
 
 
 def _compare(given: Arguments, format: str, width: int, context: int | None) -> int:
-    left, right = _programs(given)
+    if given.operands == ["-", "-"]:
+        raise ToolFailure("standard input can be one of the programs, not both")
+    choose = "'tileir as {} --launch N -o k.tileirbc'"
+    try:
+        left, right = [read_program(path, given, choose=choose.format(path)) for path in given.operands]
+    except ToolFailure as failure:
+        # As with diff, 1 says that there are differences.
+        raise ToolFailure(failure.message) from None
+    print_diagnostics([*left.diagnostics, *right.diagnostics], given)
     if left.module is None or right.module is None:
         return EXIT_USAGE
-
-    difference = ProgramDifference(
-        left.module,
-        right.module,
-        names=given.value("names", "count") == "count",
-        locations=given.has("locations"),
-        titles=(given.operands[0], given.operands[1]),
-    )
+    names, titles = given.value("names", "count") == "count", (given.operands[0], given.operands[1])
+    locations = given.has("locations")
+    difference = ProgramDifference(left.module, right.module, names=names, locations=locations, titles=titles)
     if given.has("semantic"):
         return _run_both(given, difference, left, right)
-    sys.stdout.write(_text(difference, format, width, context, given.wants_color(sys.stdout)))
+    color = given.wants_color(sys.stdout)
+    if format == "json":
+        print(json.dumps(difference.to_dict()))
+    elif format == "summary":
+        print(harmless(difference.summary()))
+    elif difference and format == "unified":
+        sys.stdout.write(difference.unified(color, context))
+    elif difference:
+        print(difference.side_by_side(width, color, context), harmless(difference.summary()), sep="\n")
     return EXIT_WRONG_INPUT if difference else EXIT_FINE
 
 
@@ -121,29 +132,3 @@ def _run_both(given: Arguments, difference: ProgramDifference, left: Program, ri
         found = difference.semantic(runs=runs, seed=seed, backend=backend, entry=entry, launch=launches)
     print(json.dumps(found.to_dict()) if given.has("json") else harmless(found.text(), keep="\n"))
     return EXIT_WRONG_INPUT if found else EXIT_FINE
-
-
-def _text(difference: ProgramDifference, format: str, width: int, context: int | None, color: bool) -> str:
-    if format == "json":
-        return json.dumps(difference.to_dict()) + "\n"
-    if format == "summary":
-        return harmless(difference.summary()) + "\n"
-    if not difference:
-        return ""
-    if format == "unified":
-        return difference.unified(color, context)
-    return f"{difference.side_by_side(width, color, context)}\n{harmless(difference.summary())}\n"
-
-
-def _programs(given: Arguments) -> list[Program]:
-    if given.operands == ["-", "-"]:
-        raise ToolFailure("standard input can be one of the programs, not both")
-    choose = "'tileir as {} --launch N -o k.tileirbc'"
-    try:
-        found = [read_program(path, given, choose=choose.format(path)) for path in given.operands]
-    except ToolFailure as failure:
-        # As with diff, 1 says that there are differences.
-        raise ToolFailure(failure.message) from None
-    for program in found:
-        print_diagnostics(program.diagnostics, given)
-    return found

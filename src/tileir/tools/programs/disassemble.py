@@ -7,7 +7,6 @@ import sys
 from tileir.bytecode.layouts import LAYOUTS, from_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.declaration import VerifyContext
-from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST
@@ -52,9 +51,24 @@ def run(given: Arguments) -> int:
 
 def _disassemble(path: str, output: str, given: Arguments) -> int:
     several = len(given.operands) > 1
-    text = _disassembled(path, given, several)
-    if text is None:
+    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
+    data = read_bytes(path)
+    # Neither warnings nor notes: tileirdisasm prints none.
+    try:
+        module = from_bytes(data, given.options.get("layout"))
+        context = VerifyContext(NEWEST, first_only=True)
+        verify_operation(module, context)
+        errors = [str(each) for each in context.diagnostics if each.severity == "error"]
+        errors += [_NOT_VERIFIED, _NOT_READ] if errors else []
+    except BytecodeError as error:
+        hint = not_bytecode(data, path)
+        errors = [*map(str, error.diagnostics), *([harmless(hint)] if hint is not None else [])]
+    if errors:
+        # Of several files, the one that the lines are about: they are NVIDIA's, and name none.
+        sys.stdout.flush()
+        print(*([f"{harmless(path)}:"] if several else []), *errors, sep="\n", file=sys.stderr)
         return EXIT_WRONG_INPUT
+    text = print_disassembly(module, given.has("print-debug-info"))
     if output == "-":
         sys.stdout.write(f"// {harmless(path)}\n{text}\n" if several else text)
         return EXIT_FINE
@@ -63,38 +77,3 @@ def _disassemble(path: str, output: str, given: Arguments) -> int:
     protect_input(given, output, path, (BYTECODE, TEXT))
     write_output(output, text)
     return EXIT_FINE
-
-
-def _disassembled(path: str, given: Arguments, several: bool) -> str | None:
-    """The text of a file; None after its errors are printed."""
-    refuse_script(path, "'tileir opt {}' prints the program of its kernel")
-    data = read_bytes(path)
-    try:
-        module = from_bytes(data, given.options.get("layout"))
-    except BytecodeError as error:
-        # Without notes: tileirdisasm has none.
-        _name(path, several)
-        for diagnostic in error.diagnostics:
-            print(diagnostic, file=sys.stderr)
-        hint = not_bytecode(data, path)
-        if hint is not None:
-            print(harmless(hint), file=sys.stderr)
-        return None
-    context = VerifyContext(NEWEST, first_only=True)
-    verify_operation(module, context)
-    if has_errors(context.diagnostics):
-        _name(path, several)
-        # Neither warnings nor notes: tileirdisasm prints none.
-        for diagnostic in context.diagnostics:
-            if diagnostic.severity == "error":
-                print(diagnostic, file=sys.stderr)
-        print(_NOT_VERIFIED, _NOT_READ, sep="\n", file=sys.stderr)
-        return None
-    return print_disassembly(module, given.has("print-debug-info"))
-
-
-def _name(path: str, several: bool) -> None:
-    """Of several files, the one that the following lines are about: they are NVIDIA's, and name none."""
-    if several:
-        sys.stdout.flush()
-        print(f"{harmless(path)}:", file=sys.stderr)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 
 from tileir.bytecode import is_bytecode
 from tileir.ir.quoting import harmless, several
 from tileir.program_files import ProgramFiles
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, complain
+from tileir.tools.command import command, complain, finish
 from tileir.tools.input import decode, may_be_program, name_of, no_program, read_bytes, refuse_script
 from tileir.tools.options import QUIET
 from tileir.tools.output import write_output
@@ -46,26 +47,25 @@ is wrong or a file cannot be read.""",
 def run(given: Arguments) -> int:
     mode = given.only_one("check", "diff")
     files = ProgramFiles(given.operands)
-    status = EXIT_FINE
     for _, why in files.failures:
         complain(given.program, ToolFailure(why))
-        status = EXIT_USAGE
-    changed = total = 0
-    for path in files.paths:
-        try:
-            found = _formatted(path, mode, given.has("quiet"), path not in given.operands)
-        except ToolFailure as failure:
-            # The other files are formatted all the same.
-            complain(given.program, failure)
-            status = max(status, failure.status)
-            continue
-        if found is not None:
-            total += 1
-            changed += found
+    outcomes: list[bool] = []
+
+    def work(path: str) -> None:
+        found = _formatted(path, mode, given.has("quiet"), path not in given.operands)
+        outcomes.extend([] if found is None else [found])
+
+    status = max([finish(given, partial(work, path)) for path in files.paths], default=EXIT_FINE)
+    changed, total = sum(outcomes), len(outcomes)
     if mode and changed:
         status = max(status, EXIT_WRONG_INPUT)
+    if files.failures:
+        status = EXIT_USAGE
     if not given.has("quiet") and "-" not in files.paths and mode != "diff":
-        print(_summary(changed, total, mode))
+        unchanged = f"{several(total - changed, 'file')} already laid out" if total else "no texts"
+        rest = f", {total - changed} already laid out" if total > changed else ""
+        verb = "would change" if mode else "changed"
+        print(f"{several(changed, 'file')} {verb}{rest}" if changed else unchanged)
     return status
 
 
@@ -104,11 +104,3 @@ def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None
         if not quiet:
             print(f"{'would change' if mode else 'changed'}: {harmless(name)}")
     return new != text
-
-
-def _summary(changed: int, total: int, mode: str) -> str:
-    verb = "would change" if mode else "changed"
-    if not changed:
-        return f"{several(total, 'file')} already laid out" if total else "no texts"
-    rest = f", {total - changed} already laid out" if total > changed else ""
-    return f"{several(changed, 'file')} {verb}{rest}"

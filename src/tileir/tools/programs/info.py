@@ -6,7 +6,6 @@ import json
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from tileir.ir.quoting import harmless, harmless_line, several
 from tileir.ir.versions import VERSION_NAMES, version_named
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
-from tileir.tools.input import BYTECODE, Program, is_script, name_of, program_in, read_bytes, read_programs
+from tileir.tools.input import BYTECODE, Program, name_of, read_programs
 from tileir.tools.main import identity_text
 from tileir.tools.options import JSON, READING_OPTIONS, SCRIPT
 
@@ -47,9 +46,7 @@ USAGE = Usage(
 For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
 kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
 version, layout and sections. Without FILE: the engines, and why one is not available; and what confines programs that
-are judged ('tileir docs judging').
-
-FILE may be '-' for standard input.""",
+are judged ('tileir docs judging'). FILE may be '-' for standard input.""",
 )
 
 # Of the kinds of operations, and of the files that debug information names, as many are shown to people.
@@ -67,29 +64,18 @@ def run(given: Arguments) -> int:
     def show(path: str) -> int:
         nonlocal is_first
         status = EXIT_FINE
-        for data, program in _read(path, given):
+        for program in read_programs(path, given):
             if not is_first and not given.has("json"):
                 print()
             is_first = False
-            status = max(status, _show_facts(name_of(path), data, program, given))
+            status = max(status, _show_facts(name_of(path), program, given))
         return status
 
     return for_each_file(given, show)
 
 
-def _read(path: str, given: Arguments) -> Iterator[tuple[bytes, Program]]:
-    """The programs of a file, with their bytes."""
-    if is_script(path):
-        for program in read_programs(path, given):
-            assert program.launch is not None
-            yield program.launch.data, program
-    else:
-        data = read_bytes(path)
-        yield data, program_in(data, name_of(path), given)
-
-
-def _show_facts(name: str, data: bytes, program: Program, given: Arguments) -> int:
-    facts = _file_facts(name, data)
+def _show_facts(name: str, program: Program, given: Arguments) -> int:
+    facts = _file_facts(name, program.data)
     if program.module is not None:
         facts.update(_program_facts(program.module))
     if given.has("json"):
@@ -170,9 +156,8 @@ def _file_facts(name: str, data: bytes) -> dict[str, Any]:
         container = read_container(data, known_sections=ATTRIBUTE)
         facts["version"] = container.version_name
         for each in container.order:
-            size = each.end - each.header
-            section = {"name": SECTION_NAMES[each.identifier], "offset": each.header, "bytes": size}
-            facts["sections"].append(section)
+            section = {"name": SECTION_NAMES[each.identifier], "offset": each.header}
+            facts["sections"].append({**section, "bytes": each.end - each.header})
     return facts
 
 
@@ -183,6 +168,13 @@ def _program_facts(root: Operation) -> dict[str, Any]:
     everything = [o for o in root.walk() if o.declaration is not MODULE and not o.declaration.is_builtin]
     functions = [o for o in everything if "function_type" in o.declaration.inherent]
     operations = [o for o in everything if "function_type" not in o.declaration.inherent]
+    # Positions in the text are no lines of a source.
+    frames = [frames_of(o.location) for o in operations if not isinstance(o.location, TextLocation)]
+    files = sorted({frame.file for each in frames for frame in each})
+    attributes = [value for o in everything if o.declaration is not GLOBAL for value in o.attributes.values()]
+    constants = [value for value in attributes if isinstance(value, DenseAttribute)]
+    # One element of a constant whose elements are equal.
+    size = sum(len(value.data) for value in set(constants))
     counts = Counter([o.declaration.mnemonic if o.name.startswith("cuda_tile.") else o.name for o in operations])
     return {
         "producer": producers[0] if producers else None,
@@ -199,8 +191,8 @@ def _program_facts(root: Operation) -> dict[str, Any]:
         ],
         "globals": [_global_facts(operation) for operation in operations if operation.declaration is GLOBAL],
         "operations": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        "constants": _constant_facts([o for o in everything if o.declaration is not GLOBAL]),
-        "debug_info": _debug_facts(operations),
+        "constants": {"count": len(constants), "distinct": len(set(constants)), "bytes": size},
+        "debug_info": {"operations": sum(map(bool, frames)), "of": len(operations), "files": files},
     }
 
 
@@ -214,19 +206,6 @@ def _global_facts(operation: Operation) -> dict[str, Any]:
     }
 
 
-def _constant_facts(operations: list[Operation]) -> dict[str, int]:
-    """How many constants there are, and the bytes of their elements; one for a constant whose elements are equal."""
-    values = [v for operation in operations for v in operation.attributes.values() if isinstance(v, DenseAttribute)]
-    return {"count": len(values), "distinct": len(set(values)), "bytes": sum(len(v.data) for v in set(values))}
-
-
-def _debug_facts(operations: list[Operation]) -> dict[str, Any]:
-    """How many operations name a line of a source, and which files those are; positions in the text are none."""
-    frames = [frames_of(each.location) for each in operations if not isinstance(each.location, TextLocation)]
-    files = {frame.file for each in frames for frame in each}
-    return {"operations": sum(map(bool, frames)), "of": len(operations), "files": sorted(files)}
-
-
 # --- for people ---
 
 
@@ -235,12 +214,10 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     if facts["kind"] == "bytecode":
         head += f", version {facts['version'] or 'unknown'}, {facts['layout']} layout"
     lines = [head, *(_program_lines(facts) if "operations" in facts else [])]
-    if facts.get("sections"):
-        lines.append("sections:")
-        width = len(str(facts["bytes"]))
-        for section in facts["sections"]:
-            size = f"{section['bytes']:{width}} bytes"
-            lines.append(f"  {section['name']:9} {size} at offset {section['offset']:#x}")
+    lines += ["sections:"] if facts.get("sections") else []
+    for section in facts.get("sections", ()):
+        size = f"{section['bytes']:{len(str(facts['bytes']))}} bytes"
+        lines.append(f"  {section['name']:9} {size} at offset {section['offset']:#x}")
     return lines
 
 
@@ -253,20 +230,18 @@ def _program_lines(facts: dict[str, Any]) -> list[str]:
         for function in group:
             size = several(function["operations"], "operation")
             lines.append(f"  @{harmless(function['name'])}({', '.join(function['parameters'])}): {size}")
-    if facts["globals"]:
-        lines.append("globals:")
+    lines += ["globals:"] if facts["globals"] else []
     for item in facts["globals"]:
         constant = ", constant" if item["constant"] else ""
         lines.append(f"  @{harmless(item['name'])}: {item['type']}, {several(item['bytes'], 'byte')}{constant}")
     counts = facts["operations"]
     lines.append(f"operations: {sum(counts.values())} of {several(len(counts), 'kind')}")
     # "Others" are several.
-    shown = list(counts.items())[: len(counts) if len(counts) == _MOST_SHOWN + 1 else _MOST_SHOWN]
-    width = max([len(name) for name, _ in shown], default=0)
-    lines.extend([f"  {harmless(name):{width}}  {count}" for name, count in shown])
-    if len(counts) > len(shown):
-        rest = list(counts.values())[_MOST_SHOWN:]
-        lines.append(f"  {'others':{width}}  {sum(rest)} of {several(len(rest), 'kind')}")
+    most = _MOST_SHOWN if len(counts) > _MOST_SHOWN + 1 else len(counts)
+    rows, rest = list(counts.items())[:most], list(counts.values())[most:]
+    width = max([len(name) for name, _ in rows], default=0)
+    rows += [("others", f"{sum(rest)} of {several(len(rest), 'kind')}")] if rest else []
+    lines.extend([f"  {harmless(name):{width}}  {count}" for name, count in rows])
     constants, debug = facts["constants"], facts["debug_info"]
     size = several(constants["bytes"], "byte")
     lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")

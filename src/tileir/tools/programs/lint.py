@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import difflib
+from functools import partial
 
 from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for, unknown_rule
-from tileir.analyze.lint.linting import FixedText, fixed_text, lint_module
+from tileir.analyze.lint.linting import fixed_text, lint_module
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
-from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
 from tileir.ir.location import UnknownLocation
 from tileir.ir.quoting import harmless
+from tileir.text.listing import PrintedLines, printed_lines
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
 from tileir.tools.command import command
 from tileir.tools.input import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
 from tileir.tools.options import JOBS, QUIET, READING_OPTIONS, VERSION
 from tileir.tools.output import write_output
 from tileir.tools.programs.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
-
-if TYPE_CHECKING:
-    from tileir.text.listing import PrintedLines
 
 USAGE = Usage(
     "tileir lint",
@@ -63,13 +61,13 @@ def run(given: Arguments) -> int:
         print(rules_text())
         return EXIT_FINE
     if given.has("explain"):
+        name = given.value("explain")
+        if name not in RULES:
+            raise ToolFailure(unknown_rule(name))
         # Imported here: linting does not need the layout of pages.
         from tileir.analyze.documentation.pages import rule_page
         from tileir.tools.help.explain import page_text
 
-        name = given.value("explain")
-        if name not in RULES:
-            raise ToolFailure(unknown_rule(name))
         print(page_text(rule_page(RULES[name])), end="")
         return EXIT_FINE
     if not given.operands:
@@ -81,11 +79,10 @@ def run(given: Arguments) -> int:
 def rules_text() -> str:
     """The rules, under their groups."""
     lines: list[str] = []
-    width = max([len(name) for name in RULES])
+    width = max(map(len, RULES))
     for group, words in GROUPS.items():
         rules = [rule for rule in RULES.values() if rule.group == group]
-        if rules:
-            lines.extend(["", f"{group}: {words}"])
+        lines += ["", f"{group}: {words}"] if rules else []
         lines.extend([f"  {rule.name:{width}}  {rule.summary}{'' if rule.default else ' (off)'}" for rule in rules])
     return "\n".join(lines[1:])
 
@@ -95,7 +92,7 @@ class Linter:
 
     def __init__(self, given: Arguments) -> None:
         described = {
-            rule.name: (rule.severity, rule.summary, f"{rule.reason}  {rule.remedy}") for rule in RULES.values()
+            name: (rule.severity, rule.summary, f"{rule.reason}  {rule.remedy}") for name, rule in RULES.items()
         }
         self.writer: Writer = Writer(given, described)
         self._given: Arguments = given
@@ -122,7 +119,9 @@ class Linter:
             if program.kind != TEXT:
                 # Bytecode has no text to change.
                 return Outcome([]) if self._change == "diff" else self._findings(program, path, settings)
-            fixed = self._fixed(program, path, settings)
+            if path == "-" and self._change == "fix":
+                raise ToolFailure("'--fix' changes files, and standard input is none: use '--diff'")
+            fixed = fixed_text(program.text, partial(self._read, name_of(path)), settings)
             if self._change == "diff":
                 found = difference(program.text, fixed.text, name_of(path), name_of(path)).rstrip("\n")
                 return Outcome([harmless(found, "\n\t")], EXIT_WRONG_INPUT) if found else Outcome([])
@@ -150,10 +149,7 @@ class Linter:
             explained.add(finding.rule)
             if isinstance(finding.location, UnknownLocation) and finding.operation is not None:
                 # Bytecode without locations.
-                if printed is None:
-                    from tileir.text.listing import printed_lines
-
-                    printed = printed_lines(program.module)
+                printed = printed if printed is not None else printed_lines(program.module)
                 line = printed.starts.get(finding.operation)
                 if line is not None:
                     reasons = (f"line {line + 1} of 'tileir dis': {printed.lines[line].strip()}", *reasons)
@@ -161,19 +157,12 @@ class Linter:
         fails = any(counts) and not self._given.has("exit-zero")
         return Outcome(out, EXIT_WRONG_INPUT if fails else EXIT_FINE, counts)
 
-    def _fixed(self, program: Program, path: str, settings: LintSettings) -> FixedText:
-        if path == "-" and self._change == "fix":
-            raise ToolFailure("'--fix' changes files, and standard input is none: use '--diff'")
-
-        def read(text: str) -> Operation | None:
-            return program_in(text.encode("utf-8", "surrogateescape"), name_of(path), self._given).module
-
-        return fixed_text(program.text, read, settings)
+    def _read(self, name: str, text: str) -> Operation | None:
+        return program_in(text.encode("utf-8", "surrogateescape"), name, self._given).module
 
     def _settings(self, path: str) -> LintSettings:
-        if self._given.has("isolated"):
-            return self._options.settings(path)
-        return options_for(path, self._options, self._given.value("config")).settings(path)
+        options, config = self._options, self._given.value("config")
+        return (options if self._given.has("isolated") else options_for(path, options, config)).settings(path)
 
 
 def difference(before: str, after: str, old: str, new: str) -> str:

@@ -70,14 +70,8 @@ def _json(found: Annotated, printer: FirstLinePrinter) -> str:
     while waiting:
         node, outer = waiting.pop()
         path = f"{outer}/{node.name}" if outer else node.name
-        record: dict[str, object] = {
-            "offset": node.start,
-            "length": node.end - node.start,
-            "path": path,
-            "group": bool(node.children),
-            "value": node.value,
-            "meaning": meaning_of(node, printer),
-        }
+        record: dict[str, object] = {"offset": node.start, "length": node.end - node.start, "path": path}
+        record |= {"group": bool(node.children), "value": node.value, "meaning": meaning_of(node, printer)}
         lines.append(json.dumps(record))
         waiting.extend([(child, path) for child in reversed(node.children)])
     return "[\n" + ",\n".join(lines) + "\n]\n"

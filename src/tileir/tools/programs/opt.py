@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.ops import MODULE
@@ -29,12 +30,8 @@ def passes_help(arguments: list[str]) -> str:
     """The passes, one on each line, for the help; those of files that the command line loads too."""
     from tileir.passes.catalog import ENTRY_POINTS, registered_passes
 
-    loaded: list[str] = []
-    for number, argument in enumerate(arguments):
-        if argument == "--load":
-            loaded.extend(arguments[number + 1 : number + 2])
-        elif argument.startswith("--load="):
-            loaded.append(argument.removeprefix("--load="))
+    loaded = [path for option, path in pairwise(arguments) if option == "--load"]
+    loaded += [argument.removeprefix("--load=") for argument in arguments if argument.startswith("--load=")]
     own = len(registered_passes())
     for path in loaded:
         _load(path)
@@ -42,8 +39,7 @@ def passes_help(arguments: list[str]) -> str:
     width = max([len(known.name) for known in passes])
     lines = ["passes:"]
     for number, known in enumerate(passes):
-        if number == own:
-            lines.extend(["", f"passes of {harmless(', '.join(loaded))}:"])
+        lines += ["", f"passes of {harmless(', '.join(loaded))}:"] if number == own else []
         taken = ",".join([f"{option}={value}" for option, value in known.options.items()])
         summary = f"{known.summary} {{{taken}}}" if taken else known.summary
         lines.append(f"  {harmless(known.name):{width}}  {harmless(summary)}")
@@ -65,9 +61,7 @@ USAGE = Usage(
         Option("--disassembly", "print without the enclosing module, as NVIDIA's disassembler does"),
         LAUNCH,
         Option("-O 0|1|2|3", "optimize at this level, as in -O3"),
-        Option(
-            "--passes PASSES", "run these passes instead: names separated by commas, with options as NAME{OPTION=VALUE}"
-        ),
+        Option("--passes PASSES", "run these passes instead: names with commas, with options as NAME{OPTION=VALUE}"),
         Option("--load FILE.py", "run this Python file first, to register your own passes"),
         Option("--rules parity|full", "NVIDIA's public rules only, or the drafts' as well"),
         Option("--fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
@@ -96,12 +90,13 @@ def run(given: Arguments) -> int:
     if given.has("disassembly") and (given.has("generic") or is_draft):
         raise ToolFailure(f"'--disassembly' and '{'--names draft' if is_draft else '--generic'}' exclude each other")
     arguments = script_arguments(given)
-    optimization = Optimization(given)
+    rules = given.value("rules", "parity")
+    steps = _steps(given, rules)
     program = read_program(given.operands[0], given, arguments)
     module = program.checked(given)
     output = given.value("output", "-")
     protect_input(given, output, given.operands[0], (program.kind, TEXT))
-    if not optimization.run(module):
+    if steps and not _optimize(module, steps, rules, given):
         return EXIT_WRONG_INPUT
     write_output(output, _text(module, given))
     return EXIT_FINE
@@ -109,96 +104,81 @@ def run(given: Arguments) -> int:
 
 def _text(module: Operation, given: Arguments) -> str:
     debug_info, version = given.has("debug-info"), dialect_version(given)
-    if given.has("disassembly"):
-        return print_disassembly(_tile_module(module), debug_info, version)
-    names = given.value("names", "public")
-    generic = given.has("generic")
-    return print_operation(module, generic=generic, debug_info=debug_info, names=names, version=version) + "\n"
-
-
-def _tile_module(module: Operation) -> Operation:
-    """The cuda_tile module a program consists of."""
-    if module.declaration is MODULE:
-        return module
-    contents = list(module.regions[0].blocks[0])
+    if not given.has("disassembly"):
+        names, generic = given.value("names", "public"), given.has("generic")
+        return print_operation(module, generic=generic, debug_info=debug_info, names=names, version=version) + "\n"
+    contents = [module] if module.declaration is MODULE else list(module.regions[0].blocks[0])
     if len(contents) != 1 or contents[0].declaration is not MODULE:
         raise ToolFailure("'--disassembly' needs a program that is one cuda_tile.module", EXIT_WRONG_INPUT)
-    return contents[0]
+    return print_disassembly(contents[0], debug_info, version)
 
 
 # --- passes ---
 
 
-class Optimization:
+def _steps(given: Arguments, rules: str) -> list[Step]:
     """The passes a command line asks for; without `-O`, `--passes` or `--rules` there are none."""
+    for path in given.values("load"):
+        _load(path)
+    if not (given.has("O") or given.has("passes") or given.has("rules")):
+        return []
+    if given.has("O") and given.has("passes"):
+        raise ToolFailure("'-O' and '--passes' exclude each other")
+    # Imported here: printing a program does not need the optimizer.
+    from tileir.passes.pipeline import check_steps, passes_of_level
+    from tileir.passes.registry import parse_pass, parse_passes
 
-    def __init__(self, given: Arguments) -> None:
-        self.given: Arguments = given
-        self.steps: list[Step] = []
-        for path in given.values("load"):
-            _load(path)
-        self.rules: str = given.value("rules", "parity")
-        if not (given.has("O") or given.has("passes") or given.has("rules")):
-            return
-        if given.has("O") and given.has("passes"):
-            raise ToolFailure("'-O' and '--passes' exclude each other")
-        # Imported here: printing a program does not need the optimizer.
-        from tileir.passes.pipeline import check_steps, passes_of_level
-        from tileir.passes.registry import parse_pass, parse_passes
+    with refusing():
+        if given.has("passes"):
+            steps = parse_passes(given.value("passes", ""))
+        else:
+            names = passes_of_level(int(given.value("O", "3")), rules, given.has("fuse-fma"))
+            steps = [parse_pass(name) for name in names]
+        check_steps(steps)
+    return steps
 
-        with refusing():
-            if given.has("passes"):
-                self.steps = parse_passes(given.value("passes", ""))
-            else:
-                names = passes_of_level(int(given.value("O", "3")), self.rules, given.has("fuse-fma"))
-                self.steps = [parse_pass(name) for name in names]
-            check_steps(self.steps)
 
-    def run(self, module: Operation) -> bool:
-        """Run the passes; errors are printed, False says that there were some."""
-        if not self.steps:
-            return True
-        from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
-        from tileir.passes.registry import WrongPassOption
+def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments) -> bool:
+    """Run the passes; errors are printed, False says that there were some."""
+    from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
+    from tileir.passes.registry import WrongPassOption
 
-        def print_after(name: str, module: Operation) -> None:
-            _print_line(f"// -----// after {name} //----- //\n{module.text()}")
+    def print_after(name: str, module: Operation) -> None:
+        _print_line(f"// -----// after {name} //----- //\n{module.text()}")
 
-        given = self.given
-        report = PassReport(
-            verify=True,
-            version=version_text(dialect_version(given)),
-            statistics=given.has("statistics"),
-            after_each=print_after if given.has("print-after-each") else None,
-            trace=_print_line if given.has("debug") else None,
-            trace_patterns=_print_line if given.has("trace-patterns") else None,
-        )
-        try:
-            if given.has("passes"):
-                run_steps(module, self.steps, self.rules, report=report)
-            else:
-                run_until_stable(module, self.steps, self.rules, report=report)
-        except WrongPassOption as error:
-            raise ToolFailure(error.message) from None
-        except TileIRError as error:
+    report = PassReport(
+        verify=True,
+        version=version_text(dialect_version(given)),
+        statistics=given.has("statistics"),
+        after_each=print_after if given.has("print-after-each") else None,
+        trace=_print_line if given.has("debug") else None,
+        trace_patterns=_print_line if given.has("trace-patterns") else None,
+    )
+    try:
+        if given.has("passes"):
+            run_steps(module, steps, rules, report=report)
+        else:
+            run_until_stable(module, steps, rules, report=report)
+    except WrongPassOption as error:
+        raise ToolFailure(error.message) from None
+    except Exception as error:
+        place = _place(error)
+        last = report.current.name if report.current is not None else ""
+        if isinstance(error, TileIRError):
             print_diagnostics(error.diagnostics, given)
-            place = _place(error)
             if place and type(error) is not PassError:
                 # Not an error that the pass reports on purpose, but a mistake that it made.
-                last = report.current.name if report.current is not None else ""
                 print(f"note: in pass '{last}' ({place})", file=sys.stderr)
             return False
-        except Exception as error:
-            if not given.has("load") and not _place(error):
-                raise
-            last = report.current.name if report.current is not None else ""
-            raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
-        finally:
-            print_diagnostics(report.diagnostics, given)
-            lines = report.timing_lines() if given.has("timing") else []
-            for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
-                _print_line(line)
-        return True
+        if not given.has("load") and not place:
+            raise
+        raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
+    finally:
+        print_diagnostics(report.diagnostics, given)
+        lines = report.timing_lines() if given.has("timing") else []
+        for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
+            _print_line(line)
+    return True
 
 
 def _load(path: str) -> None:
@@ -214,10 +194,8 @@ def _load(path: str) -> None:
 
 def _described(error: Exception) -> str:
     """An exception of the user's code, with the line of that code that led to it."""
-    if isinstance(error, TileIRError):
-        words = error.message
-    else:
-        words = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+    said = error.msg if isinstance(error, SyntaxError) else error
+    words = error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {said}"
     place = _place(error)
     return f"{words} ({place})" if place else words
 

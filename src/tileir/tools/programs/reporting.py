@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from tileir.ir.diagnostics import Diagnostic, OptionError
-from tileir.ir.location import UNKNOWN, UnknownLocation
+from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless, several
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
-from tileir.tools.command import complain, with_suggestions
+from tileir.tools.command import complain, painter, refusing, with_suggestions
 from tileir.tools.input import TEXT, Program, name_of
 from tileir.tools.options import SCRIPT
 
@@ -38,6 +38,7 @@ Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow 
 the lines of a pull request. In both, and in json, files that cannot be read are findings too."""
 
 SEVERITIES = ("error", "warning", "remark")
+_NO_FINDINGS = (0,) * len(SEVERITIES)
 # Fewer files are checked before other processes have started.
 _FEW = 200
 # As many programs may stay in memory until the end.
@@ -55,25 +56,17 @@ class Outcome:
     `failure` is the message about a file that could not be read, where that is no finding.
     """
 
-    __slots__ = ("counts", "failure", "out", "status")
-
     def __init__(
-        self,
-        out: Sequence[str],
-        status: int = EXIT_FINE,
-        counts: Sequence[int] = (0,) * len(SEVERITIES),
-        failure: str = "",
+        self, out: Sequence[str], status: int = EXIT_FINE, counts: Sequence[int] = _NO_FINDINGS, failure: str = ""
     ) -> None:
-        self.out: Sequence[str] = out
-        self.status: int = status
-        self.counts: Sequence[int] = counts
-        self.failure: str = failure
+        self.out = out
+        self.status = status
+        self.counts = counts
+        self.failure = failure
 
 
 def joined(outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome of all programs of one file."""
-    if len(outcomes) == 1:
-        return outcomes[0]
     counts = [sum(column) for column in zip(*[each.counts for each in outcomes], strict=True)]
     return Outcome([line for each in outcomes for line in each.out], max([each.status for each in outcomes]), counts)
 
@@ -86,7 +79,7 @@ class Writer:
             raise ToolFailure(f"'--json' and '--format {given.value('format')}' exclude each other")
         self.format: str = given.value("format", "json" if given.has("json") else "text")
         self.quiet: bool = given.has("quiet")
-        self.color: bool = given.wants_color(sys.stdout)
+        self._paint = painter(given, sys.stdout)
         self.rules: Mapping[str, Described] = rules if rules is not None else {}
 
     def diagnostics(self, program: Program, path: str, severities: tuple[str, ...]) -> Outcome:
@@ -127,12 +120,7 @@ class Writer:
 
             return workflow_command(diagnostic, name)
         # A finding about bytecode has no position, so it gets at least its file.
-        placed = not isinstance(diagnostic.location, UnknownLocation)
-        if self.color:
-            from tileir.tools.terminal import painted
-
-            return painted(diagnostic, "" if placed else harmless(name))
-        return diagnostic.render() if placed else f"{harmless(name)}: {diagnostic.render()}"
+        return diagnostic.render(harmless(name), self._paint)
 
 
 def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome]) -> int:
@@ -140,15 +128,22 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
 
     def outcome_of(path: str) -> Outcome:
         try:
-            return find(path)
+            with refusing("", OptionError):
+                return find(path)
         except ToolFailure as failure:
             # The other files are checked all the same.
             return writer.failed(path, failure)
-        except OptionError as error:
-            return writer.failed(path, ToolFailure(error.message))
 
     jobs = given.number("jobs", most=9999)
-    paths, failures, searched = _files(given.operands)
+    paths, searched = list(dict.fromkeys(given.operands)), False
+    failures: list[tuple[str, ToolFailure]] = []
+    if any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in paths):
+        # Imported here: most name their files.
+        from tileir.program_files import ProgramFiles
+
+        files = ProgramFiles(given.operands)
+        paths, searched = files.paths, files.searched
+        failures = [(path, ToolFailure(words)) for path, words in files.failures]
     status = failed = 0
     counts: list[Sequence[int]] = []
     lines: list[str] = []
@@ -173,26 +168,20 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
     return status
 
 
-def _files(operands: list[str]) -> tuple[list[str], list[tuple[str, ToolFailure]], bool]:
-    """The files to check, operands that stand for none, and whether any had to be searched for."""
-    if not any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in operands):
-        return list(dict.fromkeys(operands)), [], False
-    # Imported here: most name their files.
-    from tileir.program_files import ProgramFiles
-
-    files = ProgramFiles(operands)
-    return files.paths, [(path, ToolFailure(words)) for path, words in files.failures], files.searched
-
-
 def _outcomes(outcome_of: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterable[Outcome]:
-    """The outcome of each file, in their order."""
+    """The outcome of each file, in their order; `jobs` 0 is for one process for each processor, if they pay."""
     if len(paths) > _FEW_PROGRAMS and not gc.isenabled():
         # A command is too short to collect garbage, unless it reads many programs; what is there now stays.
         gc.freeze()
         gc.enable()
-    if jobs != 1 and (jobs or len(paths) >= _FEW) and "-" not in paths and len(paths) > 1:
-        return _in_processes(outcome_of, paths, jobs)
-    return map(outcome_of, paths)
+    if not jobs and len(paths) >= _FEW:
+        from tileir.processors import processors
+
+        jobs = processors()
+    jobs = min(jobs, (len(paths) + _CHUNK - 1) // _CHUNK)
+    if jobs < 2 or "-" in paths or not hasattr(os, "fork"):
+        return map(outcome_of, paths)
+    return _in_processes(outcome_of, paths, jobs)
 
 
 # What forks do with a path; a function made by a command cannot be sent to a process.
@@ -200,19 +189,13 @@ _work: list[Callable[[str], Outcome]] = []
 
 
 def _in_processes(work: Callable[[str], Outcome], paths: list[str], jobs: int) -> Iterator[Outcome]:
-    """The outcomes in `jobs` processes, or 0 for one for each processor: forks, which have everything imported."""
+    """The outcomes, found in processes: forks, which have everything imported."""
     # Imported here: it takes as long as checking a few files.
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
     from signal import SIG_IGN, SIGINT, signal
 
-    from tileir.processors import processors
-
-    jobs = min(jobs or processors(), (len(paths) + _CHUNK - 1) // _CHUNK)
-    if jobs < 2 or not hasattr(os, "fork"):
-        yield from map(work, paths)
-        return
     _work[:] = [work]
     # Ctrl-C reaches every process of a terminal; the first one ends the others.
     pool = ProcessPoolExecutor(jobs, get_context("fork"), signal, (SIGINT, SIG_IGN))
