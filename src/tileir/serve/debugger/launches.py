@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from types import FrameType
+from typing import Any, Final, Protocol
 
 from tileir.bridge.launch import launch, no_arguments
 from tileir.bridge.uninitialized import launching_frame
@@ -21,9 +22,6 @@ from tileir.ir.location import UNKNOWN
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import Names
 from tileir.serve.debugger.stops import Event
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 _LOCK: Final = threading.RLock()
 """Launches of several threads are debugged one after the other."""
@@ -94,9 +92,8 @@ def program_debugger(module: Operation, words: LaunchWords, schedule: str = "for
     if not words.arguments:
         _check_any(entry)
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-    values = [
-        argument(text, types[number] if number < len(types) else None) for number, text in enumerate(words.arguments)
-    ]
+    texts = enumerate(words.arguments)
+    values = [argument(text, types[number] if number < len(types) else None) for number, text in texts]
     kernel = compile(module, words.entry, "interpreter", schedule=schedule)
     return Debugger(kernel, words.grid, values, **options)
 

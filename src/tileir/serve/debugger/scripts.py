@@ -40,9 +40,6 @@ def debug(
     debugging.launch(kernel, grid, args, {"schedule": schedule})
 
 
-# --- TILEIR_DEBUG ---
-
-
 def _settings(text: str) -> tuple[str, str | None]:
     """The kernel and the address in `TILEIR_DEBUG`: `1`, the name of a kernel, `tcp:HOST:PORT`, or several of these."""
     words = text.split()

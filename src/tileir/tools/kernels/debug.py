@@ -131,8 +131,7 @@ def _adapter(given: Arguments) -> int:
         raise ToolFailure("--dap takes no FILE: the editor says what is launched")
     if given.has("tcp"):
         return _listen(given.value("tcp"))
-    from tileir.serve.debugger.adapter.connections import GREETED, standard_channel
-    from tileir.serve.debugger.adapter.editor import host
+    from tileir.serve.debugger.adapter.editor import GREETED, host, standard_channel
     from tileir.tools.kernels.emulate import run_script
 
     # Taken out of the environment: a script that is debugged does not see it.
@@ -141,7 +140,7 @@ def _adapter(given: Arguments) -> int:
 
 
 def _listen(address: str) -> int:
-    from tileir.serve.debugger.adapter.connections import serve
+    from tileir.serve.debugger.adapter.editor import serve
     from tileir.tools.help.lsp import announced
 
     listener = announced(address, "in the editor's launch configuration")

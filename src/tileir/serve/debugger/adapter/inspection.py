@@ -22,7 +22,7 @@ from tileir.serve.debugger.expressions import BadExpression, Lookup
 from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.source_lines import PRINTED
 from tileir.serve.debugger.stack import Frame
-from tileir.serve.debugger.terminal.commands import COMMANDS, BadCommand, split
+from tileir.serve.debugger.terminal.shell import COMMANDS, BadCommand, split
 from tileir.serve.debugger.values import FIRST_ELEMENTS, array_type, formatted, numbers_text
 
 _MOST: Final = 10_000

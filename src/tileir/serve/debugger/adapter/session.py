@@ -19,8 +19,8 @@ from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import PRINTED, SourceLocation
 from tileir.serve.debugger.stops import Event, Position, Stop
-from tileir.serve.debugger.terminal.commands import BadCommand
 from tileir.serve.debugger.terminal.session_commands import SessionCommands
+from tileir.serve.debugger.terminal.shell import BadCommand
 
 Thing = TypeVar("Thing")
 

@@ -9,8 +9,7 @@ from typing import Final
 from tileir.execute.arguments.argument_text import natural
 from tileir.serve.debugger.breakpoints import AccessKind, Breakpoint, BreakpointSpec
 from tileir.serve.debugger.stops import Event
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand
-from tileir.serve.debugger.terminal.shell import Shell, sentence, short
+from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, Shell, sentence, short
 
 WATCHPOINTS: Final[dict[AccessKind, str]] = {
     "write": "Watchpoint",

@@ -15,8 +15,7 @@ from tileir.execute.locations.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import Type
 from tileir.serve.debugger.inspection import Variable
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
-from tileir.serve.debugger.terminal.shell import Shell, named, short
+from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, Shell, named, short, split
 from tileir.serve.debugger.values import FORMATS, formatted
 
 _command = partial(COMMANDS.command, group="stack")

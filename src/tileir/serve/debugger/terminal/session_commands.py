@@ -9,9 +9,8 @@ from typing import Final
 from tileir.execute.arguments.argument_text import natural
 from tileir.serve.debugger.session import How, Unit
 from tileir.serve.debugger.terminal.breakpoint_commands import BreakpointCommands
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand
 from tileir.serve.debugger.terminal.inspection_commands import InspectionCommands
-from tileir.serve.debugger.terminal.shell import count_in
+from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, count_in
 
 _command = partial(COMMANDS.command, group="running")
 

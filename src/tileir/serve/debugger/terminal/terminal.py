@@ -16,8 +16,8 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.terminal.breakpoint_commands import WATCHPOINTS
-from tileir.serve.debugger.terminal.commands import BadCommand
 from tileir.serve.debugger.terminal.session_commands import SessionCommands
+from tileir.serve.debugger.terminal.shell import BadCommand
 
 PROMPT: Final = "(tileir) "
 _PATIENCE: Final = 3
