@@ -23,8 +23,7 @@ from tileir.serve.debugger.value_names import ValueNames
 Kind = Literal["line", "operation", "block", "data"]
 AccessKind = Literal["write", "read", "readWrite"]
 ACCESS_KINDS: Final[tuple[AccessKind, ...]] = ("write", "read", "readWrite")
-Element = tuple[int, tuple[int, ...]]
-"""The number of an array, and an index."""
+Element = tuple[int, tuple[int, ...]]  # The number of an array, and an index.
 
 _HITS: Final = re.compile(r"\s*(==|=|>=|<=|>|<|%)?\s*(\d{1,18})\s*$")
 _COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
@@ -49,18 +48,14 @@ class BreakpointSpec:
     kind: Kind
     what: str | int | BlockId
     line: int = 0
-    column: int = 0
-    """Counted from 1; 0 for the whole line."""
+    column: int = 0  # Counted from 1; 0 for the whole line.
     condition: str = ""
     hit_condition: str = ""
     """As in "5", ">= 5", "% 5"."""
-    log: str = ""
-    """Written instead of stopping, with `{EXPRESSION}` in it."""
-    block: str | int | BlockId | None = None
-    """The only tile block that counts."""
+    log: str = ""  # Written instead of stopping, with `{EXPRESSION}` in it.
+    block: str | int | BlockId | None = None  # The only tile block that counts.
     temporary: bool = False
-    access: AccessKind = "write"
-    """What is watched for; a write counts where it changes something."""
+    access: AccessKind = "write"  # What is watched for; a write counts where it changes something.
     owner: tuple[str, str] = ("", "")
     """In an editor, the kind of breakpoints that it is of, and of lines the file: each is set as a whole."""
 
@@ -76,17 +71,14 @@ class Breakpoint:
     location: SourceLocation | None = None
     operations: list[int] = field(default_factory=list)
     """The operations before which it stops; of data, those that may change it."""
-    values: list[int] = field(default_factory=list)
-    """Of data, the values that are watched."""
-    element: Element | None = None
-    """Of data, the element that is watched."""
+    values: list[int] = field(default_factory=list)  # Of data, the values that are watched.
+    element: Element | None = None  # Of data, the element that is watched.
     block: BlockId | None = None
     condition: Expression | None = None
     hit_condition: tuple[str, int] | None = None
     log: list[str | Expression] | None = None
     is_enabled: bool = True
-    hits: int = 0
-    """How often it was hit up to where the debugger has been."""
+    hits: int = 0  # How often it was hit up to where the debugger has been.
 
     @property
     def kind(self) -> Kind:

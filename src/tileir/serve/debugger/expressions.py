@@ -104,8 +104,7 @@ class Opaque:
         return self.text
 
 
-Lookup = Callable[[str], Any]
-"""The value of a name: an array, a number, or something `Opaque`; None if there is none."""
+Lookup = Callable[[str], Any]  # The value of a name: an array, a number, or something `Opaque`; None if there is none.
 
 
 class Expression:

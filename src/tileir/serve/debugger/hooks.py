@@ -32,8 +32,7 @@ from tileir.serve.debugger.stops import Position, Reason, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
 
-Given = dict[Value, Any]
-"""The values that a hook uses; behind an operation its results."""
+Given = dict[Value, Any]  # The values that a hook uses; behind an operation its results.
 _NOTHING: Final[Given] = {}
 
 
@@ -42,8 +41,7 @@ class Hook:
     """Something to do before an operation, or behind it."""
 
     operation: Operation
-    reach: Callable[[TileBlock, Position, Given], Stop | None]
-    """Returns a stop if there is a reason for one."""
+    reach: Callable[[TileBlock, Position, Given], Stop | None]  # Returns a stop if there is a reason for one.
     uses: Sequence[Value] = ()
     is_behind: bool = False
     access: Callable[[Access], object] | None = None
@@ -77,8 +75,7 @@ class StopObserver(Observer):
         self._steps: dict[int, int] = {}
         self.last: Stop | None = None
         self.interrupted_at: Position | None = None
-        self.failed_at: Position | None = None
-        """The position before the operation that ended the launch."""
+        self.failed_at: Position | None = None  # The position before the operation that ended the launch.
 
     def watches(self, operation: Operation) -> bool:
         return operation in self._decisions or operation in self._used
@@ -213,8 +210,7 @@ class FindingObserver(AccessObserver):
         return False
 
 
-Known = dict[str, Content]
-"""What names mean at an operation: a `StaticValue`, or what is known without the launch."""
+Known = dict[str, Content]  # What names mean at an operation: a `StaticValue`, or what is known without the launch.
 
 
 @dataclass(eq=False)
@@ -223,10 +219,8 @@ class HookMaker:
 
     _prepared: PreparedLaunch
     _names: ValueNames
-    _log: Callable[[Position, str], object]
-    """Takes what a breakpoint writes instead of stopping."""
-    _hits: dict[int, int] = field(default_factory=dict)
-    """How often each breakpoint was hit."""
+    _log: Callable[[Position, str], object]  # Takes what a breakpoint writes instead of stopping.
+    _hits: dict[int, int] = field(default_factory=dict)  # How often each breakpoint was hit.
 
     @property
     def _program(self) -> NumberedProgram:

@@ -31,15 +31,7 @@ from tileir.serve.debugger.source_lines import Names, SourceLines, SourceLocatio
 from tileir.serve.debugger.stack import Frame, StackReader
 from tileir.serve.debugger.stops import Position
 from tileir.serve.debugger.value_names import ValueNames
-from tileir.serve.debugger.values import (
-    ElementAccess,
-    accesses_since,
-    array_type,
-    numbers_text,
-    result_text,
-    result_type,
-    value_text,
-)
+from tileir.serve.debugger.values import accesses_since, array_type, numbers_text, result_text, result_type, value_text
 
 
 @dataclass
@@ -56,12 +48,9 @@ class Variable:
     """What the interpreter has: NumPy arrays for tiles, views, None for tokens; of an array, a function that copies it
     as long as the debugger stands where it was."""
     arrays: list[RecordedArray]
-    number: int = -1
-    """The number of the value in the program; -1 if it is none."""
-    is_old: bool = False
-    """Whether it is of an earlier round of its loop."""
-    array: RecordedArray | None = None
-    """The array, if it is one."""
+    number: int = -1  # The number of the value in the program; -1 if it is none.
+    is_old: bool = False  # Whether it is of an earlier round of its loop.
+    array: RecordedArray | None = None  # The array, if it is one.
 
     @property
     def value(self) -> Any:
@@ -113,8 +102,7 @@ class Inspection:
         self.position: Position = self._first
         # Where it was before the last command.
         self._before: Position = self._first
-        self.finished: bool = False
-        """Whether the launch stands at its end."""
+        self.finished: bool = False  # Whether the launch stands at its end.
 
     @property
     def recording(self) -> Recording:
@@ -333,7 +321,7 @@ class Inspection:
         """Bytes of an array as it is now; fewer than `count` where it ends."""
         return self.arrays()[number].value.tobytes()[offset : offset + count] if offset >= 0 else b""
 
-    def accesses(self) -> list[ElementAccess]:
+    def accesses(self) -> list[str]:
         """What the tile block has read and written since the last stop, or with the last step if it was elsewhere."""
         position = self._standing()
         earlier = self._before

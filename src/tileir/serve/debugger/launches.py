@@ -23,8 +23,7 @@ from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import Names
 from tileir.serve.debugger.stops import Event
 
-_LOCK: Final = threading.RLock()
-"""Launches of several threads are debugged one after the other."""
+_LOCK: Final = threading.RLock()  # Launches of several threads are debugged one after the other.
 
 
 class Front(Protocol):
@@ -43,14 +42,12 @@ class ScriptDebugging:
 
     front: Front
     kernel: str = ""
-    stop_on_entry: bool = True
-    """Whether to stop at the beginning of the next launch."""
+    stop_on_entry: bool = True  # Whether to stop at the beginning of the next launch.
     stop_on: Iterable[Event] = ("failure",)
     names: Names = "script"
     limit: int = LIMIT
     is_detached: bool = False
-    count: int = 0
-    """How many launches were debugged."""
+    count: int = 0  # How many launches were debugged.
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """Run in place of a launch."""

@@ -59,8 +59,7 @@ def watcher_of(text: str, sanitize: bool, watch_nan: bool, names: Names) -> Scri
     return ScriptDebugging(_front(address), kernel=kernel, stop_on=stop_on, names=names)
 
 
-_EDITORS: Final[dict[str, Front]] = {}
-"""By address: an editor stays attached from launch to launch."""
+_EDITORS: Final[dict[str, Front]] = {}  # By address: an editor stays attached from launch to launch.
 
 
 def _front(address: str | None, commands: Sequence[str] = ()) -> Front:

@@ -34,8 +34,7 @@ class StopSearch:
     _report_names: Names
     _made: dict[Operation, Position] = field(default_factory=dict)
     """The operations that made a NaN, with the position: each is a reason to stop once."""
-    error: ExecutionError | None = None
-    """What ended the launch, if it is known to fail."""
+    error: ExecutionError | None = None  # What ended the launch, if it is known to fail.
 
     def operations(self, breakpoints: list[Breakpoint]) -> Array:
         """Which operations breakpoints stop before."""

@@ -36,8 +36,7 @@ Key = TypeVar("Key")
 Names = Literal["script", "tile"]
 Kind = Literal["text", "script", "printed"]
 
-PRINTED: Final = "program.mlir"
-"""What the program is called where its lines are those it is printed with."""
+PRINTED: Final = "program.mlir"  # What the program is called where its lines are those it is printed with.
 
 # The results of an operation, up to where its name begins.
 _RESULTS: Final = re.compile(r"%[\w$.:#%, -]*=\s*$")
@@ -53,10 +52,8 @@ class SourceLocation:
     file: str
     line: int
     column: int
-    end_line: int
-    """The last line of the statement; of one with a body, the last line before it."""
-    text: str
-    """The line, or the statement on one line."""
+    end_line: int  # The last line of the statement; of one with a body, the last line before it.
+    text: str  # The line, or the statement on one line.
 
 
 class SourceLines:

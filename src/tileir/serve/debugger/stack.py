@@ -26,17 +26,12 @@ class Frame:
     """A part of the program that is being executed."""
 
     kind: Literal["kernel", "for", "loop", "if"]
-    name: str
-    """As in `for %i = 3 (round 4 of 16)`."""
-    operation: int
-    """The operation in it that is next, or that has the inner frame."""
+    name: str  # As in `for %i = 3 (round 4 of 16)`.
+    operation: int  # The operation in it that is next, or that has the inner frame.
     location: SourceLocation | None
-    body: Block
-    """The operations that belong to it."""
-    since: int
-    """The step with which its round began: what was computed before is of another round."""
-    position: Position
-    """Where the tile block stands."""
+    body: Block  # The operations that belong to it.
+    since: int  # The step with which its round began: what was computed before is of another round.
+    position: Position  # Where the tile block stands.
 
 
 def enclosing(operation: Operation, entry: Operation) -> list[Operation]:

@@ -34,8 +34,7 @@ from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import Names
 from tileir.serve.framing import MessageReader
 
-_PATIENCE: Final = 3.0
-"""Seconds that a script has to end after an interrupt."""
+_PATIENCE: Final = 3.0  # Seconds that a script has to end after an interrupt.
 GREETED: Final = "TILEIR_DAP_GREETED"
 """The environment variable that says that the client's `initialize` has its response."""
 _OUTPUT_PATIENCE: Final = 5.0

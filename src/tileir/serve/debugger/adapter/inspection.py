@@ -25,15 +25,11 @@ from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.shell import COMMANDS, BadCommand, split
 from tileir.serve.debugger.values import FIRST_ELEMENTS, array_type, formatted, numbers_text
 
-_MOST: Final = 10_000
-"""Children that are sent at once."""
-_COMMAND_MARK: Final = "`"
-"""Before a command whose name is also that of a value."""
+_MOST: Final = 10_000  # Children that are sent at once.
+_COMMAND_MARK: Final = "`"  # Before a command whose name is also that of a value.
 _LAST_WORD: Final = re.compile(r"[\w%$-]*$")
-_MOST_BYTES: Final = 1 << 24
-"""Of memory that is read at once."""
-_MOST_ACCESSES: Final = 100
-"""Of a step that are shown."""
+_MOST_BYTES: Final = 1 << 24  # Of memory that is read at once.
+_MOST_ACCESSES: Final = 100  # Of a step that are shown.
 
 
 @dataclass(eq=False)
@@ -41,10 +37,8 @@ class Node:
     """Something with named children: variables, or rows of text, that are looked up when it is opened."""
 
     find: Callable[[], Sequence[Variable | tuple[str, str]]]
-    indexed: int = field(default=0, kw_only=True)
-    """How many indexed children it has."""
-    name: str = field(default="", kw_only=True)
-    """What expressions call it; empty if they cannot."""
+    indexed: int = field(default=0, kw_only=True)  # How many indexed children it has.
+    name: str = field(default="", kw_only=True)  # What expressions call it; empty if they cannot.
 
     def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
         return []
@@ -253,7 +247,7 @@ class InspectionRequests(Session):
             add("Parameters", debugger.parameters, "arguments")
         size = sum([array.nbytes for array in debugger.recording.arrays])
         add("Arrays", debugger.arrays, expensive=size > _MOST_BYTES)
-        accesses = [one.text.partition(" ") for one in debugger.accesses()[:_MOST_ACCESSES]]
+        accesses = [one.partition(" ") for one in debugger.accesses()[:_MOST_ACCESSES]]
         if accesses:
             add("Last step", lambda: [(verb, rest) for verb, _, rest in accesses])
         return {"scopes": found}

@@ -13,8 +13,7 @@ from tileir.serve.debugger.stops import Stop
 
 Run = Callable[[], Stop]
 
-_AGAIN: Final = 0.05
-"""Seconds until a run that was interrupted before it began is interrupted once more."""
+_AGAIN: Final = 0.05  # Seconds until a run that was interrupted before it began is interrupted once more.
 
 
 @dataclass
@@ -23,8 +22,7 @@ class Job:
 
     run: Run
     further: Run | None = None
-    stops_at_end: bool = False
-    """Whether the end of the launch is a stop like others, from where one may go back."""
+    stops_at_end: bool = False  # Whether the end of the launch is a stop like others, from where one may go back.
 
 
 class LaunchThread:

@@ -21,8 +21,7 @@ from tileir.serve.framing import BadFrame, MessageReader, frame
 Message = dict[str, object]
 Choice = TypeVar("Choice", bound=str)
 
-LONGEST: Final = 1 << 26
-"""The most bytes that a message may have."""
+LONGEST: Final = 1 << 26  # The most bytes that a message may have.
 
 
 class Channel:
@@ -189,12 +188,10 @@ class Reply:
     then: Callable[[], object] | None = None
 
 
-DEFERRED: Final = Reply()
-"""The response comes later, from another thread."""
+DEFERRED: Final = Reply()  # The response comes later, from another thread.
 Handler = Callable[[Any, Arguments], "Message | Reply | None"]
 """Answers a request, given the session and the arguments."""
-REQUESTS: Final[dict[str, Handler]] = {}
-"""By name; filled by the modules with requests."""
+REQUESTS: Final[dict[str, Handler]] = {}  # By name; filled by the modules with requests.
 AT_ONCE: Final = ("pause", "terminate", "disconnect", "cancel")
 """Requests that are about those before them, or must not wait for them."""
 
@@ -218,8 +215,7 @@ class Dispatcher:
         self._session: object = session
         self._gone: Callable[[], None] = gone
         self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self.cancelled: set[int] = set()
-        """The numbers of requests to refuse if their answers have not begun."""
+        self.cancelled: set[int] = set()  # The numbers of requests to refuse if their answers have not begun.
 
     def start(self) -> None:
         threading.Thread(target=self._read, name="tileir debug adapter: reads", daemon=True).start()

@@ -24,8 +24,7 @@ from tileir.serve.debugger.terminal.shell import BadCommand
 
 Thing = TypeVar("Thing")
 
-_SLOW: Final = 1.0
-"""Seconds after which the client shows progress."""
+_SLOW: Final = 1.0  # Seconds after which the client shows progress.
 _REASONS: Final = {
     "entry": ("entry", "Stopped at the beginning"),
     "beginning": ("entry", "Stopped at the beginning of the launch: nothing is before it"),
@@ -47,10 +46,10 @@ class ClientFormat:
 
     def __init__(self, given: Arguments) -> None:
         # Added to lines and columns of tileir, which begin at 1.
-        self._line: int = 0 if given.flag("linesStartAt1", True) else -1
-        self._column: int = 0 if given.flag("columnsStartAt1", True) else -1
-        self._has_uris: bool = given.text("pathFormat", "path") == "uri"
-        self.shows_progress: bool = given.flag("supportsProgressReporting")
+        self._line = 0 if given.flag("linesStartAt1", True) else -1
+        self._column = 0 if given.flag("columnsStartAt1", True) else -1
+        self._has_uris = given.text("pathFormat", "path") == "uri"
+        self.shows_progress = given.flag("supportsProgressReporting")
 
     def line(self, line: int) -> int:
         return line + self._line
@@ -76,11 +75,9 @@ class Stage:
     """A launch that is debugged, and what the client knows of it since it stopped."""
 
     def __init__(self, debugger: Debugger) -> None:
-        self.debugger: Debugger = debugger
-        self.stop: Stop | None = None
-        """Where it stands; None as long as it has not stopped."""
-        self.blocks: dict[int, Position] = {}
-        """The tile blocks that the client knows as threads, and where they stand."""
+        self.debugger = debugger
+        self.stop: Stop | None = None  # Where it stands; None as long as it has not stopped.
+        self.blocks: dict[int, Position] = {}  # The tile blocks that the client knows as threads, and where they stand.
         self._objects: dict[int, object] = {}
         # A number is not used twice, so that an old one is known to be old.
         self._numbers = count(1)
@@ -107,41 +104,35 @@ class Session:
     """The debugger of an editor.  The thread that has the program calls the methods up to `debug`."""
 
     def __init__(self, channel: Channel, *, can_launch: bool) -> None:
-        self.channel: Channel = channel
-        self.format: ClientFormat = ClientFormat(Arguments({}, "'initialize'"))
-        self.can_launch: bool = can_launch
+        self.channel = channel
+        self.format = ClientFormat(Arguments({}, "'initialize'"))
+        self.can_launch = can_launch
         """Whether this process belongs to the client: otherwise it is a script that the client attaches to."""
-        self.can_restart: bool = False
+        self.can_restart = False
         self.launches: queue.SimpleQueue[Arguments | None] = queue.SimpleQueue()
         """The arguments of `launch` or `attach`; None once the client has ended the session."""
-        self.is_launched: bool = False
-        self.configured: threading.Event = threading.Event()
-        self.arguments: Arguments = Arguments({}, "'launch'")
-        """Of the launch, to begin again with."""
+        self.is_launched = False
+        self.configured = threading.Event()
+        self.arguments = Arguments({}, "'launch'")  # Of the launch, to begin again with.
         self.restarting: Arguments | None = None
-        self.is_over: bool = False
-        """The client has gone, or ended the session."""
-        self.gone: threading.Event = threading.Event()
-        self.ends_program: bool = can_launch
-        """Whether the program ends with the session."""
-        self.end_program: Callable[[], None] | None = None
-        """Ends a script that is not launching a kernel."""
-        self._leave_how: str = ""
-        self.printed: str | None = None
-        """The program as it is printed, which is in no file."""
-        self.thread: LaunchThread = LaunchThread(self._started, self._stopped)
+        self.is_over = False  # The client has gone, or ended the session.
+        self.gone = threading.Event()
+        self.ends_program = can_launch  # Whether the program ends with the session.
+        self.end_program: Callable[[], None] | None = None  # Ends a script that is not launching a kernel.
+        self._leave_how = "done"
+        self.printed: str | None = None  # The program as it is printed, which is in no file.
+        self.thread = LaunchThread(self._started, self._stopped)
         self.stage: Stage | None = None
-        self.breakpoints: Breakpoints = Breakpoints()
+        self.breakpoints = Breakpoints()
         self.stop_on: set[Event] = {"failure"}
-        self.lock: threading.RLock = threading.RLock()
-        """Held by who reads the stage, and by who changes it."""
-        self.console: Console = Console(self)
+        self.lock = threading.RLock()  # Held by who reads the stage, and by who changes it.
+        self.console = Console(self)
         # What shows the progress of a run when it takes long, and the number of the one that is shown.
         self._timer: threading.Timer | None = None
-        self._progress: str = ""
+        self._progress = ""
         self._progress_numbers = count(1)
-        self._progress_lock: threading.Lock = threading.Lock()
-        self.requests: Dispatcher = Dispatcher(channel, self, lambda: self.disconnect(can_launch))
+        self._progress_lock = threading.Lock()
+        self.requests = Dispatcher(channel, self, lambda: self.disconnect(can_launch))
         self.requests.start()
 
     def wait_for_request(self) -> Arguments | None:
@@ -200,8 +191,8 @@ class Session:
                     self.console.is_running = False
         if self.is_over:
             return "quit" if self.ends_program else "detach"
-        how, self._leave_how = self._leave_how, ""
-        return how or "done"
+        how, self._leave_how = self._leave_how, "done"
+        return how
 
     # --- what the client sees of a run ---
 
@@ -246,15 +237,9 @@ class Session:
         kinds = set(hit.values())
         if stop.reason == "breakpoint" and kinds in ({"function"}, {"instruction"}):
             reason = f"{kinds.pop()} breakpoint"
-        self.channel.event(
-            "stopped",
-            reason=reason,
-            description=description,
-            text=stop.text or None,
-            threadId=stop.position.block + 1,
-            allThreadsStopped=True,
-            hitBreakpointIds=[number for number, kind in hit.items() if kind] or None,
-        )
+        numbers = [number for number, kind in hit.items() if kind] or None
+        more = {"threadId": stop.position.block + 1, "allThreadsStopped": True, "hitBreakpointIds": numbers}
+        self.channel.event("stopped", reason=reason, description=description, text=stop.text or None, **more)
 
     def _update_threads(self, stage: Stage) -> None:
         blocks = {position.block: position for position in stage.debugger.unfinished_blocks()}

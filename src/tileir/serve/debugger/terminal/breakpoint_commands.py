@@ -19,8 +19,7 @@ WATCHPOINTS: Final[dict[AccessKind, str]] = {
 _IF: Final = re.compile(r"(?:^|\s)if(?=[\s(]|$)")
 _BLOCK: Final = re.compile(r"(?:^|\s)(?:block|thread)\s+(\(?[\d, ]+\)?)\s*$")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*,?(.*)$', re.DOTALL)
-_CONVERSION: Final = re.compile(r"%%|%[-+ #0]*\d*(?:\.\d+)?[hlqjzt]*[A-Za-z]")
-"""Of gdb's formats."""
+_CONVERSION: Final = re.compile(r"%%|%[-+ #0]*\d*(?:\.\d+)?[hlqjzt]*[A-Za-z]")  # Of gdb's formats.
 _EVENTS: Final[dict[str, Event]] = {"assert": "failure", "failure": "failure", "sanitizer": "sanitizer", "nan": "nan"}
 _DETAILS: Final = """
 A LOCATION is LINE, FILE:LINE, a kernel, an operation (mmaf), the name of a value (%acc: where it is computed), or

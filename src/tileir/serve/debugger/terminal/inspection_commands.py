@@ -22,8 +22,7 @@ _command = partial(COMMANDS.command, group="stack")
 
 _FORMAT: Final = re.compile(r"/(\d*)([a-z]*)\s*")
 _ELEMENT: Final = re.compile(r"(%?[\w$.#-]+)\s*(?:\[(.*)\])?$", re.DOTALL)
-_ACROSS: Final = 8
-"""Elements of a line that `x` writes."""
+_ACROSS: Final = 8  # Elements of a line that `x` writes.
 _MOST_EXAMINED: Final = 100_000
 
 _data_command = partial(COMMANDS.command, group="data", completes="value")
@@ -171,8 +170,7 @@ class InspectionCommands(Shell):
     @INFO.command("accesses", "ac")
     def _info_accesses(self, rest: str) -> None:
         """What the last step has read and written."""
-        accesses = self.running.accesses()
-        self.say("\n".join([one.text for one in accesses]) or "The last step has accessed no memory.")
+        self.say("\n".join(self.running.accesses()) or "The last step has accessed no memory.")
 
     @INFO.command("frame", "f")
     def _info_frame(self, rest: str) -> None:

@@ -28,8 +28,7 @@ from tileir.serve.debugger.source_lines import SourceLocation, same_file
 from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Stop
 
-_MOST_NESTED: Final = 20
-"""Files of commands that read files of commands."""
+_MOST_NESTED: Final = 20  # Files of commands that read files of commands.
 _HISTORY_NAME: Final = re.compile(r"(\$\$?)(\d{0,9})$")
 _COLORS: Final = {
     "bold": "\033[1m",
@@ -62,12 +61,9 @@ class Command:
     summary: str
     details: str
     group: str = ""
-    usage: str = ""
-    """What follows the name."""
-    repeats: bool = False
-    """Whether an empty line carries it out again."""
-    again: str | None = None
-    """What an empty line does instead."""
+    usage: str = ""  # What follows the name.
+    repeats: bool = False  # Whether an empty line carries it out again.
+    again: str | None = None  # What an empty line does instead.
     completes: str = ""
     """What its argument is completed with: "value", "command", "location", "info"."""
 
@@ -137,30 +133,22 @@ class Shell(ABC):
     """A session of commands: the launch, the selected frame, displays, printed values, the last command."""
 
     def __init__(self, write: Callable[[str], object], colors: bool = False) -> None:
-        self.launch: Debugger | None = None
-        """The launch, once there is one."""
-        self.is_running: bool = False
-        """Whether the launch has begun, and is not over."""
+        self.launch: Debugger | None = None  # The launch, once there is one.
+        self.is_running: bool = False  # Whether the launch has begun, and is not over.
         self._write: Callable[[str], object] = write
         self._colors: bool = colors
         self.frame_number: int = 0
         self.displays: dict[int, tuple[str, str]] = {}
         """What is shown at each stop, by number: a format and an expression."""
-        self.printed: list[Any] = []
-        """What was printed: `$1` is the first."""
-        self.attached: dict[int, list[str]] = {}
-        """The commands of breakpoints."""
-        self.pending: deque[str] = deque()
-        """Commands of breakpoints that were hit, to be carried out."""
-        self.typed: list[str] = []
-        """The commands that were given."""
-        self.listed: tuple[str, int] | None = None
-        """The file and the line behind the last one that was listed."""
+        self.printed: list[Any] = []  # What was printed: `$1` is the first.
+        self.attached: dict[int, list[str]] = {}  # The commands of breakpoints.
+        self.pending: deque[str] = deque()  # Commands of breakpoints that were hit, to be carried out.
+        self.typed: list[str] = []  # The commands that were given.
+        self.listed: tuple[str, int] | None = None  # The file and the line behind the last one that was listed.
         self.settings: dict[str, int] = {"listsize": 10, "print elements": 200}
         self.reader: Callable[[str], str | None] | None = None
         """Reads a line of a command that continues, as of `commands`; None at the end."""
-        self.failed: bool = False
-        """Whether a command could not be carried out."""
+        self.failed: bool = False  # Whether a command could not be carried out.
         self._last: str = ""
         self._depth: int = 0
 

@@ -20,10 +20,8 @@ from tileir.serve.debugger.terminal.session_commands import SessionCommands
 from tileir.serve.debugger.terminal.shell import BadCommand
 
 PROMPT: Final = "(tileir) "
-_PATIENCE: Final = 3
-"""Times that Ctrl-C is pressed until what does not stop is ended."""
-_MOST_STEPS: Final = 64
-"""The values of more steps than these are not shown."""
+_PATIENCE: Final = 3  # Times that Ctrl-C is pressed until what does not stop is ended.
+_MOST_STEPS: Final = 64  # The values of more steps than these are not shown.
 _MOST_VALUES: Final = 6
 
 
