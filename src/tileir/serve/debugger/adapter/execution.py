@@ -157,13 +157,15 @@ class EditorSession(InspectionRequests):
         stage = self.stopped()
         file, line = self.file(given.inner("source")), self.format.own_line(given)
         line, before, behind = stage.debugger.visits(file, line)
-        targets: list[Message] = []
-        for text, step in (("the next time", behind), ("the last time before", before)):
-            if step is not None:
-                number = stage.add(Position(stage.debugger.position.block, step))
-                label = f"line {line}, {text} (step {step})"
-                targets.append({"id": number, "label": label, "line": self.format.line(line)})
-        return {"targets": targets}
+        steps = {"the next time": behind, "the last time before": before}
+        block, shown = stage.debugger.position.block, self.format.line(line)
+        return {
+            "targets": [
+                {"id": stage.add(Position(block, step)), "label": f"line {line}, {text} (step {step})", "line": shown}
+                for text, step in steps.items()
+                if step is not None
+            ]
+        }
 
     @request("goto")
     def _goto(self, given: Arguments) -> Reply:
@@ -182,9 +184,8 @@ class EditorSession(InspectionRequests):
         breakpoints = given.objects("breakpoints")
         if not breakpoints and isinstance(given.given.get("lines"), list):
             breakpoints = [Arguments({"line": line}, "'lines'") for line in given.given["lines"]]
-        specs = [_spec(one, "line", file, line=self.format.own_line(one)) for one in breakpoints]
-        for spec, one in zip(specs, breakpoints, strict=True):
-            spec.column = self.format.own_column(one)
+        form = self.format
+        specs = [_spec(one, "line", file, line=form.own_line(one), column=form.own_column(one)) for one in breakpoints]
         return self._set("line", specs, file)
 
     @request("setFunctionBreakpoints")
@@ -199,18 +200,18 @@ class EditorSession(InspectionRequests):
 
     @request("setInstructionBreakpoints")
     def _set_instruction_breakpoints(self, given: Arguments) -> Message:
-        specs: list[BreakpointSpec] = []
-        for one in given.objects("breakpoints"):
-            number = operation_number(one.text("instructionReference")) + one.number("offset", 0)
-            specs.append(_spec(one, "operation", str(number)))
+        def number(one: Arguments) -> int:
+            return operation_number(one.text("instructionReference")) + one.number("offset", 0)
+
+        specs = [_spec(one, "operation", str(number(one))) for one in given.objects("breakpoints")]
         return self._set("instruction", specs)
 
     @request("setDataBreakpoints")
     def _set_data_breakpoints(self, given: Arguments) -> Message:
-        specs: list[BreakpointSpec] = []
-        for one in given.objects("breakpoints"):
-            access = one.choice("accessType", "write", ACCESS_KINDS)
-            specs.append(_spec(one, "data", one.text("dataId"), access=access))
+        specs = [
+            _spec(one, "data", one.text("dataId"), access=one.choice("accessType", "write", ACCESS_KINDS))
+            for one in given.objects("breakpoints")
+        ]
         return self._set("data", specs)
 
     @request("dataBreakpointInfo")
@@ -250,10 +251,6 @@ class EditorSession(InspectionRequests):
         last = form.own_line(given, "endLine") if given.has("endLine") else first
         low, high = (first, form.own_column(given)), (last, form.own_column(given, "endColumn", 1 << 53))
         lines = self.stage.debugger.lines
-        found = [
-            {"line": self.format.line(line), "column": self.format.column(column)}
-            for line in lines.numbers_at(file, first, last)
-            for column in lines.columns_at(file, line)
-            if low <= (line, column) <= high
-        ]
-        return {"breakpoints": found}
+        columns = [(line, one) for line in lines.numbers_at(file, first, last) for one in lines.columns_at(file, line)]
+        chosen = [(line, column) for line, column in columns if low <= (line, column) <= high]
+        return {"breakpoints": [{"line": form.line(line), "column": form.column(column)} for line, column in chosen]}

@@ -32,11 +32,14 @@ _MOST_BYTES: Final = 1 << 24  # Of memory that is read at once.
 _MOST_ACCESSES: Final = 100  # Of a step that are shown.
 
 
+Find = Callable[[], Sequence[Variable | tuple[str, str]]]
+
+
 @dataclass(eq=False)
 class Node:
     """Something with named children: variables, or rows of text, that are looked up when it is opened."""
 
-    find: Callable[[], Sequence[Variable | tuple[str, str]]]
+    find: Find
     indexed: int = field(default=0, kw_only=True)  # How many indexed children it has.
     name: str = field(default="", kw_only=True)  # What expressions call it; empty if they cannot.
 
@@ -61,13 +64,12 @@ class Elements(Node):
     def __init__(self, name: str, element: Type, array: Array, *, is_row: bool = False) -> None:
         find = (list) if is_row else partial(_statistics, element, array)
         super().__init__(find, indexed=array.shape[0] if array.ndim else 0, name=name)
-        self._element: Type = element
-        self._array: Array = array
+        self._element, self._array = element, array
 
     def reference(self, stage: Stage) -> Message:
         """What leads a client to the children."""
-        found: Message = {"variablesReference": stage.add(self)}
-        return found | {"indexedVariables": self.indexed} if self.indexed else found
+        indexed = {"indexedVariables": self.indexed} if self.indexed else {}
+        return {"variablesReference": stage.add(self), **indexed}
 
     def text(self, hex: bool) -> str:
         if not hex:
@@ -78,14 +80,12 @@ class Elements(Node):
     def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
         if self._array.ndim == 1:
             texts = formatted(self._element, self._array[start:end], "x" if hex else "")
-            return [
-                message_of(f"[{index}]", text, self._element.spelling, self._indexed_name(index))
-                for index, text in enumerate(texts, start)
-            ]
+            rows = [(f"[{number}]", text, self._indexed_name(number)) for number, text in enumerate(texts, start)]
+            return [message_of(index, text, self._element.spelling, name) for index, text, name in rows]
+        type = array_type(self._array.shape[1:], self._element.spelling)
         found: list[Message] = []
         for index in range(start, end):
             row = Elements(self._indexed_name(index), self._element, self._array[index], is_row=True)
-            type = array_type(row._array.shape, self._element.spelling)
             found.append(message_of(f"[{index}]", row.text(hex), type, row.name) | row.reference(stage))
         return found
 
@@ -113,21 +113,17 @@ def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
 def message_of(name: str, text: str, type: str = "", evaluate_name: str = "") -> Message:
     found: Message = {"name": name, "value": text, "variablesReference": 0}
     found["presentationHint"] = {"attributes": ["readOnly"]}
-    if type:
-        found["type"] = type
-    if evaluate_name:
-        found["evaluateName"] = evaluate_name
-    return found
+    more = {"type": type, "evaluateName": evaluate_name}
+    return found | {key: word for key, word in more.items() if word}
 
 
 def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Message:
     """A value or an array of the launch."""
     name, numbers = expression_name(variable.name), variable.numbers
-    is_one = numbers is None or (variable.array is None and not numbers[1].ndim)
-    node = None if is_one or numbers is None else Elements(name, *numbers)
-    text = variable.text
-    if hex and node is not None:
-        text = node.text(hex)
+    text, node = variable.text, None
+    if numbers is not None and (variable.array is not None or numbers[1].ndim):
+        node = Elements(name, *numbers)
+        text = node.text(True) if hex else text
     elif hex and numbers is not None:
         text = formatted(*numbers, "x")[0]
     elif hex and isinstance(variable.value, int):
@@ -165,8 +161,10 @@ def _value(
     frame = frame_of(stage, given)
     debugger = stage.debugger
     text = text.strip()
-    own = debugger.variables(position=frame.position if frame is not None else None)
-    known = [*own, *debugger.parameters(), *debugger.arrays()] if not whole else []
+    known = []
+    if not whole:
+        position = frame.position if frame is not None else None
+        known = [*debugger.variables(position=position), *debugger.parameters(), *debugger.arrays()]
     variable = next((one for one in known if text in (one.name, expression_name(one.name))), None)
     if variable is None:
         variable = debugger.evaluate(text, frame, more)
@@ -198,9 +196,8 @@ class InspectionRequests(Session):
         # An unknown thread is an old one: the client is about to request the new ones.
         frames = stage.debugger.stack(stage.blocks.get(given.number("threadId", 0) - 1))
         start, levels = given.number("startFrame", 0, 0), given.number("levels", 0, 0)
-        end = start + levels if levels else len(frames)
         found: list[Message] = []
-        for number, frame in list(enumerate(frames))[start:end]:
+        for number, frame in list(enumerate(frames))[start : start + levels if levels else None]:
             one: Message = {"id": stage.add(frame), "name": frame.name, "line": 0, "column": 0, "canRestart": True}
             one |= self.location(frame.location)
             if number == 0:
@@ -222,9 +219,7 @@ class InspectionRequests(Session):
         functions = debugger.functions(position)
         found: list[Message] = []
 
-        def add(
-            name: str, find: Callable[[], Sequence[Variable | tuple[str, str]]], hint: str = "", expensive: bool = False
-        ) -> None:
+        def add(name: str, find: Find, hint: str = "", expensive: bool = False) -> None:
             scope: Message = {"name": name, "variablesReference": stage.add(Node(find)), "expensive": expensive}
             found.append(scope | {"presentationHint": hint} if hint else scope)
 
@@ -234,8 +229,8 @@ class InspectionRequests(Session):
         if functions:
             add("Arguments", partial(debugger.parameters, position), "arguments")
         for number, (function, _) in enumerate(functions):
-            name = f"Locals of {function}" if number else "Locals"
-            add(name, partial(variables_of, number), "" if number else "locals")
+            name, hint = (f"Locals of {function}", "") if number else ("Locals", "locals")
+            add(name, partial(variables_of, number), hint)
         kind = "Expressions" if functions else "Values"
         for number, one in enumerate(frames):
             name = f"{kind} of {'the kernel' if one.kind == 'kernel' else one.name}" if number else kind
@@ -348,10 +343,6 @@ class InspectionRequests(Session):
         if line == word or " " in line.strip():
             commands = self.console.completions(line.removeprefix(_COMMAND_MARK))
             kinds = dict.fromkeys(commands, "keyword") | kinds
-        start = self.format.column(len(line) - len(word) + 1)
         names = sorted([name for name in kinds if name.startswith(word)], key=lambda name: kinds[name] == "keyword")
-        return {
-            "targets": [
-                {"label": name, "type": kinds[name], "start": start, "length": len(word)} for name in names[:200]
-            ]
-        }
+        place = {"start": self.format.column(len(line) - len(word) + 1), "length": len(word)}
+        return {"targets": [{"label": name, "type": kinds[name], **place} for name in names[:200]]}
