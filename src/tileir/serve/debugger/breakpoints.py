@@ -295,8 +295,6 @@ class LaunchBreakpoints(Breakpoints):
         assert operation is not None
         return self._program.operation_numbers.get(operation, 0)
 
-    # --- parts of a breakpoint ---
-
     def expression(self, text: str) -> Expression:
         """A condition, whose names all exist: a misspelled one is better refused now than at each hit."""
         read = Expression(text, self._names.is_known)

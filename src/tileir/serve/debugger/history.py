@@ -1,9 +1,8 @@
 """The launch as far as the debugger has recorded it: `Timeline` has its steps in the order of time, `LaunchHistory`
 records more of it and writes what the kernel prints.
 
-A *slice* is a range of steps of one tile block that runs without interruption.  Under most schedules each tile block
-is one slice.  Interleaved tile blocks yield before every memory operation.  The order depends on the program alone, so
-the slices follow from the paths of the tile blocks.
+A *slice* is a range of steps of one tile block that runs without interruption: under most schedules the whole of it.
+Interleaved tile blocks yield before every memory operation, and their paths determine the slices.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ class Timeline:
 
     def __init__(self, recording: Recording) -> None:
         self._recording: Recording = recording
-        # The operations of each path.
-        self._executed: dict[int, Array] = {}
+        self._executed: dict[int, Array] = {}  # The operations of each path.
         blocks = zip(recording.order.tolist(), recording.blocks.steps.tolist(), strict=True)
         self.slices: list[Slice] = (
             list(self._interleaved())
@@ -121,25 +119,16 @@ class Timeline:
         return Position(*self.slices[number + 1][:2]) if number + 1 < len(self.slices) else self.last
 
     def unfinished(self, position: Position) -> list[Position]:
-        """Where the other tile blocks stand that have begun and are not done, in the order of the grid.
-
-        Each of them has had one of the last few slices.
-        """
+        """Where the other tile blocks stand that are under way: each has had one of the last few slices."""
         last = self.slice_number(position)
-        found: dict[int, int] = {}
-        for one in self.slices[max(last - 2 * WINDOW, 0) : last]:
-            found[one.block] = one.end
-        return [
-            Position(block, step)
-            for block, step in sorted(found.items())
-            if block != position.block and step < len(self.steps(block))
-        ]
+        ends = {one.block: one.end for one in self.slices[max(last - 2 * WINDOW, 0) : last]}
+        ends.pop(position.block, None)
+        return [Position(block, step) for block, step in sorted(ends.items()) if step < len(self.steps(block))]
 
     def backwards(self, position: Position, operations: Array) -> Iterator[Position]:
         """The earlier positions whose next operation is true in `operations`, the last first."""
         first = self.slice_number(position)
-        # The steps of each path that was searched.
-        known: dict[int, Array] = {}
+        known: dict[int, Array] = {}  # The steps of each path that was searched.
         for number in range(first, -1, -1):
             block, low, end = self.slices[number]
             end = position.step if number == first else end
@@ -151,18 +140,6 @@ class Timeline:
                 yield Position(block, step)
 
 
-def first_step(steps: Array, operations: Array, start: int) -> int:
-    """The first step from one on whose operation is true in `operations`; -1 if there is none.  Most are near."""
-    size = 64
-    while start < len(steps):
-        found = numpy.flatnonzero(operations[steps[start : start + size]])
-        if found.size:
-            return start + int(found[0])
-        start += size
-        size *= 4
-    return -1
-
-
 _AHEAD: Final = 4096
 """A long tile block is recorded by so many steps beyond what is needed, and by at least as many as it has."""
 
@@ -171,8 +148,7 @@ class Reached(Exception):
     """The launch has come to a reason to stop."""
 
     def __init__(self, stop: Stop) -> None:
-        super().__init__()
-        self.stop: Stop = stop
+        self.stop = stop
 
 
 class LaunchHistory:
@@ -207,8 +183,6 @@ class LaunchHistory:
         if self._timeline is None or self._timeline_of != state:
             self._timeline, self._timeline_of = Timeline(self.recording), state
         return self._timeline
-
-    # --- recording ---
 
     def record(self, position: Position) -> None:
         """Have a position in the recording, and something behind it."""
@@ -272,8 +246,6 @@ class LaunchHistory:
             return True
         return self.timeline.key(one) > self.timeline.key(other)
 
-    # --- what the kernel prints ---
-
     def _printed_before(self, position: Position) -> int:
         """How many texts are printed before a position."""
         timeline = self.timeline
@@ -288,13 +260,9 @@ class LaunchHistory:
 
     def emit_to(self, position: Position) -> None:
         """Write what is printed before a position, unless it was written before."""
-        self._emit(self._printed_before(position))
+        self.emit(self._printed_before(position))
 
-    def emit_all(self) -> None:
-        if self.stepwise.is_over:
-            self._emit(len(self.stepwise.texts))
-
-    def _emit(self, count: int) -> None:
+    def emit(self, count: int) -> None:
         for text in self.stepwise.texts[self._emitted : count]:
             self._emitted += 1
             self._output(text)

@@ -239,8 +239,6 @@ class HookMaker:
             found.append(Hook(operation, partial(self._reach, breakpoint, known), uses))
         return found
 
-    # --- at an operation ---
-
     def _visible(self, breakpoint: Breakpoint, operation: Operation) -> Known:
         """What the names in the expressions of a breakpoint mean at an operation."""
         expressions = [part for part in (breakpoint.condition, *(breakpoint.log or ())) if isinstance(part, Expression)]
@@ -297,8 +295,6 @@ class HookMaker:
             # An array may have another name in the script.
             name = found.name if isinstance(found, ArrayReference) else name
         return launch_value(self._prepared, self._names, block.number, name, RecordedArray.contents)
-
-    # --- data ---
 
     def _element_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
         """Behind what reads an element, whatever accesses it, or what changes it."""

@@ -146,8 +146,6 @@ class Inspection:
             self._history.record(self.position)
         return self.position
 
-    # --- control flow ---
-
     def visits(self, file: str, line: int) -> tuple[int, int | None, int | None]:
         """The line that is meant by one, and the steps at which the tile block comes to it: the last one before this
         position, and the next one."""
@@ -169,8 +167,6 @@ class Inspection:
     def stack(self, position: Position | None = None) -> list[Frame]:
         """The branch and the loops that the program is in, or another tile block, and the kernel, innermost first."""
         return self._stacks.frames(position or self._standing())
-
-    # --- values ---
 
     def variables(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
         """What has a name, here or where another tile block stands: the variables of the script, then the values of a
@@ -222,8 +218,6 @@ class Inspection:
             if known is None or known[0] <= step:
                 found[key] = step, Variable(name, value.type, content, self.recording.arrays, number, is_old)
         return [variable for _, variable in found.values()]
-
-    # --- variables of a script ---
 
     def _functions(self, position: Position) -> list[FunctionVariables]:
         return self.recording.functions(*position) if self._names.variables is not None else []

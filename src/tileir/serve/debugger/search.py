@@ -55,8 +55,6 @@ class StopSearch:
         ]
         return Stop("breakpoint", position, "", tuple(numbers)) if numbers else None
 
-    # --- forwards ---
-
     def ahead(
         self, start: Position, stop_on: set[Event], until: Position | None = None, ignore: bool = False
     ) -> Stop | None:
@@ -144,8 +142,6 @@ class StopSearch:
         # The interpreter calls only what a class overrides.
         plain = AccessObserver(*arguments) if any(hook.is_behind for hook in hooks) else StopObserver(*arguments)
         return plain, plain
-
-    # --- backwards ---
 
     def back(self, start: Position, blocks: Sequence[int] = ()) -> Stop | None:
         """The last reason to stop before a position, in some tile blocks if any are given; None if there is none."""

@@ -1,8 +1,7 @@
 """`Debugger`: a launch that is stopped, inspected, and run forwards and backwards.
 
-A launch is a function of its program and arguments.  To continue is to run ahead without recording, with hooks at the
-operations of breakpoints (`search`); what lies before the stop is recorded then (`history`), and to step, to inspect
-and to go back is to read the recording.  The terminal and the adapter print what these methods return.
+To continue is to run ahead without recording, with hooks at the operations of breakpoints (`search`); what lies before
+the stop is recorded then (`history`), and to step, to inspect and to go back is to read the recording.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from tileir.execute.schedule import block_number
 from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import BreakpointSpec, LaunchBreakpoints
 from tileir.serve.debugger.expressions import BadExpression
-from tileir.serve.debugger.history import first_step
 from tileir.serve.debugger.inspection import Inspection
 from tileir.serve.debugger.search import StopSearch
 from tileir.serve.debugger.source_lines import Names
@@ -36,10 +34,9 @@ Unit = Literal["line", "operation"]
 
 
 class Debugger(Inspection):
-    """A launch under the debugger (docs/debugging.md).
+    """A launch under the debugger (docs/debugging.md); `kernel` is what `tileir.record` takes.
 
-    The kernel is what `tileir.record` takes.  Nothing runs before `start`; the caller's arrays have the results when
-    the launch has come to its end.
+    Nothing runs before `start`; the caller's arrays have the results when the launch has come to its end.
     """
 
     def __init__(
@@ -59,10 +56,8 @@ class Debugger(Inspection):
         prepared = prepared_launch(kernel, grid, *arguments, schedule=schedule, limit=limit, memory=memory)
         write: Callable[[str], object] = output if output is not None else sys.stdout.write
         super().__init__(prepared, "sanitizer" in self.stop_on, write, names)
-        self.breakpoints: LaunchBreakpoints = LaunchBreakpoints(
-            self._program, self.lines, self._names, prepared.launch.grid
-        )
-        self._search: StopSearch = StopSearch(self._history, self._names, self.breakpoints, write, names)
+        self.breakpoints = LaunchBreakpoints(self._program, self.lines, self._names, prepared.launch.grid)
+        self._search = StopSearch(self._history, self._names, self.breakpoints, write, names)
         self._is_handed_back: bool = False
         self._failed_at: Position | None = None
         self._all: Array = numpy.ones(len(self._program.operations), numpy.bool_)
@@ -71,8 +66,6 @@ class Debugger(Inspection):
     def error(self) -> ExecutionError | None:
         """What the launch ends with, if it is known to fail."""
         return self._history.stepwise.error or self._search.error
-
-    # --- running ---
 
     def start(self, stop_on_entry: bool = True) -> Stop:
         """Begin: stop before the first operation, or go on to the first reason to stop."""
@@ -164,9 +157,9 @@ class Debugger(Inspection):
         block, step = self.position
         while True:
             steps = history.steps(block)
-            found = first_step(steps, allowed, step + 1)
-            if found >= 0:
-                return Position(block, found)
+            found = numpy.flatnonzero(allowed[steps[step + 1 :]])
+            if found.size:
+                return Position(block, step + 1 + int(found[0]))
             if history.is_whole(block):
                 break
             history.record_block(history.stepwise.place(block), len(steps))
@@ -299,7 +292,7 @@ class Debugger(Inspection):
         if not self._is_handed_back:
             history.stepwise.hand_back()
             self._is_handed_back = True
-        history.emit_all()
+        history.emit(len(history.stepwise.texts) if history.stepwise.is_over else 0)
         last = history.timeline.last if history.stepwise.is_complete else Position(history.stepwise.last, -1)
         self.position = last
         error = self.error

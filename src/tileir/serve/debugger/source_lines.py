@@ -78,8 +78,6 @@ class SourceLines:
             return "script"
         return "printed"
 
-    # --- locations ---
-
     def location(self, number: int) -> SourceLocation | None:
         """Where an operation comes from; one that has no location of its own is where the one around it is."""
         operation: Operation | None = self._program.operations[number]
@@ -145,8 +143,6 @@ class SourceLines:
             return numpy.zeros(len(operations), numpy.int64)
         return numpy.array([max(len(author_frames(one.location)) - 1, 0) for one in operations], numpy.int64)
 
-    # --- where lines begin ---
-
     @cached_property
     def starts(self) -> frozenset[int]:
         """The operations at which lines begin."""
@@ -205,8 +201,6 @@ class SourceLines:
             if program.depths[one] == depth:
                 found.setdefault(program.operations[one].parent, one)
         return list(found.values())
-
-    # --- by line ---
 
     @cached_property
     def files(self) -> list[str]:

@@ -107,9 +107,6 @@ def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
     return [shape, *rows, ("NaN", str(found["nan"])), ("infinite", str(found["infinite"]))]
 
 
-# --- as the protocol has them ---
-
-
 def message_of(name: str, text: str, type: str = "", evaluate_name: str = "") -> Message:
     found: Message = {"name": name, "value": text, "variablesReference": 0}
     found["presentationHint"] = {"attributes": ["readOnly"]}
@@ -255,8 +252,6 @@ class InspectionRequests(Session):
         start, count = given.number("start", 0, 0), given.number("count", 0, 0)
         with self.lock:
             return {"variables": node.children(stage, which, start, count, given.inner("format").flag("hex"))}
-
-    # --- sources and memory ---
 
     @request("source")
     def _source(self, given: Arguments) -> Message:

@@ -128,8 +128,6 @@ class BreakpointCommands(Shell):
         spec.log = _template(text.strip())
         self._place("Dprintf", spec)
 
-    # --- existing breakpoints ---
-
     def _numbered(self, rest: str) -> list[Breakpoint]:
         """Breakpoints by number, as `1 3-5`; all without a number."""
         breakpoints = self.debugger.breakpoints

@@ -31,8 +31,6 @@ _data_command = partial(COMMANDS.command, group="data", completes="value")
 class InspectionCommands(Shell):
     """The launch where it stands."""
 
-    # --- the stack ---
-
     @INFO.command("stack", "s", help="The stack.")
     @_command("backtrace", "bt", "where", usage="[N | -N]")
     def _backtrace(self, rest: str) -> None:
@@ -79,8 +77,6 @@ class InspectionCommands(Shell):
         partial(_select, direction=-1)
     )
 
-    # --- sources ---
-
     @_command("list", "l", usage="[LOCATION | FIRST,LAST | -]", repeats=True, again="list", completes="location")
     def _list(self, rest: str) -> None:
         """Show lines of the source."""
@@ -113,8 +109,6 @@ class InspectionCommands(Shell):
             is_here = here is not None and (here.file, here.line) == (file, number)
             self.show_line(number, lines[number - 1], f"{self.paint('=>', 'bold') if is_here else '  '} ")
         self.listed = (file, end_line + 1)
-
-    # --- info ---
 
     @_command("info", "i", "inf", usage="WHAT", completes="info")
     def _info(self, rest: str) -> None:
@@ -322,8 +316,6 @@ class InspectionCommands(Shell):
         # A variable without a value has no type: the expression says why.
         type = (variable.type_text if variable is not None else "") or self.evaluate(rest).type_text
         self.say(f"type = {type}")
-
-    # --- displays ---
 
     @_data_command("display", "disp", usage="[/FORMAT] EXPRESSION")
     def _display(self, rest: str) -> None:

@@ -168,8 +168,6 @@ class Shell(ABC):
     def python(self) -> None:
         """Open Python's debugger where the script launches the kernel."""
 
-    # --- commands ---
-
     def execute(self, line: str, typed: bool = True) -> bool:
         """Carry out a command; False if it could not be.  An empty line that is `typed` repeats the last one."""
         line = line.strip()
@@ -244,8 +242,6 @@ class Shell(ABC):
         word = stripped.rpartition(" ")[2]
         return [each for each in found if each.startswith(word)]
 
-    # --- output ---
-
     def say(self, text: str) -> None:
         """Write a line, or several."""
         self.write(f"{text}\n")
@@ -259,8 +255,6 @@ class Shell(ABC):
     def _code(self, line: str) -> str:
         """A line of a program: comments, names, strings and types stand out."""
         return _TOKEN.sub(lambda found: self.paint(found[0], found.lastgroup or ""), line) if self._colors else line
-
-    # --- the launch ---
 
     @property
     def debugger(self) -> Debugger:
@@ -328,8 +322,6 @@ class Shell(ABC):
 
     def block_text(self, block: int) -> str:
         return parenthesized(block_at(block, self.debugger.grid))
-
-    # --- sources ---
 
     def source(self, file: str) -> list[str]:
         """The lines of a source; none if the file cannot be read."""

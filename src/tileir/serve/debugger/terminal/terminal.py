@@ -113,8 +113,6 @@ class Terminal(SessionCommands):
         self.say("[Python's debugger, at the launch; 'continue' comes back to this one]")
         python.interaction(self._caller, None)
 
-    # --- stops, as gdb shows them ---
-
     def _show_stop(self, stop: Stop) -> None:
         block = stop.position.block
         before, self._before = self._before, stop.position
@@ -169,8 +167,6 @@ class Terminal(SessionCommands):
         if len(found) > _MOST_VALUES:
             self.say(f"  .. and {several(len(found) - _MOST_VALUES, 'more value')}")
 
-    # --- the session ---
-
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
         """Debug a launch of a script; breakpoints are those of the launch before."""
         sys.stdout.flush()
@@ -212,8 +208,6 @@ class Terminal(SessionCommands):
             self.execute(line)
         except KeyboardInterrupt:
             self.say("Quit")
-
-    # --- what is typed ---
 
     def _read(self, prompt: str) -> str | None:
         """The next line; None at the end of the input.  Without a terminal, no prompt is shown."""
