@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+import numpy
+
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import parenthesized
 from tileir.execute.recording.program import NumberedProgram
@@ -17,7 +19,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import memory_changes
 from tileir.ir.values import BlockArgument
 from tileir.serve.debugger.expressions import COMMON_NAMES, BadExpression, Expression
-from tileir.serve.debugger.source_lines import SourceLines, SourceLocation
+from tileir.serve.debugger.source_lines import SourceLines, SourceLocation, step_operation
 from tileir.serve.debugger.value_names import ValueNames
 
 Kind = Literal["line", "operation", "block", "data"]
@@ -99,9 +101,7 @@ class Breakpoint:
 
     def counts(self, hits: int) -> bool:
         """Whether to stop at a hit, counted from 1."""
-        if self.hit_condition is None:
-            return True
-        sign, number = self.hit_condition
+        sign, number = self.hit_condition or (">=", 0)
         return _COMPARISONS[sign](hits, number)
 
 
@@ -168,10 +168,7 @@ class LaunchBreakpoints(Breakpoints):
 
     def __init__(self, program: NumberedProgram, lines: SourceLines, names: ValueNames, grid: BlockId) -> None:
         super().__init__()
-        self._program: NumberedProgram = program
-        self._lines: SourceLines = lines
-        self._names: ValueNames = names
-        self._grid: BlockId = grid
+        self._program, self._lines, self._names, self._grid = program, lines, names, grid
 
     def _place(self, found: Breakpoint, spec: BreakpointSpec) -> None:
         if spec.kind == "line":
@@ -272,18 +269,14 @@ class LaunchBreakpoints(Breakpoints):
         variables = self._names.variables
         assert variables is not None
         found: list[int] = []
-        for number in sorted(self._lines.starts):
+        for number in numpy.flatnonzero(self._lines.begins).tolist():
             binding = variables.binding(number, name)
             if binding is not None and isinstance(variables.static(binding, number, self._program), StaticValue):
                 found.append(number)
         return found
 
     def _step_of(self, number: int) -> int:
-        """The operation that a step executes: of the body of a reduce, the reduce."""
-        operation = self._program.operations[number]
-        while operation in self._program.in_reductions and operation.parent_operation is not None:
-            operation = operation.parent_operation
-        return self._program.operation_numbers[operation]
+        return self._program.operation_numbers[step_operation(self._program, self._program.operations[number])]
 
     def _mnemonic(self, number: int) -> str:
         return self._program.operations[number].declaration.mnemonic

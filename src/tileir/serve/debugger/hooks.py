@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -21,19 +21,20 @@ from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import PreparedLaunch
 from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, precedes, unsigned
-from tileir.execute.sanitizer.report import SanitizerReport
+from tileir.execute.sanitizer.number_watch import NumberWatch
+from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.breakpoints import Breakpoint
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, computable
 from tileir.serve.debugger.history import Reached
 from tileir.serve.debugger.inspection import constant_value, launch_value
-from tileir.serve.debugger.stops import Position, Reason, Stop
+from tileir.serve.debugger.source_lines import step_operation
+from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
 
 Given = dict[Value, Any]  # The values that a hook uses; behind an operation its results.
-_NOTHING: Final[Given] = {}
 
 
 @dataclass
@@ -59,12 +60,9 @@ class StopObserver(Observer):
         is_ahead: Callable[[Position], bool],
         is_back: bool = False,
     ) -> None:
-        self._decisions: dict[Operation, int] = prepared.control.decisions
-        self._distances: dict[Operation, int] = prepared.control.distances
-        self._in_reductions: set[Operation] = prepared.program.in_reductions
-        self._interruption: Interruption = interruption
-        self._is_ahead: Callable[[Position], bool] = is_ahead
-        self._is_back: bool = is_back
+        self._decisions, self._distances = prepared.control.decisions, prepared.control.distances
+        self._program, self._in_reductions = prepared.program, prepared.program.in_reductions
+        self._interruption, self._is_ahead, self._is_back = interruption, is_ahead, is_back
         self._hooks: dict[Operation, list[Hook]] = {}
         self._hooks_behind: dict[Operation, list[Hook]] = {}
         self._used: dict[Operation, list[Value]] = {}
@@ -99,9 +97,8 @@ class StopObserver(Observer):
         hooks = self._hooks.get(operation)
         if hooks is not None:
             position = Position(block.number, self._steps[block.number] + self._distances[operation] - 1)
-            used = self._used[operation]
-            given = dict(zip(used, operands[len(operation.operands) :], strict=True)) if used else _NOTHING
-            self._run(hooks, block, position, given)
+            given = zip(self._used[operation], operands[len(operation.operands) :], strict=True)
+            self._run(hooks, block, position, dict(given))
         if operation in self._decisions:
             self._steps[block.number] += self._distances[operation]
             if self._interruption.is_wanted:
@@ -128,8 +125,7 @@ class StopObserver(Observer):
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
         """The step of an operation that a tile block is at, counted from 1."""
-        while operation in self._in_reductions and operation.parent_operation is not None:
-            operation = operation.parent_operation
+        operation = step_operation(self._program, operation)
         steps = self._steps[block.number]
         return steps if operation in self._decisions else steps + self._distances[operation]
 
@@ -151,12 +147,7 @@ class AccessObserver(StopObserver):
         return None
 
 
-class Checker(NamedTuple):
-    """The sanitizer or the watch for NaN: an observer that adds findings to a report."""
-
-    observer: Observer
-    report: SanitizerReport
-    reason: Reason
+Checker = Sanitizer | NumberWatch  # An observer that adds findings to its report.
 
 
 class FindingObserver(AccessObserver):
@@ -167,13 +158,11 @@ class FindingObserver(AccessObserver):
 
     def __init__(self, *arguments: Any, checkers: Sequence[Checker], made: dict[Operation, Position]) -> None:
         super().__init__(*arguments)
-        self._checkers: Sequence[Checker] = checkers
-        self._made: dict[Operation, Position] = made
-        # How many findings of each report were seen.
-        self._seen: list[int] = [0] * len(checkers)
+        self._checkers, self._made = checkers, made
+        self._seen = [0] * len(checkers)  # How many findings of each report were seen.
 
     def watches(self, operation: Operation) -> bool:
-        return any(one.observer.watches(operation) for one in self._checkers) or super().watches(operation)
+        return any(one.watches(operation) for one in self._checkers) or super().watches(operation)
 
     def _check(self, operation: Operation, block: TileBlock) -> None:
         for index, checker in enumerate(self._checkers):
@@ -182,13 +171,14 @@ class FindingObserver(AccessObserver):
                 continue
             self._seen[index] += len(new)
             position = Position(block.number, self.step_of(operation, block) - 1)
-            if checker.reason == "nan":
+            is_nan = isinstance(checker, NumberWatch)
+            if is_nan:
                 new = [one for one in new if self._made.get(one.operation, position) == position]
             if new:
-                if checker.reason == "nan" and self._is_ahead(position):
+                if is_nan and self._is_ahead(position):
                     self._made[new[0].operation] = position
                 text = "\n\n".join([finding.render(checker.report.names) for finding in new])
-                self.stop(Stop(checker.reason, position, text))
+                self.stop(Stop("nan" if is_nan else "sanitizer", position, text))
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if operation not in self._in_reductions:
@@ -305,8 +295,7 @@ class HookMaker:
         address, end = array.region.start + start, numpy.uint64(array.region.start + start + array.size)
         watched = breakpoint.spec.access
         kinds = {"read": ("read", "atomic"), "write": ("write", "atomic")}.get(watched, ("read", "write", "atomic"))
-        # What the element was before the access of a tile block.
-        last: dict[int, bytes] = {}
+        last: dict[int, bytes] = {}  # What the element was before the access of a tile block.
 
         def content() -> bytes:
             return bytes(array.region.data[start : start + array.size].tobytes())

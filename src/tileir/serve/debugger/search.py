@@ -96,16 +96,10 @@ class StopSearch:
             return Stop("pause", position)
         except ExecutionError as error:
             self.error = error
-            if "failure" in stop_on and not ignore:
-                return self._failure(observer, error, start)
+            if "failure" in stop_on and not ignore and error.block is not None:
+                position = observer.failed_at or Position(block_number(error.block, history.prepared.launch.grid), 0)
+                return Stop("failure", position, str(error)) if history.is_later(position, start) else None
         return None
-
-    def _failure(self, observer: StopObserver, error: ExecutionError, start: Position) -> Stop | None:
-        if error.block is None:
-            return None
-        grid = self._history.prepared.launch.grid
-        position = observer.failed_at or Position(block_number(error.block, grid), 0)
-        return Stop("failure", position, str(error)) if self._history.is_later(position, start) else None
 
     def _hook_at(self, there: Position, stop: Callable[[Position], Stop]) -> Hook:
         def reach(block: TileBlock, position: Position, given: Given) -> Stop | None:
@@ -127,18 +121,14 @@ class StopSearch:
     ) -> tuple[StopObserver, Observer]:
         """The observer that stops, and all of them in one."""
         arguments = (self._history.prepared, hooks, self._history.interruption, is_ahead, is_back)
-        checkers: list[Checker] = []
-        if self._history.recording.sanitize:
-            sanitizer = Sanitizer()
-            checkers.append(Checker(sanitizer, sanitizer.report, "sanitizer"))
+        checkers: list[Checker] = [Sanitizer()] if self._history.recording.sanitize else []
         if "nan" in events:
-            numbers = NumberWatch()
-            checkers.append(Checker(numbers, numbers.report, "nan"))
+            checkers.append(NumberWatch())
         if checkers:
             for one in checkers:
                 one.report.names = self._report_names
             finder = FindingObserver(*arguments, checkers=checkers, made=self._made)
-            return finder, Observers([*[one.observer for one in checkers], finder])
+            return finder, Observers([*checkers, finder])
         # The interpreter calls only what a class overrides.
         plain = AccessObserver(*arguments) if any(hook.is_behind for hook in hooks) else StopObserver(*arguments)
         return plain, plain

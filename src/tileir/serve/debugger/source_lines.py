@@ -3,9 +3,8 @@
 A program that was read from a text has the lines of that text; one of a script that is at hand, as cuTile makes it, the
 statements of the script; any other the lines of the program as it is printed.
 
-A statement of a script takes many operations, some of which were moved away, as constants and what does not depend on a
-loop.  It *begins* at one operation for each location that it was called from: the first of those that are nested most
-deeply and compute something.  Breakpoints of lines, and steps by line, stop there.
+A statement of a script takes many operations, some of which were moved away.  It *begins* at one for each location that
+it was called from: the first of those that are nested most deeply and compute something.
 """
 
 from __future__ import annotations
@@ -144,15 +143,10 @@ class SourceLines:
         return numpy.array([max(len(author_frames(one.location)) - 1, 0) for one in operations], numpy.int64)
 
     @cached_property
-    def starts(self) -> frozenset[int]:
-        """The operations at which lines begin."""
-        return frozenset([number for numbers in self._begun.values() for number in numbers])
-
-    @cached_property
     def begins(self) -> Array:
         """For each operation whether a line begins at it."""
         found = numpy.zeros(len(self._program.operations), numpy.bool_)
-        found[list(self.starts)] = True
+        found[[number for numbers in self._begun.values() for number in numbers]] = True
         return found
 
     @cached_property
@@ -248,13 +242,10 @@ class SourceLines:
         for operation in program.operations:
             if operation in program.in_reductions:
                 location = self._written_location(operation)
-                around = operation.parent_operation
-                while around is not None and around in program.in_reductions:
-                    around = around.parent_operation
-                if location is not None and around is not None:
-                    numbers = found.setdefault((location.file, location.line), [])
-                    if program.operation_numbers[around] not in numbers:
-                        numbers.append(program.operation_numbers[around])
+                whole = program.operation_numbers[step_operation(program, operation)]
+                numbers = found.setdefault((location.file, location.line), []) if location is not None else [whole]
+                if whole not in numbers:
+                    numbers.append(whole)
         return found
 
     def is_in_reduction(self, file: str, line: int) -> bool:
@@ -298,6 +289,13 @@ def _checks_end(branch: Operation) -> bool:
     """Whether a branch stands at the location of the loop around it: cuTile checks whether the loop was left."""
     loop = branch.parent_operation
     return loop is not None and loop.declaration is FOR and loop.location == branch.location
+
+
+def step_operation(program: NumberedProgram, operation: Operation) -> Operation:
+    """The operation that a step executes: of the body of a reduce or scan, that one."""
+    while operation in program.in_reductions and operation.parent_operation is not None:
+        operation = operation.parent_operation
+    return operation
 
 
 def same_file(one: str, other: str) -> bool:

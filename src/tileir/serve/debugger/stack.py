@@ -44,11 +44,8 @@ class StackReader:
     """Reads stacks off what is recorded of a launch."""
 
     def __init__(self, history: LaunchHistory, lines: SourceLines, names: ValueNames) -> None:
-        self._history: LaunchHistory = history
-        self._lines: SourceLines = lines
-        self._names: ValueNames = names
-        # The `continue` operations of each loop.
-        self._continues: dict[Operation, list[int]] = {}
+        self._history, self._lines, self._names = history, lines, names
+        self._continues: dict[Operation, list[int]] = {}  # The `continue` operations of each loop.
         program = history.prepared.program
         for number, operation in enumerate(program.operations):
             if operation.declaration is CONTINUE:
@@ -97,12 +94,10 @@ class StackReader:
         """How many rounds a loop has, if its bounds are known."""
         recording = self._history.recording
         history = recording.history(position.block, position.step)
-        numbers: list[int] = []
-        for operand in loop.operands[:3]:
-            found = history.at(recording.program.value_numbers[operand], began)
-            if found is None:
-                return None
-            numbers.append(int(found[1]))
+        found = [history.at(recording.program.value_numbers[operand], began) for operand in loop.operands[:3]]
+        numbers = [int(one[1]) for one in found if one is not None]
+        if len(numbers) < 3:
+            return None
         if loop.unsigned_cmp:
             type = loop.operands[0].type
             assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
