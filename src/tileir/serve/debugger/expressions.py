@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy
@@ -35,15 +36,9 @@ _METHODS_TEXT: Final = """
     all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot flatten item max mean min
     nonzero prod ravel reshape round squeeze std sum swapaxes trace transpose var view
 """
-_ATTRIBUTES_TEXT: Final = """
-    T dtype imag itemsize nbytes ndim real shape size strides
-"""
-_TYPES_TEXT: Final = """
-    bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128
-"""
-_OPTIONS_TEXT: Final = """
-    axis axis1 axis2 ddof decimals dtype equal_nan keepdims k offset order q rtol atol
-"""
+_TYPES_TEXT = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+_ATTRIBUTES_TEXT: Final = "T dtype imag itemsize nbytes ndim real shape size strides"
+_OPTIONS_TEXT: Final = "axis axis1 axis2 ddof decimals dtype equal_nan keepdims k offset order q rtol atol"
 _ELEMENTWISE: Final = [name for name, one in vars(numpy).items() if isinstance(one, numpy.ufunc) and name != "isnat"]
 _FUNCTIONS: Final = frozenset([*_ELEMENTWISE, *_FUNCTIONS_TEXT.split()])
 _METHODS: Final = frozenset(_METHODS_TEXT.split())
@@ -82,8 +77,7 @@ _SPECIAL: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\$\$?\d*(?!
 # Behind an operand `%` divides.
 _OPERAND: Final = re.compile(r"""(?:[)\]'"}]|(?<!\w)(?!(?:and|or|not|if|else|in)$)\w+)$""")
 
-# NumPy imports parts of itself when they are first used.
-_GLOBALS: Final = {"__builtins__": {"__import__": __import__}}
+_GLOBALS: Final = {"__builtins__": {"__import__": __import__}}  # NumPy imports parts of itself when first used.
 
 
 class BadExpression(TileIRError):
@@ -114,8 +108,7 @@ class Expression:
         """`is_known` says which names of a tile program exist, as these may have dots and dashes in them."""
         self.text: str = text
         self._is_known: Callable[[str], bool] = is_known if is_known is not None else lambda name: True
-        # Identifiers that stand for names like `%12` and `$1`.
-        self._placeholders: dict[str, str] = {}
+        self._placeholders: dict[str, str] = {}  # Identifiers that stand for names like `%12` and `$1`.
         if not text.strip():
             raise BadExpression("the expression is empty")
         python = self._with_identifiers(text.strip())
@@ -186,14 +179,14 @@ class Expression:
     def evaluate(self, lookup: Lookup) -> Any:
         try:
             with numpy.errstate(all="ignore"):
-                value = eval(self._code, _GLOBALS, _Names(self._value, lookup))
+                value = eval(self._code, _GLOBALS, _Names(partial(self._value, lookup)))
         except BadExpression:
             raise
         except Exception as error:
             raise BadExpression(str(error) or type(error).__name__) from None
         return Opaque("type", numpy.dtype(value).name) if isinstance(value, (type, numpy.dtype)) else value
 
-    def _value(self, identifier: str, lookup: Lookup) -> Any:
+    def _value(self, lookup: Lookup, identifier: str) -> Any:
         if identifier.startswith(_FUNCTION):
             return numpy if identifier == _FUNCTION + "numpy" else _BUILTINS[identifier.removeprefix(_FUNCTION)]
         name = self._placeholders.get(identifier, identifier)
@@ -207,8 +200,8 @@ class Expression:
             return value
         if name in ("inf", "nan"):
             return getattr(numpy, name)
-        kind = f"{name} is no value by itself" if name in COMMON_NAMES else f"there is no value {name} here"
-        raise BadExpression(kind)
+        is_common = name in COMMON_NAMES
+        raise BadExpression(f"{name} is no value by itself" if is_common else f"there is no value {name} here")
 
     def is_true(self, lookup: Lookup) -> bool:
         """Compute a condition; an array must have one element."""
@@ -225,13 +218,11 @@ class Expression:
 class _Names(dict[str, Any]):
     """The names of one evaluation, looked up when Python needs them."""
 
-    def __init__(self, value: Callable[[str, Lookup], Any], lookup: Lookup) -> None:
-        super().__init__()
-        self._value: Callable[[str, Lookup], Any] = value
-        self._lookup: Lookup = lookup
+    def __init__(self, value: Callable[[str], Any]) -> None:
+        self._value = value
 
     def __missing__(self, name: str) -> Any:
-        return self._value(name, self._lookup)
+        return self._value(name)
 
 
 def _syntax_message(text: str, python: str, error: SyntaxError) -> str:

@@ -57,18 +57,10 @@ class ScriptDebugging:
             return
         if not isinstance(args, (tuple, list)):
             raise no_arguments(args)
+        given = {name: options.get(name) for name in ("schedule", "output")}
         with _LOCK:
             self.count += 1
-            debugger = Debugger(
-                kernel,
-                grid,
-                args,
-                schedule=options.get("schedule"),
-                limit=self.limit,
-                stop_on=self.stop_on,
-                names=self.names,
-                output=options.get("output"),
-            )
+            debugger = Debugger(kernel, grid, args, limit=self.limit, stop_on=self.stop_on, names=self.names, **given)
             how = self.front.debug(debugger, self.stop_on_entry, launching_frame())
             self.stop_on_entry = how == "next-launch"
             self.is_detached = how == "detach"

@@ -51,11 +51,8 @@ def _settings(text: str) -> tuple[str, str | None]:
 def watcher_of(text: str, sanitize: bool, watch_nan: bool, names: Names) -> ScriptDebugging:
     """What debugs the launches of a script, as `TILEIR_DEBUG` says."""
     kernel, address = _settings(text)
-    stop_on: list[Event] = ["failure"]
-    if sanitize:
-        stop_on.append("sanitizer")
-    if watch_nan:
-        stop_on.append("nan")
+    wanted: dict[Event, bool] = {"failure": True, "sanitizer": sanitize, "nan": watch_nan}
+    stop_on = [event for event, is_wanted in wanted.items() if is_wanted]
     return ScriptDebugging(_front(address), kernel=kernel, stop_on=stop_on, names=names)
 
 

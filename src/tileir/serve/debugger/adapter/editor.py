@@ -35,8 +35,7 @@ from tileir.serve.debugger.source_lines import Names
 from tileir.serve.framing import MessageReader
 
 _PATIENCE: Final = 3.0  # Seconds that a script has to end after an interrupt.
-GREETED: Final = "TILEIR_DAP_GREETED"
-"""The environment variable that says that the client's `initialize` has its response."""
+GREETED: Final = "TILEIR_DAP_GREETED"  # The variable that says that the client's `initialize` has its response.
 _OUTPUT_PATIENCE: Final = 5.0
 """Seconds to wait for the last output of a program: a process that it left behind may hold its streams."""
 
@@ -86,6 +85,10 @@ def _end(session: Session) -> None:
 # --- launches ---
 
 
+def _text(error: TileIRError | BadRequest | OSError) -> str:
+    return f"cannot read '{error.filename}': {error.strerror}" if isinstance(error, OSError) else str(error)
+
+
 def host(channel: Channel, run_script: RunScript | None = None) -> None:
     """Launch what a client requests, until it disconnects.  The program runs on this thread."""
     session = EditorSession(channel, can_launch=True)
@@ -104,10 +107,6 @@ def host(channel: Channel, run_script: RunScript | None = None) -> None:
             _debug(session, given, debugger)
         session.gone.wait()
         return
-
-
-def _text(error: TileIRError | BadRequest | OSError) -> str:
-    return f"cannot read '{error.filename}': {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
 def _debug(session: Session, given: Arguments, debugger: Debugger) -> None:
@@ -136,15 +135,9 @@ def _debug(session: Session, given: Arguments, debugger: Debugger) -> None:
 
 def _script(session: Session, given: Arguments, run_script: RunScript) -> None:
     """Run a script and debug its launches; the editor shows what it prints."""
-    program = given.text("program")
-    debugging = ScriptDebugging(
-        session,
-        kernel=given.text("kernel", ""),
-        stop_on_entry=given.flag("stopOnEntry"),
-        names=_names(given),
-        limit=_limit(given),
-    )
-    arguments = given.texts("args")
+    program, arguments = given.text("program"), given.texts("args")
+    kernel, stops = given.text("kernel", ""), given.flag("stopOnEntry")
+    debugging = ScriptDebugging(session, kernel, stops, names=_names(given), limit=_limit(given))
     _go_to_folder(given)
     # An error here is the response to the client.
     with open(program, "rb"):
@@ -299,17 +292,16 @@ class CapturedOutput:
             self._before.append((number, os.dup(number)))
             os.dup2(target, number)
             os.close(target)
-            reader = threading.Thread(target=_show_written, args=(source, partial(show, name)), daemon=True)
-            reader.start()
-            self._readers.append(reader)
+            self._readers.append(
+                threading.Thread(target=_show_written, args=(source, partial(show, name)), daemon=True)
+            )
+            self._readers[-1].start()
 
     def end(self) -> None:
         """Restore the streams, and hand over everything that was written."""
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-            except (OSError, ValueError):
-                pass
         for number, before in self._before:
             os.dup2(before, number)
             os.close(before)

@@ -129,8 +129,7 @@ class Session:
         self.console = Console(self)
         # What shows the progress of a run when it takes long, and the number of the one that is shown.
         self._timer: threading.Timer | None = None
-        self._progress = ""
-        self._progress_numbers = count(1)
+        self._progress, self._progress_numbers = "", count(1)
         self._progress_lock = threading.Lock()
         self.requests = Dispatcher(channel, self, lambda: self.disconnect(can_launch))
         self.requests.start()

@@ -30,15 +30,7 @@ from tileir.serve.debugger.stops import Stop
 
 _MOST_NESTED: Final = 20  # Files of commands that read files of commands.
 _HISTORY_NAME: Final = re.compile(r"(\$\$?)(\d{0,9})$")
-_COLORS: Final = {
-    "bold": "\033[1m",
-    "dim": "\033[2m",
-    "red": "\033[1;31m",
-    "green": "\033[32m",
-    "yellow": "\033[33m",
-    "blue": "\033[34m",
-    "cyan": "\033[36m",
-}
+_COLORS: Final = {"bold": "1", "dim": "2", "red": "1;31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _TOKEN: Final = re.compile(
     r"(?P<dim>//.*|#(?![\w]).*$)|(?P<cyan>%[\w$.-]+|@[\w$.-]+)|(?P<green>\"[^\"]*\")"
     r"|(?P<blue>!?\b(?:tile|ptr|token|\w*_view)\b)"
@@ -81,7 +73,7 @@ class CommandTable:
     """A set of commands; `what` names them in messages."""
 
     def __init__(self, what: str) -> None:
-        self._what: str = what
+        self._what = what
         self.commands: dict[str, Command] = {}
         self._names: dict[str, Command] = {}
 
@@ -100,15 +92,11 @@ class CommandTable:
         return add
 
     def find(self, word: str) -> Command:
-        exact = self._names.get(word)
-        if exact is not None:
-            return exact
-        found = [command for name, command in self.commands.items() if name.startswith(word)]
-        if len(found) == 1:
-            return found[0]
+        found = [name for name in self.commands if name.startswith(word)]
+        if word in self._names or len(found) == 1:
+            return self._names[word if word in self._names else found[0]]
         if found:
-            names = ", ".join([command.name for command in found])
-            raise BadCommand(f'Ambiguous {self._what} "{word}": {names}.')
+            raise BadCommand(f'Ambiguous {self._what} "{word}": {", ".join(found)}.')
         close = close_names(word, self._names)
         hint = f' Did you mean "{close[0]}"?' if close else ' Try "help".'
         raise BadCommand(f'Undefined {self._what}: "{word}".{hint}')
@@ -121,12 +109,8 @@ INFO: Final = CommandTable('"info" command')
 def split(line: str) -> tuple[str, str]:
     """The name of a command and what follows it, which may be a format right behind it, as in `p/x`."""
     line = line.strip()
-    end = 0
-    while end < len(line) and (line[end].isalnum() or line[end] in "-_"):
-        end += 1
-    # `!`, `?` and their like are no commands of this debugger.
-    end = end or 1
-    return line[:end], line[end:].strip()
+    rest = re.sub(r"^([\w-]+|.)", "", line, count=1)
+    return line[: len(line) - len(rest)], rest.strip()
 
 
 class Shell(ABC):
@@ -186,12 +170,8 @@ class Shell(ABC):
             while self.pending:
                 if not self.execute(self.pending.popleft(), typed=False):
                     self.pending.clear()
-        except BadCommand as error:
-            self.say(str(error))
-        except BadExpression as error:
-            self.say(sentence(error.message))
-        except TileIRError as error:
-            self.say(str(error))
+        except (BadCommand, TileIRError) as error:
+            self.say(sentence(error.message) if isinstance(error, BadExpression) else str(error))
         else:
             return True
         self.failed = True
@@ -228,12 +208,8 @@ class Shell(ABC):
             completes = COMMANDS.find(name).completes
         except BadCommand:
             return []
-        found: list[str] = []
-        if completes == "command":
-            found = list(COMMANDS.commands)
-        elif completes == "info":
-            found = list(INFO.commands)
-        elif completes == "location" and self.launch is not None:
+        found = {"command": [*COMMANDS.commands], "info": [*INFO.commands]}.get(completes, [])
+        if completes == "location" and self.launch is not None:
             operations = self.launch.recording.program.operations
             mnemonics = dict.fromkeys([operation.declaration.mnemonic for operation in operations])
             found = [*mnemonics, *[f"{short(file)}:" for file in self.launch.lines.files]]
@@ -250,7 +226,7 @@ class Shell(ABC):
         self._write(harmless(text, keep="\n\t\033" if self._colors else "\n\t"))
 
     def paint(self, text: str, color: str) -> str:
-        return f"{_COLORS[color]}{text}\033[0m" if self._colors and text else text
+        return f"\033[{_COLORS[color]}m{text}\033[0m" if self._colors and text else text
 
     def _code(self, line: str) -> str:
         """A line of a program: comments, names, strings and types stand out."""
@@ -302,9 +278,9 @@ class Shell(ABC):
             if not colon:
                 return self.current_line()[0], int(line)
             files = self.debugger.lines.files
-            for known in files:
-                if same_file(known, file):
-                    return known, int(line)
+            known = next((one for one in files if same_file(one, file)), None)
+            if known is not None:
+                return known, int(line)
             raise BadCommand(f"No source file named {file}: there is {', '.join([short(one) for one in files])}.")
         head = self.debugger.lines.head
         if text.strip().removeprefix("@") == self.debugger.name and head is not None:
@@ -338,9 +314,9 @@ class Shell(ABC):
         """The line where the launch stands, as gdb shows it."""
         if location is None:
             self.say(operation)
-            return
-        line = self.source_line(location.file, location.line)
-        self.show_line(location.line, line if line is not None else location.text)
+        else:
+            line = self.source_line(location.file, location.line)
+            self.show_line(location.line, line if line is not None else location.text)
 
     def frame_text(self, frame: Frame) -> str:
         location = frame.location

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
@@ -66,11 +66,9 @@ class Terminal(SessionCommands):
         self._is_of_script: bool = False
         self._caller: FrameType | None = None
         self.reader = self._read
-        # What readline completes the word to that is being typed.
-        self._completed: list[str] = []
-        # The last stop, and the frame that was shown there.
-        self._before: Position | None = None
-        self._shown: tuple[int, str] | None = None
+        self._completed: list[str] = []  # What readline completes the word to that is being typed.
+        self._before: Position | None = None  # The last stop.
+        self._shown: tuple[int, str] | None = None  # The tile block and the frame that were shown there.
 
     def begin(self, stop_on_entry: bool) -> None:
         if self._is_of_script and self.is_running:
@@ -132,30 +130,26 @@ class Terminal(SessionCommands):
         self.show_displays()
 
     def _headline(self, stop: Stop) -> str:
-        paint = self.paint
         if stop.reason in ("failure", "sanitizer", "nan"):
             # The text of a NaN begins with what is made.
             headings = {"failure": "The launch fails: ", "sanitizer": "The sanitizer finds: ", "nan": ""}
-            return paint(f"{headings[stop.reason]}{stop.text}", "red")
+            return self.paint(f"{headings[stop.reason]}{stop.text}", "red")
         if stop.reason in ("breakpoint", "data"):
             numbers = ", ".join([str(number) for number in stop.breakpoints])
-            known = self.debugger.breakpoints
-            hit = [known[number] for number in stop.breakpoints if stop.reason == "data" and number in known]
-            accesses = {one.spec.access for one in hit}
-            kind = "Breakpoint"
-            if stop.reason == "data":
-                kind = WATCHPOINTS[accesses.pop()] if len(accesses) == 1 else "Watchpoint"
-            more = f": {stop.text}" if stop.text else "".join([self._new_value(one.text) for one in hit])
-            return f"{paint(f'{kind} {numbers}', 'bold')}{more}"
+            is_data, known = stop.reason == "data", self.debugger.breakpoints
+            hit = [known[number].spec for number in stop.breakpoints if is_data and number in known]
+            kinds = {WATCHPOINTS[spec.access] for spec in hit}
+            kind = kinds.pop() if len(kinds) == 1 else "Watchpoint" if is_data else "Breakpoint"
+            more = f": {stop.text}" if stop.text else "".join([self._new_value(str(spec.what)) for spec in hit])
+            return f"{self.paint(f'{kind} {numbers}', 'bold')}{more}"
         headings = {"pause": "Interrupted.", "limit": stop.text, "beginning": "No more reverse-execution history."}
         return headings.get(stop.reason, "")
 
     def _new_value(self, text: str) -> str:
         """The value of what is watched."""
-        try:
+        with suppress(TileIRError):
             return f": {text} = {self.debugger.evaluate(text).text}"
-        except TileIRError:
-            return f": {text}"
+        return f": {text}"
 
     def _show_values(self, before: Position, now: Position) -> None:
         """What the steps between two stops have computed."""
