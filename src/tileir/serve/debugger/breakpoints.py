@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -105,32 +105,15 @@ class Breakpoint:
         return _COMPARISONS[sign](hits, number)
 
 
-class Breakpoints:
+class Breakpoints(dict[int, Breakpoint]):
     """The breakpoints of a session, by number; there may be no launch yet to place them in."""
 
-    def __init__(self) -> None:
-        self._known: dict[int, Breakpoint] = {}
-        self._next: int = 1
-
-    def __iter__(self) -> Iterator[Breakpoint]:
-        return iter(list(self._known.values()))
-
-    def __getitem__(self, number: int) -> Breakpoint:
-        return self._known[number]
-
-    def __contains__(self, number: object) -> bool:
-        return number in self._known
+    _next: int = 1
 
     @property
     def active(self) -> list[Breakpoint]:
         """Those that may be hit."""
-        return [one for one in self if one.is_enabled and one.is_verified]
-
-    def remove(self, number: int) -> None:
-        self._known.pop(number, None)
-
-    def clear(self) -> None:
-        self._known.clear()
+        return [one for one in list(self.values()) if one.is_enabled and one.is_verified]
 
     def add(self, kind: Kind, what: str | int | BlockId, line: int = 0, **options: Any) -> Breakpoint:
         return self.place(BreakpointSpec(kind, what, line, **options))
@@ -139,7 +122,7 @@ class Breakpoints:
         """Place a breakpoint, with a number or the next one; one that has no location is there too, and says why."""
         number = number or self._next
         self._next = max(self._next, number + 1)
-        found = self._known[number] = Breakpoint(number, spec)
+        found = self[number] = Breakpoint(number, spec)
         try:
             self._place(found, spec)
             found.is_verified = True
@@ -149,14 +132,13 @@ class Breakpoints:
 
     def replace(self, owner: tuple[str, str], specs: list[BreakpointSpec]) -> list[Breakpoint]:
         """Replace the breakpoints of an owner."""
-        for old in self:
-            if old.spec.owner == owner:
-                self.remove(old.number)
+        for old in [one for one in self.values() if one.spec.owner == owner]:
+            del self[old.number]
         return [self.place(replace(spec, owner=owner)) for spec in specs]
 
     def take_over(self, earlier: Breakpoints) -> None:
         """Place the breakpoints of an earlier launch, with their numbers."""
-        for old in earlier:
+        for old in earlier.values():
             self.place(old.spec, old.number).is_enabled = old.is_enabled
 
     def _place(self, found: Breakpoint, spec: BreakpointSpec) -> None:
@@ -202,8 +184,7 @@ class LaunchBreakpoints(Breakpoints):
         if column and actual == line:
             found.operations = self._lines.at_column(file, line, column) or found.operations
         if not found.operations:
-            files = self._lines.files
-            known = "" if file in files else f" (but from {', '.join(files)})"
+            known = "" if file in self._lines.files else f" (but from {', '.join(self._lines.files)})"
             raise BadExpression(f"no operation of the kernel comes from line {line} of {file}{known}")
         found.location = self._lines.location(found.operations[0])
         if self._lines.is_in_reduction(file, line):
@@ -258,22 +239,15 @@ class LaunchBreakpoints(Breakpoints):
         if access != "read" and self._names.is_variable(name):
             found.operations = self._assigned_before(name)
             if not found.operations:
-                raise BadExpression(
-                    f"{name} never changes where the launch can stop: it is a constant, or optimized away"
-                )
+                where = "it is a constant, or optimized away"
+                raise BadExpression(f"{name} never changes where the launch can stop: {where}")
         elif not found.values:
             raise BadExpression(f"there is neither a value {name} nor such an element of an array")
 
     def _assigned_before(self, name: str) -> list[int]:
         """The operations at which lines begin where a variable of the script has a value of the program."""
-        variables = self._names.variables
-        assert variables is not None
-        found: list[int] = []
-        for number in numpy.flatnonzero(self._lines.begins).tolist():
-            binding = variables.binding(number, name)
-            if binding is not None and isinstance(variables.static(binding, number, self._program), StaticValue):
-                found.append(number)
-        return found
+        begins = numpy.flatnonzero(self._lines.begins).tolist()
+        return [number for number in begins if isinstance(self._names.static(name, number), StaticValue)]
 
     def _step_of(self, number: int) -> int:
         return self._program.operation_numbers[step_operation(self._program, self._program.operations[number])]

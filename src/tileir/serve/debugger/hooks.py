@@ -83,14 +83,14 @@ class StopObserver(Observer):
 
     def block_started(self, block: TileBlock) -> None:
         self._steps[block.number] = 0
-        self._check_interruption(Position(block.number, 0))
+        self._check_interruption(block)
 
     def block_finished(self, block: TileBlock) -> None:
         del self._steps[block.number]
 
-    def _check_interruption(self, position: Position) -> None:
+    def _check_interruption(self, block: TileBlock, offset: int = 0) -> None:
         if self._interruption.is_wanted:
-            self.interrupted_at = position
+            self.interrupted_at = Position(block.number, self._steps[block.number] + offset)
             raise Interrupted
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
@@ -101,15 +101,13 @@ class StopObserver(Observer):
             self._run(hooks, block, position, dict(given))
         if operation in self._decisions:
             self._steps[block.number] += self._distances[operation]
-            if self._interruption.is_wanted:
-                self._check_interruption(Position(block.number, self._steps[block.number] - 1))
+            self._check_interruption(block, -1)
 
     def _run(self, hooks: list[Hook], block: TileBlock, position: Position, given: Given) -> None:
         found: Stop | None = None
         for hook in hooks:
             stop = hook.reach(block, position, given)
-            if stop is not None:
-                found = stop.joined(found)
+            found = stop.joined(found) if stop is not None else found
         if found is not None:
             self.stop(found)
 
@@ -233,14 +231,11 @@ class HookMaker:
         """What the names in the expressions of a breakpoint mean at an operation."""
         expressions = [part for part in (breakpoint.condition, *(breakpoint.log or ())) if isinstance(part, Expression)]
         found: Known = {}
-        variables = self._names.variables
         number = self._program.operation_numbers[operation]
         parameters = len(self._prepared.launch.values)
         for name in sorted({name for one in expressions for name in one.names}):
-            if variables is not None and self._names.is_variable(name):
-                binding = variables.binding(number, name)
-                missing = Missing("is no variable of this function")
-                found[name] = variables.static(binding, number, self._program) if binding is not None else missing
+            if self._names.is_variable(name):
+                found[name] = self._names.static(name, number)
                 continue
             # The last of those that are computed by then in every case.
             values = [self._program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters]
@@ -294,7 +289,7 @@ class HookMaker:
         start = array.low - array.region.start + array.place(index) * array.size
         address, end = array.region.start + start, numpy.uint64(array.region.start + start + array.size)
         watched = breakpoint.spec.access
-        kinds = {"read": ("read", "atomic"), "write": ("write", "atomic")}.get(watched, ("read", "write", "atomic"))
+        kinds = ("atomic", watched) if watched != "readWrite" else ("read", "write", "atomic")
         last: dict[int, bytes] = {}  # What the element was before the access of a tile block.
 
         def content() -> bytes:
@@ -339,11 +334,9 @@ class HookMaker:
                 found += [Hook(one, partial(used, value), [value]) for one in users if one not in in_reductions]
         if access == "read":
             return found
-        variables = self._names.variables
-        if variables is not None and self._names.is_variable(name):
+        if self._names.is_variable(name):
             for number in breakpoint.operations:
-                binding = variables.binding(number, name)
-                static = variables.static(binding, number, self._program) if binding is not None else None
+                static = self._names.static(name, number)
                 if isinstance(static, StaticValue):
                     operation = self._program.operations[number]
                     found.append(Hook(operation, partial(computed, static.value), [static.value]))

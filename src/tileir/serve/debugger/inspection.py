@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from tileir.execute.recording.script_variables import (
 )
 from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
-from tileir.ir.values import BlockArgument
+from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, Opaque, computable, numbers
 from tileir.serve.debugger.history import LaunchHistory
 from tileir.serve.debugger.source_lines import Names, SourceLines, SourceLocation
@@ -38,8 +38,7 @@ from tileir.serve.debugger.values import accesses_since, array_type, numbers_tex
 class Variable:
     """A value with a name, or the result of an expression.
 
-    A variable of a script may have a constant of Python as its value, or none at all (`Missing`); it has no `type`
-    then, nor has a result.
+    A result has no `type`, nor has a variable of a script whose value is a constant of Python, or `Missing`.
     """
 
     name: str
@@ -95,14 +94,12 @@ class Inspection:
     def __init__(self, prepared: PreparedLaunch, sanitize: bool, output: Callable[[str], object], names: Names) -> None:
         self._history: LaunchHistory = LaunchHistory(prepared, sanitize, output)
         program = self._program = prepared.program
-        self.lines: SourceLines = SourceLines(program, names)
-        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
-        self._stacks: StackReader = StackReader(self._history, self.lines, self._names)
-        self._first: Position = Position(next(self._history.stepwise.order()), 0)
-        self.position: Position = self._first
-        # Where it was before the last command.
-        self._before: Position = self._first
-        self.finished: bool = False  # Whether the launch stands at its end.
+        self.lines = SourceLines(program, names)
+        self._names = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
+        self._stacks = StackReader(self._history, self.lines, self._names)
+        # Where it begins, where it stands, and where it stood before the last command.
+        self._first = self.position = self._before = Position(next(self._history.stepwise.order()), 0)
+        self.finished = False  # Whether the launch stands at its end.
 
     @property
     def recording(self) -> Recording:
@@ -127,9 +124,9 @@ class Inspection:
         """The number of the operation that is next; None at the end."""
         if self.finished:
             return None
-        self._history.record(self.position)
-        steps = self._history.steps(self.position.block)
-        return int(steps[self.position.step]) if self.position.step < len(steps) else None
+        block, step = self._standing()
+        steps = self._history.steps(block)
+        return int(steps[step]) if step < len(steps) else None
 
     @property
     def location(self) -> SourceLocation | None:
@@ -155,10 +152,7 @@ class Inspection:
         return line, int(before[-1]) if before.size else None, int(behind[0]) if behind.size else None
 
     def unfinished_blocks(self) -> list[Position]:
-        """Where each tile block stands that has begun and is not done, the current one first.
-
-        They are several where tile blocks are interleaved; otherwise one is done before the next begins.
-        """
+        """Where each tile block stands that has begun and is not done, the current one first, others if interleaved."""
         position = self._standing()
         if not self._history.prepared.launch.is_interleaved:
             return [position]
@@ -169,8 +163,7 @@ class Inspection:
         return self._stacks.frames(position or self._standing())
 
     def variables(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
-        """What has a name, here or where another tile block stands: the variables of the script, then the values of a
-        frame that are computed, or of all.
+        """What has a name, here or where another tile block stands: the variables of the script, then `values`.
 
         A variable of a function hides that of a caller with the same name, be it assigned yet or not.
         """
@@ -202,12 +195,9 @@ class Inspection:
                 continue
             if owner in program.in_reductions or (owner is None and not _is_of_loop(value)):
                 continue
-            if frame is not None:
-                body = value.block if isinstance(value, BlockArgument) else owner.parent if owner is not None else None
-                if body is not frame.body:
-                    continue
+            body = value.block if isinstance(value, BlockArgument) else owner.parent if owner is not None else None
             newest = history.at(number, position.step)
-            if newest is None:
+            if newest is None or (frame is not None and body is not frame.body):
                 continue
             step, content = newest
             is_old = frame is not None and step < frame.since
@@ -223,9 +213,9 @@ class Inspection:
         return self.recording.functions(*position) if self._names.variables is not None else []
 
     def functions(self, position: Position | None = None) -> list[tuple[str, list[Variable]]]:
-        """The variables of the script: of the function that the program is in, then of those that called it.
+        """The variables of the script, if there is one: of the function that the program is in, then of its callers.
 
-        The kernel is the last, and its parameters are left out.  Empty where no script is debugged.
+        The kernel is the last, and its parameters are left out.
         """
         position = position or self._standing()
         functions = self._functions(position)
@@ -254,18 +244,15 @@ class Inspection:
         return found
 
     def _variable(self, name: str, content: Content, position: Position) -> Variable:
-        recording = self.recording
+        arrays = self.recording.arrays
         if isinstance(content, TileContent):
-            type = recording.program.values[content.number].type
-            return Variable(name, type, content.content, recording.arrays, content.number)
+            return Variable(name, self._program.values[content.number].type, content.content, arrays, content.number)
         if isinstance(content, ArrayReference):
-            for array in self._arrays(position):
+            for array in self.arrays(position):
                 if array.name == content.name:
-                    array.name = name
-                    return array
-        if isinstance(content, Missing):
-            return Variable(name, None, content, recording.arrays)
-        return Variable(name, None, self._computable(content, position), recording.arrays)
+                    return replace(array, name=name)
+        value = content if isinstance(content, Missing) else self._computable(content, position)
+        return Variable(name, None, value, arrays)
 
     def _computable(self, content: Content, position: Position) -> Any:
         """The content of a variable, to compute with."""
@@ -295,20 +282,14 @@ class Inspection:
             if self._names.authored[number] or not self._names.hides
         ]
 
-    def arrays(self) -> list[Variable]:
+    def arrays(self, position: Position | None = None) -> list[Variable]:
         """The arrays that the kernel works on, as they are now."""
-        return self._arrays(self._standing())
-
-    def _arrays(self, position: Position) -> list[Variable]:
+        block, step = position or self._standing()
+        arrays = self.recording.arrays
+        contents = [partial(self.recording.array, array.number, block, step) for array in arrays]
         return [
-            Variable(
-                array.name,
-                tile_type((), array.element),
-                partial(self.recording.array, array.number, position.block, position.step),
-                self.recording.arrays,
-                array=array,
-            )
-            for array in self.recording.arrays
+            Variable(array.name, tile_type((), array.element), content, arrays, array=array)
+            for array, content in zip(arrays, contents, strict=True)
         ]
 
     def memory(self, number: int, offset: int, count: int) -> bytes:
@@ -323,10 +304,7 @@ class Inspection:
         return accesses_since(self.recording, position, earlier.step if is_near else position.step - 1)
 
     def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Variable:
-        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md).
-
-        An error in it is a `BadExpression`.
-        """
+        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md)."""
         read = Expression(expression, self._names.is_known)
         now = self._standing()
         position = frame.position if frame is not None else now
@@ -338,10 +316,7 @@ class Inspection:
         return Variable(expression, None, read.evaluate(lookup), self.recording.arrays)
 
     def _lookup(self, position: Position, name: str, now: Position) -> Any:
-        """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`.
-
-        Of several values with a name the newest counts, then arrays, then parameters.
-        """
+        """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`."""
         program, recording = self._program, self.recording
         history = recording.history(position.block, position.step)
         variables = self._names.variables
@@ -355,15 +330,12 @@ class Inspection:
             if isinstance(content, Missing):
                 raise BadExpression(f"variable {name} {content.reason}")
             return self._computable(content, now)
+        # Of several values with a name the newest counts, then arrays, then parameters.
         parameters = len(program.entry.regions[0].block.arguments)
-        numbered = self._names.numbers.get(name, [])
-        newest: tuple[int, int, Any] | None = None
-        for number in numbered:
-            found = history.at(number, position.step) if number >= parameters else None
-            if found is not None and (newest is None or newest[0] <= found[0]):
-                newest = found[0], number, found[1]
-        if newest is not None:
-            return self._plain(newest[1], newest[2])
+        numbers = [number for number in self._names.numbers.get(name, []) if number >= parameters]
+        known = [(one[0], number, one[1]) for number in numbers if (one := history.at(number, position.step))]
+        if known:
+            return self._plain(*max(known, key=lambda one: one[:2])[1:])
 
         def contents(array: RecordedArray) -> Array:
             return recording.array(array.number, now.block, now.step)
@@ -409,8 +381,6 @@ def _bits(content: Content) -> object:
     return type(content), repr(content)
 
 
-def _is_of_loop(value: object) -> bool:
-    if not isinstance(value, BlockArgument):
-        return False
-    owner = value.block.parent_operation
+def _is_of_loop(value: Value) -> bool:
+    owner = value.block.parent_operation if isinstance(value, BlockArgument) else None
     return owner is not None and isinstance(value.type, TileType) and len(owner.regions) == 1

@@ -105,7 +105,7 @@ class Debugger(Inspection):
             breakpoint = self.breakpoints[number]
             breakpoint.hits += 1
             if breakpoint.spec.temporary:
-                self.breakpoints.remove(number)
+                self.breakpoints.pop(number, None)
         if hit.reason == "failure":
             self._failed_at = hit.position
         return self._stand(hit.reason, hit.position, hit.text, hit.breakpoints)
@@ -252,12 +252,12 @@ class Debugger(Inspection):
         """Run on to a location, or to whatever stops the launch before it."""
         there = self.breakpoints.place(replace(spec, temporary=True))
         if not there.is_verified:
-            self.breakpoints.remove(there.number)
+            self.breakpoints.pop(there.number, None)
             raise BadExpression(there.message)
         try:
             stop = self.resume()
         finally:
-            self.breakpoints.remove(there.number)
+            self.breakpoints.pop(there.number, None)
         return Stop("step", stop.position) if stop.breakpoints == (there.number,) else stop
 
     def until(self) -> Stop:

@@ -19,10 +19,10 @@ from tileir.execute.locations.script import Script, visible_results
 from tileir.execute.locations.source_locations import author_frames
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.script_variables import ScriptVariables
+from tileir.execute.recording.script_variables import Content, Missing, ScriptVariables
 from tileir.forking import cached_property
 from tileir.ir.core import Operation
-from tileir.ir.values import BlockArgument, Value
+from tileir.ir.values import BlockArgument
 from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.debugger.source_lines import SourceLines, function_node
 
@@ -55,6 +55,13 @@ class ValueNames:
     def is_variable(self, name: str) -> bool:
         """Whether a variable of the script has a name; its value depends on the statement."""
         return name in self._variable_names
+
+    def static(self, name: str, number: int) -> Content:
+        """What is known of a variable of the script before an operation without the launch."""
+        binding = self.variables.binding(number, name) if self.variables is not None else None
+        if self.variables is None or binding is None:
+            return Missing("is no variable of this function")
+        return self.variables.static(binding, number, self._program)
 
     @cached_property
     def _authors(self) -> list[str | None]:
@@ -116,14 +123,9 @@ class ValueNames:
         return array.number, index
 
     def _name(self, number: int) -> str | None:
-        if self._kind == "printed":
-            return None
+        if self._kind != "script":
+            return self._program.script_name(number) if self._kind == "text" else None
         value = self._program.values[number]
-        if self._kind == "text":
-            return self._program.script_name(number)
-        return self._in_script(value)
-
-    def _in_script(self, value: Value) -> str | None:
         if isinstance(value, BlockArgument):
             loop = value.block.parent_operation
             is_counter = loop is not None and loop.declaration is FOR and value.index == 0

@@ -227,7 +227,7 @@ class EditorSession(InspectionRequests):
         breakpoints = stage.debugger.breakpoints
         with self.lock:
             tried = breakpoints.add("data", watched)
-            breakpoints.remove(tried.number)
+            breakpoints.pop(tried.number, None)
         if not tried.is_verified:
             return {"dataId": None, "description": tried.message or f"{name} cannot be watched"}
         return {"dataId": watched, "description": watched, "accessTypes": [*ACCESS_KINDS], "canPersist": True}

@@ -172,7 +172,7 @@ class Session:
             debugger.stop_on = set(self.stop_on)
             self.breakpoints = debugger.breakpoints
             self.console.launch, self.console.is_running = debugger, True
-            for one in self.breakpoints:
+            for one in self.breakpoints.values():
                 if one.spec.owner[0]:
                     self.channel.event("breakpoint", reason="changed", breakpoint=self.breakpoint_message(one))
 
@@ -232,7 +232,9 @@ class Session:
         if displays:
             self.show("console", displays)
         reason, description = _REASONS[stop.reason]
-        hit = {one.number: one.spec.owner[0] for one in self.breakpoints if one.number in stop.breakpoints}
+        hit = {
+            one.number: one.spec.owner[0] for one in list(self.breakpoints.values()) if one.number in stop.breakpoints
+        }
         kinds = set(hit.values())
         if stop.reason == "breakpoint" and kinds in ({"function"}, {"instruction"}):
             reason = f"{kinds.pop()} breakpoint"

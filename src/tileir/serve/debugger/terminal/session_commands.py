@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from tileir import __version__
 from tileir.execute.arguments.argument_text import natural
 from tileir.serve.debugger.session import How, Unit
 from tileir.serve.debugger.terminal.breakpoint_commands import BreakpointCommands
@@ -13,8 +14,6 @@ from tileir.serve.debugger.terminal.inspection_commands import InspectionCommand
 from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, count_in
 
 _command = partial(COMMANDS.command, group="running")
-
-
 _GROUPS: Final = {
     "running": "Running the launch, forwards and backwards",
     "breakpoints": "Making the launch stop at certain places",
@@ -23,7 +22,6 @@ _GROUPS: Final = {
     "support": "The debugger itself",
 }
 _SETTINGS: Final = {"listsize": "lines that 'list' shows", "print elements": "elements that 'print' shows, 0 for all"}
-
 _support_command = partial(COMMANDS.command, group="support")
 
 
@@ -59,7 +57,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
         """Run on to the next stop; N: pass the breakpoint N - 1 times more."""
         debugger = self.running
         times = count_in(rest) - 1
-        for one in debugger.breakpoints:
+        for one in debugger.breakpoints.values():
             if times and debugger.operation in one.operations:
                 one.hit_condition = (">", one.hits + times)
                 self.say(f"Will ignore next {times} crossings of breakpoint {one.number}.")
@@ -185,17 +183,14 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
         if rest in ("commands", "history"):
             for number, line in enumerate(self.typed, 1):
                 self.say(f"{number:5}  {line}")
-            return
-        if rest == "version":
-            from tileir import __version__
-
+        elif rest == "version":
             self.say(f"tileir {__version__}")
-            return
-        found = [name for name in _SETTINGS if name.startswith(rest)]
-        if not found:
-            raise BadCommand(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
-        for name in found:
-            self.say(f"{name}: {self.settings[name]}  ({_SETTINGS[name]})")
+        else:
+            found = [name for name in _SETTINGS if name.startswith(rest)]
+            if not found:
+                raise BadCommand(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
+            for name in found:
+                self.say(f"{name}: {self.settings[name]}  ({_SETTINGS[name]})")
 
     @_support_command("history")
     def _history(self, rest: str) -> None:
