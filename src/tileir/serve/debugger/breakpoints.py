@@ -112,7 +112,6 @@ class Breakpoints(dict[int, Breakpoint]):
 
     @property
     def active(self) -> list[Breakpoint]:
-        """Those that may be hit."""
         return [one for one in list(self.values()) if one.is_enabled and one.is_verified]
 
     def add(self, kind: Kind, what: str | int | BlockId, line: int = 0, **options: Any) -> Breakpoint:
@@ -131,7 +130,6 @@ class Breakpoints(dict[int, Breakpoint]):
         return found
 
     def replace(self, owner: tuple[str, str], specs: list[BreakpointSpec]) -> list[Breakpoint]:
-        """Replace the breakpoints of an owner."""
         for old in [one for one in self.values() if one.spec.owner == owner]:
             del self[old.number]
         return [self.place(replace(spec, owner=owner)) for spec in specs]

@@ -257,7 +257,6 @@ def numbers(element: Type, content: Any) -> Any:
 
 
 def computable(type: Type, content: Any, arrays: Iterable[RecordedArray]) -> Any:
-    """A value of the program to compute with."""
     if isinstance(type, TileType) and not isinstance(type.element, PointerType):
         return numbers(type.element, content)
     return Opaque(type.spelling, value_text(type, content, list(arrays)))

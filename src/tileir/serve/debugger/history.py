@@ -108,7 +108,6 @@ class Timeline:
 
     @property
     def last(self) -> Position:
-        """The end of the launch."""
         return Position(self.slices[-1].block, self.slices[-1].end)
 
     def following(self, position: Position) -> Position:
@@ -177,7 +176,6 @@ class LaunchHistory:
 
     @property
     def timeline(self) -> Timeline:
-        """The order of what is recorded."""
         blocks = self.recording.blocks
         state = (id(self.recording), len(blocks), int(blocks.steps[-1]) if len(blocks) else 0, self.stepwise.is_over)
         if self._timeline is None or self._timeline_of != state:
@@ -198,7 +196,6 @@ class LaunchHistory:
         self._do(lambda: self.stepwise.record_to(index, max(steps + _AHEAD, 2 * known)))
 
     def complete(self) -> None:
-        """Record to the end of the launch."""
         self._do(lambda: self.stepwise.record_to(self.stepwise.count - 1))
 
     def rehearse(self, observer: Observer, index: int) -> None:

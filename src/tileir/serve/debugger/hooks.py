@@ -1,7 +1,6 @@
 """Hooks of breakpoints, and the observers that run them while a launch runs ahead and nothing is recorded.
 
 `StopObserver` counts steps as a recording does, at the decisions of control flow, so it knows the position of a hook.
-While it runs, memory and the values that conditions use are at hand.
 """
 
 from __future__ import annotations

@@ -78,7 +78,6 @@ class Variable:
 
     @property
     def text(self) -> str:
-        """The value in a line."""
         if self.array is not None:
             return numbers_text(self.array.element, self.value)
         if self.type is not None:
@@ -103,12 +102,10 @@ class Inspection:
 
     @property
     def recording(self) -> Recording:
-        """What is recorded of the launch."""
         return self._history.recording
 
     @property
     def name(self) -> str:
-        """The name of the kernel."""
         return self._program.entry.symbol_name or ""
 
     @property
@@ -130,7 +127,6 @@ class Inspection:
 
     @property
     def location(self) -> SourceLocation | None:
-        """Where the program stands."""
         operation = self.operation
         return self.lines.location(operation) if operation is not None else None
 
@@ -255,7 +251,6 @@ class Inspection:
         return Variable(name, None, value, arrays)
 
     def _computable(self, content: Content, position: Position) -> Any:
-        """The content of a variable, to compute with."""
         recording = self.recording
         if isinstance(content, TileContent):
             return self._plain(content.number, content.content)
@@ -316,7 +311,7 @@ class Inspection:
         return Variable(expression, None, read.evaluate(lookup), self.recording.arrays)
 
     def _lookup(self, position: Position, name: str, now: Position) -> Any:
-        """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`."""
+        """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are `now`."""
         program, recording = self._program, self.recording
         history = recording.history(position.block, position.step)
         variables = self._names.variables
@@ -332,8 +327,8 @@ class Inspection:
             return self._computable(content, now)
         # Of several values with a name the newest counts, then arrays, then parameters.
         parameters = len(program.entry.regions[0].block.arguments)
-        numbers = [number for number in self._names.numbers.get(name, []) if number >= parameters]
-        known = [(one[0], number, one[1]) for number in numbers if (one := history.at(number, position.step))]
+        candidates = [number for number in self._names.numbers.get(name, []) if number >= parameters]
+        known = [(one[0], number, one[1]) for number in candidates if (one := history.at(number, position.step))]
         if known:
             return self._plain(*max(known, key=lambda one: one[:2])[1:])
 
@@ -362,7 +357,6 @@ def launch_value(
 
 
 def constant_value(content: Content) -> Any:
-    """A constant of a script, to compute with."""
     if isinstance(content, (Description, Missing)):
         return Opaque("", content.text if isinstance(content, Description) else content.shown)
     if isinstance(content, tuple):

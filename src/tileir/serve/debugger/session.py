@@ -78,7 +78,7 @@ class Debugger(Inspection):
 
     def resume(self, reverse: bool = False) -> Stop:
         """Go on, or back, to the next reason to stop."""
-        return self._commanded(self._resume_back if reverse else self._resume)
+        return self._commanded(partial(self._resume, reverse))
 
     def _commanded(self, command: Callable[[], Stop]) -> Stop:
         """Carry out a command; it may be interrupted, also before it begins."""
@@ -94,7 +94,10 @@ class Debugger(Inspection):
         finally:
             self._history.interruption.is_wanted = False
 
-    def _resume(self) -> Stop:
+    def _resume(self, reverse: bool) -> Stop:
+        if reverse:
+            hit = self._search.back(self._standing())
+            return self._stand("beginning", self._first) if hit is None else self._hit(hit)
         if self.finished:
             return self._end()
         hit = self._search.ahead(self.position, self.stop_on)
@@ -110,16 +113,10 @@ class Debugger(Inspection):
             self._failed_at = hit.position
         return self._stand(hit.reason, hit.position, hit.text, hit.breakpoints)
 
-    def _resume_back(self) -> Stop:
-        start = self._standing()
-        hit = self._search.back(start)
-        return self._stand("beginning", self._first) if hit is None else self._hit(hit)
-
     def step(self, how: How = "into", reverse: bool = False, by: Unit = "line", count: int = 1) -> Stop:
-        """Go one line or operation further, or back.
+        """Go one line or operation further, or back, through loops and branches.
 
-        All of them go through loops and branches line by line.  "into" goes into the functions of a script too, which
-        "over" passes, and "out" leaves the innermost loop, branch or function that the program is in.
+        "into" enters functions of a script, which "over" passes; "out" leaves the innermost loop, branch or function.
         """
         stop = Stop("step", self.position)
         for _ in range(count):
@@ -221,7 +218,6 @@ class Debugger(Inspection):
         return self._stand("step", target)
 
     def go_to(self, block: int, step: int) -> Stop:
-        """Go to a position."""
         self.breakpoints.block_id(block)
         if step < 0:
             raise LaunchError(f"there is no step {step}: steps are counted from 0")
@@ -230,9 +226,8 @@ class Debugger(Inspection):
             self._history.record(Position(block, step))
             count = len(self._history.steps(block))
             if not count:
-                raise LaunchError(
-                    f"nothing is known of tile block {block}: the launch ended before its first memory operation"
-                )
+                why = "the launch ended before its first memory operation"
+                raise LaunchError(f"nothing is known of tile block {block}: {why}")
             if step > count:
                 raise LaunchError(f"tile block {block} has {count} steps, and none {step}")
             return self._stand("goto", Position(block, step))
@@ -295,8 +290,7 @@ class Debugger(Inspection):
         history.emit(len(history.stepwise.texts) if history.stepwise.is_over else 0)
         last = history.timeline.last if history.stepwise.is_complete else Position(history.stepwise.last, -1)
         self.position = last
-        error = self.error
-        return Stop("end", last, str(error) if error is not None else "")
+        return Stop("end", last, str(self.error or ""))
 
     def _stand(self, reason: Reason, position: Position, text: str = "", breakpoints: tuple[int, ...] = ()) -> Stop:
         self._history.record(position)
@@ -324,25 +318,19 @@ class Debugger(Inspection):
 
     def _is_in_function(self) -> bool:
         """Whether what the program is in innermost is a function of the script, and no loop or branch."""
-        operation = self.operation
-        if operation is None or not self.lines.call_depths[operation]:
+        operation, depths = self.operation, self.lines.call_depths
+        if operation is None or not depths[operation]:
             return False
         around = self._around()
-        return (
-            not around
-            or self.lines.call_depths[self._program.operation_numbers[around[0]]] < self.lines.call_depths[operation]
-        )
+        return not around or bool(depths[self._program.operation_numbers[around[0]]] < depths[operation])
 
     def _reachable(self, how: How) -> Array:
         """The operations that a step over or out may come to."""
-        operation = self.operation
+        operation, depths = self.operation, self.lines.call_depths
         if operation is None:
             return self._all
-        if how == "over":
-            allowed: Array = self.lines.call_depths <= self.lines.call_depths[operation]
-            return allowed
-        if self._is_in_function():
-            allowed = self.lines.call_depths < self.lines.call_depths[operation]
+        if how == "over" or self._is_in_function():
+            allowed: Array = depths < depths[operation] + (how == "over")
             return allowed
         # Those of the blocks that the innermost loop or branch is in.
         blocks = {around.parent for around in self._around()}

@@ -95,9 +95,7 @@ class SourceLines:
             return self._in_text(entry)
         if self.kind == "script":
             frames = author_frames(entry.location)
-            if not frames:
-                return None
-            return SourceLocation(frames[0].file, frames[0].line, 1, frames[0].line, "")
+            return SourceLocation(frames[0].file, frames[0].line, 1, frames[0].line, "") if frames else None
         for number, line in enumerate(self._program.lines, 1):
             if f"@{entry.symbol_name}" in line:
                 return SourceLocation(PRINTED, number, 1, number, line.strip())
@@ -109,10 +107,9 @@ class SourceLines:
         if self.kind == "script":
             return self._in_script(operation)
         number = self._program.operation_numbers[operation]
-        text = self._program.text(number)
-        line = self._program.line_numbers[number] + 1
-        column = len(self._program.lines[line - 1]) - len(self._program.lines[line - 1].lstrip()) + 1
-        return SourceLocation(PRINTED, line, column, line, text)
+        line = self._program.line_numbers[number]
+        column = len(self._program.lines[line]) - len(self._program.lines[line].lstrip())
+        return SourceLocation(PRINTED, line + 1, column + 1, line + 1, self._program.text(number))
 
     def _in_text(self, operation: Operation) -> SourceLocation | None:
         source, position = source_of(operation.location), position_of(operation.location)
@@ -125,8 +122,7 @@ class SourceLines:
         expression = self._script.expression(operation)
         if expression is None:
             return None
-        statement = expression.statement
-        node = statement.node
+        statement, node = expression.statement, expression.statement.node
         body = getattr(node, "body", None)
         end = node.end_lineno or node.lineno
         if isinstance(body, list) and body:
@@ -173,13 +169,15 @@ class SourceLines:
     def _is_implied(self, operation: Operation, location: SourceLocation) -> bool:
         """Whether an operation is written nowhere: a terminator that stands where the operation around it does, or
         what a front end adds to the iterations of a `for` loop that is left early."""
+        around = operation.parent_operation
         if not operation.declaration.is_terminator:
-            return self.kind == "script" and operation.declaration is IF and _checks_end(operation)
+            # cuTile checks at the location of a loop, behind its body, whether the loop was left.
+            is_check = operation.declaration is IF and around is not None and around.declaration is FOR
+            return self.kind == "script" and is_check and around is not None and around.location == operation.location
         if self.kind == "printed":
             return not self._program.is_printed(self._program.operation_numbers[operation])
         if self.kind == "script":
             return True
-        around = operation.parent_operation
         other = position_of(around.location) if around is not None else None
         return other is not None and (other.line, other.column) == (location.line, location.column)
 
@@ -198,7 +196,6 @@ class SourceLines:
 
     @cached_property
     def files(self) -> list[str]:
-        """The files that the lines are of."""
         return list(dict.fromkeys([location.file for location in self._locations if location is not None]))
 
     def text(self, file: str) -> str | None:
@@ -212,11 +209,8 @@ class SourceLines:
         return None
 
     def at(self, file: str, line: int) -> tuple[int, list[int]]:
-        """The operations at which a line of a file begins, and which line that is.
-
-        A line inside of a statement is that of the statement, and one that has no operations the next that has some;
-        nothing is found behind the last, nor in another function of a script.
-        """
+        """The operations at which a line of a file begins, and which line that is: of a line in a statement that of the
+        statement, of one without operations the next that has some, in the same function of a script."""
         own = [(begun, numbers) for (name, begun), numbers in self._begun.items() if same_file(name, file)]
         exact = [numbers for begun, numbers in own if begun == line]
         if exact:
@@ -283,12 +277,6 @@ class SourceLines:
     def numbers_at(self, file: str, first: int, last: int) -> list[int]:
         """The lines of a file, from one to another, at which something begins."""
         return sorted({line for name, line in self._begun if first <= line <= last and same_file(name, file)})
-
-
-def _checks_end(branch: Operation) -> bool:
-    """Whether a branch stands at the location of the loop around it: cuTile checks whether the loop was left."""
-    loop = branch.parent_operation
-    return loop is not None and loop.declaration is FOR and loop.location == branch.location
 
 
 def step_operation(program: NumberedProgram, operation: Operation) -> Operation:

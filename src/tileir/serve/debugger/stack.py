@@ -53,7 +53,6 @@ class StackReader:
                 self._continues.setdefault(loops[0], []).append(number)
 
     def frames(self, position: Position) -> list[Frame]:
-        """The stack at a position."""
         program = self._history.prepared.program
         entry, body = program.entry, program.entry.regions[0].block
         steps = self._history.steps(position.block)

@@ -75,7 +75,6 @@ class ValueNames:
 
     @cached_property
     def authored(self) -> list[bool]:
-        """Whether the author has a name for it."""
         return [name is not None for name in self._authors]
 
     @cached_property

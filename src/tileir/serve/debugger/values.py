@@ -30,7 +30,6 @@ _PREFIXES: Final = {"o": "0", "t": ""}
 
 
 def value_text(type: Type, content: Any, arrays: Sequence[RecordedArray] = ()) -> str:
-    """A value in a line."""
     if isinstance(type, TileType):
         array = numpy.asarray(content)
         return _pointers(array, arrays) if isinstance(type.element, PointerType) else numbers_text(type.element, array)
@@ -79,7 +78,6 @@ def _first(element: Type, array: Array) -> str:
 
 
 def result_text(value: Any) -> str:
-    """The result of an expression, in a line."""
     if isinstance(value, numpy.ndarray):
         element = element_of_dtype(value.dtype)
         return numbers_text(element, value) if element is not None else str(value)
@@ -92,7 +90,6 @@ def result_text(value: Any) -> str:
 
 
 def result_type(value: Any) -> str:
-    """The type of the result of an expression."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         element = element_of_dtype(value.dtype)
         return array_type(value.shape, element.spelling if element is not None else value.dtype.name)

@@ -115,7 +115,6 @@ def message_of(name: str, text: str, type: str = "", evaluate_name: str = "") ->
 
 
 def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Message:
-    """A value or an array of the launch."""
     name, numbers = expression_name(variable.name), variable.numbers
     text, node = variable.text, None
     if numbers is not None and (variable.array is not None or numbers[1].ndim):
@@ -134,7 +133,6 @@ def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Mes
 
 
 def expression_name(name: str) -> str:
-    """How expressions write a name."""
     plain = name.removeprefix("%")
     return plain if plain.isidentifier() else name
 

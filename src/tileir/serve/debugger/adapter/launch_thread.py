@@ -92,7 +92,6 @@ class LaunchThread:
             self.running = True
 
     def submit(self, job: Job) -> None:
-        """Run a launch that is stopped."""
         with self._changed:
             self.running, self._job = True, job
             self._changed.notify_all()

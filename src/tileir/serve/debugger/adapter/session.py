@@ -67,9 +67,6 @@ class ClientFormat:
     def path(self, path: str) -> str:
         return f"file://{quote(path)}" if self._has_uris else path
 
-    def own_path(self, path: str) -> str:
-        return unquote(urlparse(path).path) if path.startswith("file://") else path
-
 
 class Stage:
     """A launch that is debugged, and what the client knows of it since it stopped."""
@@ -159,7 +156,6 @@ class Session:
         self.channel.event("output", category=category, output=text)
 
     def exited(self, status: int) -> None:
-        """The program is over."""
         self.channel.event("exited", exitCode=status)
         self.channel.event("terminated")
 
@@ -261,7 +257,6 @@ class Session:
         return self.stage
 
     def run(self, stage: Stage, job: Job) -> None:
-        """Run a launch that is stopped."""
         with self.lock:
             stage.forget()
             self.thread.submit(job)
@@ -277,12 +272,10 @@ class Session:
         self.thread.leave()
 
     def disconnect(self, ends_program: bool) -> None:
-        """The client has gone."""
         self.end(ends_program)
         self.gone.set()
 
     def end(self, ends_program: bool) -> None:
-        """The client ends the session."""
         if not self.is_over:
             self.ends_program = ends_program
         self.is_over = True
@@ -320,14 +313,14 @@ class Session:
         return found
 
     def file(self, source: Arguments) -> str:
-        """The file that a client means."""
         number = source.number("sourceReference", 0, 0)
         if number:
             self.text_of(number)
             return PRINTED
         if not source.has("path") and not source.has("name"):
             raise BadRequest("a source has a 'path' or a 'sourceReference'")
-        return self.format.own_path(source.text("path" if source.has("path") else "name"))
+        path = source.text("path" if source.has("path") else "name")
+        return unquote(urlparse(path).path) if path.startswith("file://") else path
 
     def text_of(self, number: int) -> str:
         """The text of a source that is in no file."""
@@ -380,7 +373,6 @@ class Console(SessionCommands):
         return Reply({"result": output.rstrip("\n"), "variablesReference": 0}, then=self._then)
 
     def displayed(self) -> str:
-        """What is shown at each stop."""
         self.frame_number = 0
         self.show_displays()
         return self._taken()

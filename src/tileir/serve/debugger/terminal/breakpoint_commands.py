@@ -261,7 +261,6 @@ def _template(text: str) -> str:
 
 
 def _separated(text: str) -> list[str]:
-    """Expressions with commas between them."""
     found: list[str] = []
     depth = 0
     for part in text.split(","):

@@ -219,7 +219,6 @@ class Shell(ABC):
         return [each for each in found if each.startswith(word)]
 
     def say(self, text: str) -> None:
-        """Write a line, or several."""
         self.write(f"{text}\n")
 
     def write(self, text: str) -> None:
@@ -257,7 +256,6 @@ class Shell(ABC):
         return frames[min(self.frame_number, len(frames) - 1)]
 
     def evaluate(self, expression: str) -> Variable:
-        """Compute an expression where the launch stands."""
         return self.running.evaluate(expression, self.frame, self.printed_value)
 
     def printed_value(self, name: str) -> Any:

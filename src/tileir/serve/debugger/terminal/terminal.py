@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from types import FrameType
 from typing import Final
 
@@ -31,12 +32,10 @@ def interruptible(debugger: Debugger) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed = 0
+    presses = count(1)
 
     def interrupt(*_: object) -> None:
-        nonlocal pressed
-        pressed += 1
-        if pressed >= _PATIENCE:
+        if next(presses) >= _PATIENCE:
             raise KeyboardInterrupt
         debugger.interrupt()
 
@@ -146,7 +145,6 @@ class Terminal(SessionCommands):
         return headings.get(stop.reason, "")
 
     def _new_value(self, text: str) -> str:
-        """The value of what is watched."""
         with suppress(TileIRError):
             return f": {text} = {self.debugger.evaluate(text).text}"
         return f": {text}"
@@ -205,14 +203,12 @@ class Terminal(SessionCommands):
 
     def _read(self, prompt: str) -> str | None:
         """The next line; None at the end of the input.  Without a terminal, no prompt is shown."""
-        try:
-            if sys.stdin is None or not sys.stdin.isatty():
-                line = sys.stdin.readline() if sys.stdin is not None else ""
-                return line.rstrip("\n") if line else None
-            with self._readline():
-                return input(prompt)
-        except EOFError:
-            return None
+        if sys.stdin is None or not sys.stdin.isatty():
+            line = sys.stdin.readline() if sys.stdin is not None else ""
+            return line.rstrip("\n") if line else None
+        with self._readline(), suppress(EOFError):
+            return input(prompt)
+        return None
 
     @contextmanager
     def _readline(self) -> Iterator[None]:
