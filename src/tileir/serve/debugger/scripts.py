@@ -64,7 +64,7 @@ def _front(address: str | None, commands: Sequence[str] = ()) -> Front:
     if address is None:
         from tileir.serve.debugger.terminal.terminal import Terminal
 
-        return Terminal(commands, colors=_has_colors())
+        return Terminal([("ex", one) for one in commands], colors=_has_colors())
     if address not in _EDITORS:
         from tileir.serve.debugger.adapter.editor import ListeningEditor
 

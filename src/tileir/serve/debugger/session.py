@@ -105,10 +105,9 @@ class Debugger(Inspection):
 
     def _hit(self, hit: Stop) -> Stop:
         for number in hit.breakpoints:
-            breakpoint = self.breakpoints[number]
-            breakpoint.hits += 1
-            if breakpoint.spec.temporary:
-                self.breakpoints.pop(number, None)
+            self.breakpoints[number].hits += 1
+            if self.breakpoints[number].spec.temporary:
+                del self.breakpoints[number]
         if hit.reason == "failure":
             self._failed_at = hit.position
         return self._stand(hit.reason, hit.position, hit.text, hit.breakpoints)
@@ -129,14 +128,11 @@ class Debugger(Inspection):
         if self.finished:
             return self._end()
         self._history.record(self.position)
-        target = self._target(how, by)
-        start = self.position
-        if target is not None and self._may_stop_between(target):
-            hit = self._search.ahead(start, self.stop_on - {"sanitizer"}, target)
-            if hit is not None:
-                return self._hit(hit)
+        target, start = self._target(how, by), self.position
         if target is not None:
-            return self._stand("step", target)
+            may_stop = self._may_stop_between(target)
+            hit = self._search.ahead(start, self.stop_on - {"sanitizer"}, target) if may_stop else None
+            return self._stand("step", target) if hit is None else self._hit(hit)
         if self._history.stepwise.error is not None:
             failed = Position(start.block, len(self._history.steps(start.block)) - 1)
             if self._failed_at != failed and "failure" in self.stop_on:
@@ -169,21 +165,17 @@ class Debugger(Inspection):
     def _following(self, position: Position) -> Position | None:
         """The position behind another one in the order of time; None at the end."""
         history = self._history
-        if history.stepwise.is_sequential and not history.stepwise.is_over:
-            if position.step + 1 >= len(history.steps(position.block)):
-                done = 1 if history.is_whole(position.block) else 0
-                history.record_block(history.stepwise.place(position.block) + done, position.step)
-        timeline = history.timeline
-        following = timeline.following(position)
-        return following if following != timeline.last else None
+        stepwise, is_last = history.stepwise, position.step + 1 >= len(history.steps(position.block))
+        if is_last and stepwise.is_sequential and not stepwise.is_over:
+            history.record_block(stepwise.place(position.block) + history.is_whole(position.block), position.step)
+        following = history.timeline.following(position)
+        return following if following != history.timeline.last else None
 
     def _may_stop_between(self, target: Position) -> bool:
         """Whether there may be a reason to stop before a step is done."""
         active = self.breakpoints.active
-        if "nan" in self.stop_on:
-            return True
-        if not active:
-            return False
+        if "nan" in self.stop_on or not active:
+            return "nan" in self.stop_on
         if target.block != self.position.block or any(one.kind == "data" for one in active):
             return True
         between = self._history.steps(target.block)[self.position.step + 1 : target.step]
@@ -288,9 +280,9 @@ class Debugger(Inspection):
             history.stepwise.hand_back()
             self._is_handed_back = True
         history.emit(len(history.stepwise.texts) if history.stepwise.is_over else 0)
-        last = history.timeline.last if history.stepwise.is_complete else Position(history.stepwise.last, -1)
-        self.position = last
-        return Stop("end", last, str(self.error or ""))
+        is_complete = history.stepwise.is_complete
+        self.position = history.timeline.last if is_complete else Position(history.stepwise.last, -1)
+        return Stop("end", self.position, str(self.error or ""))
 
     def _stand(self, reason: Reason, position: Position, text: str = "", breakpoints: tuple[int, ...] = ()) -> Stop:
         self._history.record(position)

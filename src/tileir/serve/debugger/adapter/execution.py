@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from tileir.serve.debugger.adapter.inspection import InspectionRequests, Node, operation_number
+from tileir.serve.debugger.adapter.inspection import InspectionRequests, Node, element_name, operation_number
 from tileir.serve.debugger.adapter.launch_thread import Job
 from tileir.serve.debugger.adapter.requests import DEFERRED, Arguments, BadRequest, Message, Reply, request
 from tileir.serve.debugger.adapter.session import ClientFormat, Stage
@@ -68,9 +68,8 @@ class EditorSession(InspectionRequests):
         if is_launch and not self.can_launch:
             raise BadRequest("this is a script that waits for a debugger: attach to it")
         if not is_launch and self.can_launch:
-            raise BadRequest(
-                "there is no script to attach to: attach to the address that tileir.debug or TILEIR_DEBUG listens at"
-            )
+            where = "the address that tileir.debug or TILEIR_DEBUG listens at"
+            raise BadRequest(f"there is no script to attach to: attach to {where}")
         if self.is_launched:
             raise BadRequest("there is a launch already: a session has one")
         self.is_launched = True
@@ -159,13 +158,12 @@ class EditorSession(InspectionRequests):
         line, before, behind = stage.debugger.visits(file, line)
         steps = {"the next time": behind, "the last time before": before}
         block, shown = stage.debugger.position.block, self.format.line(line)
-        return {
-            "targets": [
-                {"id": stage.add(Position(block, step)), "label": f"line {line}, {text} (step {step})", "line": shown}
-                for text, step in steps.items()
-                if step is not None
-            ]
-        }
+        targets = [
+            {"id": stage.add(Position(block, step)), "label": f"line {line}, {text} (step {step})", "line": shown}
+            for text, step in steps.items()
+            if step is not None
+        ]
+        return {"targets": targets}
 
     @request("goto")
     def _goto(self, given: Arguments) -> Reply:
@@ -191,11 +189,11 @@ class EditorSession(InspectionRequests):
     @request("setFunctionBreakpoints")
     def _set_function_breakpoints(self, given: Arguments) -> Message:
         """Kernels, operations by mnemonic, values by name, tile blocks as `block 3`."""
-        specs: list[BreakpointSpec] = []
-        for one in given.objects("breakpoints"):
-            name = one.text("name")
-            kind: Kind = "block" if name.startswith("block ") else "operation"
-            specs.append(_spec(one, kind, name.removeprefix("block ")))
+        named = [(one, one.text("name")) for one in given.objects("breakpoints")]
+        specs = [
+            _spec(one, "block" if name.startswith("block ") else "operation", name.removeprefix("block "))
+            for one, name in named
+        ]
         return self._set("function", specs)
 
     @request("setInstructionBreakpoints")
@@ -219,11 +217,9 @@ class EditorSession(InspectionRequests):
         """Whether something can be watched: elements of arrays, and values."""
         stage = self.stopped()
         name = given.text("name")
-        watched = name.removeprefix("%")
         reference = given.number("variablesReference", 0)
         whole = stage.find(reference, Node, "these variables are").name if reference else ""
-        if whole and name.startswith("["):
-            watched = f"{whole[:-1]}, {name[1:]}" if whole.endswith("]") else f"{whole}{name}"
+        watched = element_name(whole, name) if whole and name.startswith("[") else name.removeprefix("%")
         breakpoints = stage.debugger.breakpoints
         with self.lock:
             tried = breakpoints.add("data", watched)

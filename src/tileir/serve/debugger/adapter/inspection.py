@@ -30,8 +30,6 @@ _COMMAND_MARK: Final = "`"  # Before a command whose name is also that of a valu
 _LAST_WORD: Final = re.compile(r"[\w%$-]*$")
 _MOST_BYTES: Final = 1 << 24  # Of memory that is read at once.
 _MOST_ACCESSES: Final = 100  # Of a step that are shown.
-
-
 Find = Callable[[], Sequence[Variable | tuple[str, str]]]
 
 
@@ -80,19 +78,21 @@ class Elements(Node):
     def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
         if self._array.ndim == 1:
             texts = formatted(self._element, self._array[start:end], "x" if hex else "")
-            rows = [(f"[{number}]", text, self._indexed_name(number)) for number, text in enumerate(texts, start)]
-            return [message_of(index, text, self._element.spelling, name) for index, text, name in rows]
+            rows = [(f"[{number}]", text) for number, text in enumerate(texts, start)]
+            type = self._element.spelling
+            return [message_of(index, text, type, element_name(self.name, index)) for index, text in rows]
         type = array_type(self._array.shape[1:], self._element.spelling)
         found: list[Message] = []
-        for index in range(start, end):
-            row = Elements(self._indexed_name(index), self._element, self._array[index], is_row=True)
-            found.append(message_of(f"[{index}]", row.text(hex), type, row.name) | row.reference(stage))
+        for number in range(start, end):
+            index = f"[{number}]"
+            row = Elements(element_name(self.name, index), self._element, self._array[number], is_row=True)
+            found.append(message_of(index, row.text(hex), type, row.name) | row.reference(stage))
         return found
 
-    def _indexed_name(self, index: int) -> str:
-        if not self.name:
-            return ""
-        return f"{self.name[:-1]}, {index}]" if self.name.endswith("]") else f"{self.name}[{index}]"
+
+def element_name(whole: str, index: str) -> str:
+    """The name of an element by that of an array or a row, which is empty where expressions cannot name it."""
+    return f"{whole[:-1]}, {index[1:]}" if whole.endswith("]") else f"{whole}{index}" if whole else ""
 
 
 def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
@@ -108,10 +108,9 @@ def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
 
 
 def message_of(name: str, text: str, type: str = "", evaluate_name: str = "") -> Message:
-    found: Message = {"name": name, "value": text, "variablesReference": 0}
-    found["presentationHint"] = {"attributes": ["readOnly"]}
-    more = {"type": type, "evaluateName": evaluate_name}
-    return found | {key: word for key, word in more.items() if word}
+    hint = {"attributes": ["readOnly"]}
+    found: Message = {"name": name, "value": text, "variablesReference": 0, "presentationHint": hint}
+    return found | {key: word for key, word in (("type", type), ("evaluateName", evaluate_name)) if word}
 
 
 def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Message:

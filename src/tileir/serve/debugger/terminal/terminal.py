@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from types import FrameType
@@ -53,14 +53,12 @@ class Leave(Exception):
 class Terminal(SessionCommands):
     """A session about the launch of a program, which may run again and again, or about those of a script."""
 
-    def __init__(
-        self, commands: Sequence[str | tuple[str, str]] = (), *, colors: bool = False, batch: bool = False
-    ) -> None:
+    def __init__(self, commands: Iterable[tuple[str, str]], *, colors: bool, batch: bool = False) -> None:
         """With `batch`, there is no prompt when the commands are done."""
         # A script may change its standard streams.
         super().__init__(lambda text: sys.stdout.write(text), colors)
         # Those that were carried out are removed: the others are for the next launch.
-        self._given = deque([("ex", one) if isinstance(one, str) else one for one in commands])
+        self._given = deque(commands)
         self._batch: bool = batch
         self._is_of_script: bool = False
         self._caller: FrameType | None = None
