@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import eq, ge, gt, le, lt
 from typing import Any, Final, Literal
 
 import numpy
@@ -28,15 +27,7 @@ ACCESS_KINDS: Final[tuple[AccessKind, ...]] = ("write", "read", "readWrite")
 Element = tuple[int, tuple[int, ...]]  # The number of an array, and an index.
 
 _HITS: Final = re.compile(r"\s*(==|=|>=|<=|>|<|%)?\s*(\d{1,18})\s*$")
-_COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "==": operator.eq,
-    "=": operator.eq,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "%": lambda hits, number: number > 0 and hits % number == 0,
-}
+_COMPARISONS: Final = {"==": eq, "=": eq, ">=": ge, "<=": le, ">": gt, "<": lt}
 _LOGGED: Final = re.compile(r"\{([^{}]*)\}")
 
 
@@ -102,7 +93,9 @@ class Breakpoint:
     def counts(self, hits: int) -> bool:
         """Whether to stop at a hit, counted from 1."""
         sign, number = self.hit_condition or (">=", 0)
-        return _COMPARISONS[sign](hits, number)
+        if sign == "%":
+            return number > 0 and hits % number == 0
+        return bool(_COMPARISONS[sign](hits, number))
 
 
 class Breakpoints(dict[int, Breakpoint]):

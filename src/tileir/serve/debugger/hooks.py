@@ -148,10 +148,7 @@ Checker = Sanitizer | NumberWatch  # An observer that adds findings to its repor
 
 
 class FindingObserver(AccessObserver):
-    """Also stops where checkers find something; it is called after them.
-
-    `made` has the operations that made a NaN before: each is a reason to stop at one position only.
-    """
+    """Also stops where checkers find something, which are called before it; `made` is that of `StopSearch`."""
 
     def __init__(self, *arguments: Any, checkers: Sequence[Checker], made: dict[Operation, Position]) -> None:
         super().__init__(*arguments)

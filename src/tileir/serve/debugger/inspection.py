@@ -26,9 +26,8 @@ from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, Opaque, computable, numbers
-from tileir.serve.debugger.history import LaunchHistory
+from tileir.serve.debugger.history import Frame, LaunchHistory, StackReader
 from tileir.serve.debugger.source_lines import Names, SourceLines, SourceLocation
-from tileir.serve.debugger.stack import Frame, StackReader
 from tileir.serve.debugger.stops import Position
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import accesses_since, array_type, numbers_text, result_text, result_type, value_text
@@ -159,13 +158,10 @@ class Inspection:
         return self._stacks.frames(position or self._standing())
 
     def variables(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
-        """What has a name, here or where another tile block stands: the variables of the script, then `values`.
-
-        A variable of a function hides that of a caller with the same name, be it assigned yet or not.
-        """
+        """What has a name, here or where another tile block stands: the variables of the script, then `values`."""
         position = (frame.position if frame is not None else position) or self._standing()
         found: list[Variable] = []
-        hidden: set[str] = set()
+        hidden: set[str] = set()  # A variable of a function hides that of a caller, be it assigned yet or not.
         for one, (_, variables) in zip(self._functions(position), self.functions(position), strict=True):
             found += [variable for variable in variables if variable.name not in hidden]
             hidden.update([*one.parameters, *one.variables, *one.unassigned])
@@ -209,10 +205,7 @@ class Inspection:
         return self.recording.functions(*position) if self._names.variables is not None else []
 
     def functions(self, position: Position | None = None) -> list[tuple[str, list[Variable]]]:
-        """The variables of the script, if there is one: of the function that the program is in, then of its callers.
-
-        The kernel is the last, and its parameters are left out.
-        """
+        """The variables of the script, by function: the innermost first, the kernel last, without its parameters."""
         position = position or self._standing()
         functions = self._functions(position)
         found: list[tuple[str, list[Variable]]] = []

@@ -35,10 +35,7 @@ class Front(Protocol):
 
 @dataclass
 class ScriptDebugging:
-    """Watches the launches of a script, and debugs them.
-
-    It stops at the beginning of the first, of a kernel if one is named; later ones run up to what there is to stop at.
-    """
+    """Debugs the launches of a script, or of one kernel of it: the first from its beginning, later ones from a stop."""
 
     front: Front
     kernel: str = ""
@@ -70,9 +67,6 @@ class ScriptDebugging:
         debugger.finish()
         if debugger.error is not None:
             raise debugger.error
-
-
-# --- programs in files ---
 
 
 def program_debugger(module: Operation, words: LaunchWords, schedule: str = "forward", **options: Any) -> Debugger:

@@ -58,10 +58,9 @@ class StopSearch:
     def ahead(
         self, start: Position, stop_on: set[Event], until: Position | None = None, ignore: bool = False
     ) -> Stop | None:
-        """The first reason to stop behind a position; None if the launch comes to its end.
+        """The first reason to stop behind a position; None if the launch ends first, with `ignore` whatever there is.
 
-        A step goes `until` a position, and ignores what other tile blocks do meanwhile.  With `ignore`, run to the
-        end whatever there is.
+        A step goes `until` a position, and ignores what other tile blocks do meanwhile.
         """
         history = self._history
         events = stop_on & {"nan", "sanitizer"} if not ignore else set()

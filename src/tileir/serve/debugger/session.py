@@ -23,10 +23,10 @@ from tileir.execute.schedule import block_number
 from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import BreakpointSpec, LaunchBreakpoints
 from tileir.serve.debugger.expressions import BadExpression
+from tileir.serve.debugger.history import enclosing
 from tileir.serve.debugger.inspection import Inspection
 from tileir.serve.debugger.search import StopSearch
 from tileir.serve.debugger.source_lines import Names
-from tileir.serve.debugger.stack import enclosing
 from tileir.serve.debugger.stops import Event, Position, Reason, Stop
 
 How = Literal["into", "over", "out"]

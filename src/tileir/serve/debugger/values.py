@@ -157,8 +157,6 @@ def formatted(element: Type, array: Array, format: str = "") -> list[str]:
     return [f"{_PREFIXES.get(format, '0x')}{number:{kind}}" for number in bits]
 
 
-# --- what steps access ---
-
 _SHOWN: Final = 4  # Elements whose contents are shown.
 _LISTED: Final = 1 << 20  # The elements of a larger access are not listed.
 _VERBS: Final = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}

@@ -10,8 +10,8 @@ from tileir.serve.debugger.adapter.launch_thread import Job
 from tileir.serve.debugger.adapter.requests import DEFERRED, Arguments, BadRequest, Message, Reply, request
 from tileir.serve.debugger.adapter.session import ClientFormat, Stage
 from tileir.serve.debugger.breakpoints import ACCESS_KINDS, BreakpointSpec, Kind
+from tileir.serve.debugger.history import Frame
 from tileir.serve.debugger.session import How
-from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Event, Position, Stop
 
 FILTERS: Final[tuple[tuple[Event, str, str], ...]] = (

@@ -19,9 +19,9 @@ from tileir.ir.types import IntegerType, Type
 from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Message, Reply, request
 from tileir.serve.debugger.adapter.session import Session, Stage
 from tileir.serve.debugger.expressions import BadExpression, Lookup
+from tileir.serve.debugger.history import Frame
 from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.source_lines import PRINTED
-from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.terminal.shell import COMMANDS, BadCommand, split
 from tileir.serve.debugger.values import FIRST_ELEMENTS, array_type, formatted, numbers_text
 

@@ -189,8 +189,6 @@ class Session:
         how, self._leave_how = self._leave_how, "done"
         return how
 
-    # --- what the client sees of a run ---
-
     def _started(self) -> None:
         if self.format.shows_progress:
             self._timer = threading.Timer(_SLOW, self._show_progress)
@@ -246,8 +244,6 @@ class Session:
             self.channel.event("thread", reason="started", threadId=block + 1)
         stage.blocks = blocks
 
-    # --- what requests do ---
-
     def stopped(self) -> Stage:
         """The launch, which must be stopped."""
         if self.stage is None:
@@ -285,8 +281,6 @@ class Session:
         if self.stage is None and end_program is not None and self.ends_program:
             end_program()
         self.thread.leave()
-
-    # --- as the protocol has it ---
 
     def source(self, file: str) -> Message:
         if file == PRINTED and self.printed is not None:

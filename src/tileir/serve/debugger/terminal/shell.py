@@ -22,10 +22,10 @@ from tileir.execute.schedule import block_at
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import close_names, harmless
 from tileir.serve.debugger.expressions import BadExpression
+from tileir.serve.debugger.history import Frame
 from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import SourceLocation, same_file
-from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Stop
 
 _MOST_NESTED: Final = 20  # Files of commands that read files of commands.
