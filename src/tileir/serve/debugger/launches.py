@@ -54,7 +54,7 @@ class ScriptDebugging:
             return
         if not isinstance(args, (tuple, list)):
             raise no_arguments(args)
-        given = {name: options.get(name) for name in ("schedule", "output")}
+        given: dict[str, Any] = {name: options.get(name) for name in ("schedule", "output")}
         with _LOCK:
             self.count += 1
             debugger = Debugger(kernel, grid, args, limit=self.limit, stop_on=self.stop_on, names=self.names, **given)

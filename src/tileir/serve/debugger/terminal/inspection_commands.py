@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy
 
@@ -224,8 +224,8 @@ class InspectionCommands(Shell):
         """A result as `print` shows it: all elements, where there is room for them."""
         value = result.value
         if isinstance(value, int) and format:
-            texts = {"x": f"{value:#x}", "o": f"0{value:o}", "t": f"{value:b}", "a": f"{value:#x}"}
-            return texts.get(format, str(value))
+            shown = {"x": f"{value:#x}", "o": f"0{value:o}", "t": f"{value:b}", "a": f"{value:#x}"}
+            return shown.get(format, str(value))
         limit = self.settings["print elements"] or _MOST_EXAMINED
         if result.numbers is None or (not format and (not value.ndim or value.size > limit)):
             return result.text
@@ -237,7 +237,7 @@ class InspectionCommands(Shell):
         texts = formatted(element, corner, format)
         width = max([len(text) for text in texts], default=0)
         table = numpy.array(texts, object).reshape(corner.shape)
-        justified = {"all": lambda text: str(text).rjust(width)}
+        justified: Any = {"all": lambda text: str(text).rjust(width)}
         size = max(table.size, 1)
         written = numpy.array2string(table, threshold=size, max_line_width=100, separator=", ", formatter=justified)
         more = "" if corner.size == array.size else f"  .. {array.size - corner.size} more elements"
