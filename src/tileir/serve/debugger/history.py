@@ -47,14 +47,11 @@ class Timeline:
     """The slices of a recorded launch."""
 
     def __init__(self, recording: Recording) -> None:
-        self._recording: Recording = recording
+        self._recording = recording
         self._executed: dict[int, Array] = {}  # The operations of each path.
         blocks = zip(recording.order.tolist(), recording.blocks.steps.tolist(), strict=True)
-        self.slices: list[Slice] = (
-            list(self._interleaved())
-            if recording.launch.is_interleaved
-            else [Slice(block, 0, count) for block, count in blocks]
-        )
+        whole = (Slice(block, 0, count) for block, count in blocks)
+        self.slices = list(self._interleaved() if recording.launch.is_interleaved else whole)
         self._of_block: dict[int, list[int]] = {}
         for number, one in enumerate(self.slices):
             self._of_block.setdefault(one.block, []).append(number)
@@ -192,11 +189,9 @@ class LaunchHistory:
 
     def record(self, position: Position) -> None:
         """Have a position in the recording, and something behind it."""
-        index = self.stepwise.place(position.block)
-        if index >= len(self.recording.blocks) or (
-            not self.is_whole(position.block) and position.step >= len(self.steps(position.block))
-        ):
-            self.record_block(index, position.step)
+        (block, step), index = position, self.stepwise.place(position.block)
+        if index >= len(self.recording.blocks) or (not self.is_whole(block) and step >= len(self.steps(block))):
+            self.record_block(index, step)
 
     def record_block(self, index: int, steps: int = 0) -> None:
         """Record the tile block at an index of the schedule, up to a step and somewhat further."""
@@ -226,8 +221,7 @@ class LaunchHistory:
         """Whether a position is recorded: its next operation, or the end of its tile block."""
         if self.recording.blocks.place(position.block) is None:
             return False
-        count = len(self.steps(position.block))
-        return position.step < count or (position.step == count and not self.stepwise.is_full)
+        return position.step < len(self.steps(position.block)) + (not self.stepwise.is_full)
 
     def is_whole(self, block: int) -> bool:
         """Whether a tile block is recorded up to its end, or to where it failed."""

@@ -100,7 +100,8 @@ class StopObserver(Observer):
             self._run(hooks, block, position, dict(given))
         if operation in self._decisions:
             self._steps[block.number] += self._distances[operation]
-            self._check_interruption(block, -1)
+            if self._interruption.is_wanted:
+                self._check_interruption(block, -1)
 
     def _run(self, hooks: list[Hook], block: TileBlock, position: Position, given: Given) -> None:
         found: Stop | None = None

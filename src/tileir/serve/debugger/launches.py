@@ -73,7 +73,13 @@ def program_debugger(module: Operation, words: LaunchWords, schedule: str = "for
     """The launch of a program, with a grid and arguments as `tileir run` takes them; `options` are of `Debugger`."""
     entry = select_entry(module, words.entry)
     if not words.arguments:
-        _check_any(entry)
+        try:
+            check_number(entry, ())
+        except LaunchError as error:
+            example = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
+            text = f"give them as for 'tileir run', or in a comment at the top of the program, as in {example}"
+            error.diagnostics[0].notes.append(note(text, UNKNOWN))
+            raise
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     texts = enumerate(words.arguments)
     values = [argument(text, types[number] if number < len(types) else None) for number, text in texts]
@@ -94,14 +100,3 @@ def file_debugger(
     if stated is not None:
         arguments, entry = arguments or stated.arguments, entry or stated.entry
     return program_debugger(module, LaunchWords(extents, arguments, entry), schedule, **options)
-
-
-def _check_any(entry: Operation) -> None:
-    """Say how arguments are given, where there are none."""
-    try:
-        check_number(entry, ())
-    except LaunchError as error:
-        example = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
-        text = f"give them as for 'tileir run', or in a comment at the top of the program, as in {example}"
-        error.diagnostics[0].notes.append(note(text, UNKNOWN))
-        raise

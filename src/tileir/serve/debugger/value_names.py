@@ -126,9 +126,8 @@ class ValueNames:
             return self._program.script_name(number) if self._kind == "text" else None
         value = self._program.values[number]
         if isinstance(value, BlockArgument):
-            loop = value.block.parent_operation
-            is_counter = loop is not None and loop.declaration is FOR and value.index == 0
-            name = self._counter(loop) if is_counter and loop is not None else None
+            loop = value.block.parent_operation if value.index == 0 else None
+            name = self._counter(loop) if loop is not None and loop.declaration is FOR else None
         else:
             owner = value.defining_operation
             if owner is None or value not in visible_results(owner):
@@ -161,6 +160,5 @@ class ValueNames:
 
     def _counter(self, loop: Operation) -> str | None:
         expression = self._script.expression(loop)
-        if expression is None or not isinstance(expression.statement.node, ast.For):
-            return None
-        return ast.unparse(expression.statement.node.target)
+        node = expression.statement.node if expression is not None else None
+        return ast.unparse(node.target) if isinstance(node, ast.For) else None

@@ -82,9 +82,6 @@ def _end(session: Session) -> None:
         session.exited(0)
 
 
-# --- launches ---
-
-
 def _text(error: TileIRError | BadRequest | OSError) -> str:
     return f"cannot read '{error.filename}': {error.strerror}" if isinstance(error, OSError) else str(error)
 
@@ -164,27 +161,16 @@ def _interrupt() -> None:
     timer.start()
 
 
-# --- the arguments of a launch ---
-
-
 def _debugger(session: Session, given: Arguments) -> Debugger:
     """The launch of a program; it stops at what `stopOn` says and what the client chooses among the filters."""
     for name in given.texts("stopOn"):
         session.stop_on.add(event_named(name))
     _go_to_folder(given)
-    grid = given.given.get("grid")
-    if grid is not None:
-        grid = ",".join([str(each) for each in grid]) if isinstance(grid, list) else str(grid)
-    return file_debugger(
-        given.text("program"),
-        given.text("entry", "") or None,
-        grid or None,
-        given.texts("args"),
-        given.text("schedule", "forward"),
-        limit=_limit(given),
-        output=lambda text: session.show("stdout", text),
-        names=_names(given),
-    )
+    grid = given.given["grid"] if given.has("grid") else ""
+    grid = ",".join([str(each) for each in grid]) if isinstance(grid, list) else str(grid)
+    program, entry, schedule = given.text("program"), given.text("entry", ""), given.text("schedule", "forward")
+    options = {"limit": _limit(given), "output": partial(session.show, "stdout"), "names": _names(given)}
+    return file_debugger(program, entry or None, grid or None, given.texts("args"), schedule, **options)
 
 
 def _go_to_folder(given: Arguments) -> None:

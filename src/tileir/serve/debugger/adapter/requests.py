@@ -1,7 +1,6 @@
 """Messages on a pair of streams, and requests: the table from names to functions, their arguments, their answers.
 
-A body that is no message does not end the session: `Channel.read` returns what is wrong with it, and the next read
-begins behind it.  A malformed header does.
+A body that is no message does not end the session, which a malformed header does.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class ClientFormat:
         # Added to lines and columns of tileir, which begin at 1.
         self._line = 0 if given.flag("linesStartAt1", True) else -1
         self._column = 0 if given.flag("columnsStartAt1", True) else -1
-        self._has_uris = given.text("pathFormat", "path") == "uri"
+        self.has_uris = given.text("pathFormat", "path") == "uri"
         self.shows_progress = given.flag("supportsProgressReporting")
 
     def line(self, line: int) -> int:
@@ -63,9 +63,6 @@ class ClientFormat:
 
     def own_column(self, given: Arguments, name: str = "column", default: int = 0) -> int:
         return given.number(name) - self._column if given.has(name) else default
-
-    def path(self, path: str) -> str:
-        return f"file://{quote(path)}" if self._has_uris else path
 
 
 class Stage:
@@ -285,7 +282,8 @@ class Session:
     def source(self, file: str) -> Message:
         if file == PRINTED and self.printed is not None:
             return {"name": PRINTED, "sourceReference": 1, "origin": "the program as it is printed"}
-        return {"name": os.path.basename(file), "path": self.format.path(os.path.abspath(file))}
+        path = os.path.abspath(file)
+        return {"name": os.path.basename(file), "path": f"file://{quote(path)}" if self.format.has_uris else path}
 
     def location(self, location: SourceLocation | None, source: str = "source") -> Message:
         """A location; `source` is the key of the file."""

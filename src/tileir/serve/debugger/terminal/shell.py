@@ -119,8 +119,7 @@ class Shell(ABC):
     def __init__(self, write: Callable[[str], object], colors: bool = False) -> None:
         self.launch: Debugger | None = None  # The launch, once there is one.
         self.is_running: bool = False  # Whether the launch has begun, and is not over.
-        self._write: Callable[[str], object] = write
-        self._colors: bool = colors
+        self._write, self._colors = write, colors
         self.frame_number: int = 0
         self.displays: dict[int, tuple[str, str]] = {}
         """What is shown at each stop, by number: a format and an expression."""
@@ -133,8 +132,7 @@ class Shell(ABC):
         self.reader: Callable[[str], str | None] | None = None
         """Reads a line of a command that continues, as of `commands`; None at the end."""
         self.failed: bool = False  # Whether a command could not be carried out.
-        self._last: str = ""
-        self._depth: int = 0
+        self._last, self._depth = "", 0
 
     @abstractmethod
     def begin(self, stop_on_entry: bool) -> None:
