@@ -37,12 +37,11 @@ _METHODS_TEXT: Final = """
     nonzero prod ravel reshape round squeeze std sum swapaxes trace transpose var view
 """
 _TYPES_TEXT = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
-_ATTRIBUTES_TEXT: Final = "T dtype imag itemsize nbytes ndim real shape size strides"
 _OPTIONS_TEXT: Final = "axis axis1 axis2 ddof decimals dtype equal_nan keepdims k offset order q rtol atol"
 _ELEMENTWISE: Final = [name for name, one in vars(numpy).items() if isinstance(one, numpy.ufunc) and name != "isnat"]
 _FUNCTIONS: Final = frozenset([*_ELEMENTWISE, *_FUNCTIONS_TEXT.split()])
 _METHODS: Final = frozenset(_METHODS_TEXT.split())
-_ATTRIBUTES: Final = frozenset(_ATTRIBUTES_TEXT.split())
+_ATTRIBUTES: Final = frozenset(["T", "dtype", "imag", "itemsize", "nbytes", "ndim", "real", "shape", "size", "strides"])
 _TYPES: Final = frozenset(_TYPES_TEXT.split())
 _OPTIONS: Final = frozenset(_OPTIONS_TEXT.split())
 _CONSTANTS: Final = frozenset(["inf", "nan", "pi", "e", "newaxis"])
@@ -70,7 +69,7 @@ _NODES: Final = (
     *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
 )
 _FUNCTION: Final = "_function_"
-_UNCHANGED: Final = "nothing can be changed: a launch that is debugged is what it was, so that time can run both ways"
+UNCHANGED: Final = "nothing can be changed: a launch that is debugged is what it was, so that time can run both ways"
 
 # Strings, values printed before ($1), and names of a tile program (%12).
 _SPECIAL: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\$\$?\d*(?![\w$])|%[\w$.#-]+""")
@@ -148,7 +147,7 @@ class Expression:
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
             if isinstance(node, ast.NamedExpr):
-                raise BadExpression(_UNCHANGED)
+                raise BadExpression(UNCHANGED)
             if not isinstance(node, _NODES) or isinstance(node, (ast.In, ast.NotIn, ast.Is, ast.IsNot)):
                 described = f"'{ast.unparse(node)}'" if isinstance(node, ast.expr) else "this"
                 raise BadExpression(f"{described} cannot be used here: this is no Python, but NumPy's terms")
@@ -231,7 +230,7 @@ def _syntax_message(text: str, python: str, error: SyntaxError) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return f"'{text}' cannot be read: {error.msg}"
     if isinstance(statements[0], (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)):
-        return _UNCHANGED
+        return UNCHANGED
     return "statements cannot be run here: give an expression"
 
 

@@ -16,7 +16,6 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.arrays import RecordedArray
-from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import PreparedLaunch
 from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, precedes, unsigned
@@ -207,10 +206,6 @@ class HookMaker:
     _log: Callable[[Position, str], object]  # Takes what a breakpoint writes instead of stopping.
     _hits: dict[int, int] = field(default_factory=dict)  # How often each breakpoint was hit.
 
-    @property
-    def _program(self) -> NumberedProgram:
-        return self._prepared.program
-
     def hooks(self, breakpoint: Breakpoint) -> list[Hook]:
         if breakpoint.element is not None:
             return self._element_hooks(breakpoint)
@@ -218,7 +213,7 @@ class HookMaker:
             return self._value_hooks(breakpoint)
         found = []
         for number in breakpoint.operations:
-            operation = self._program.operations[number]
+            operation = self._prepared.program.operations[number]
             known = self._visible(breakpoint, operation)
             uses = [one.value for one in known.values() if isinstance(one, StaticValue)]
             found.append(Hook(operation, partial(self._reach, breakpoint, known), uses))
@@ -228,15 +223,16 @@ class HookMaker:
         """What the names in the expressions of a breakpoint mean at an operation."""
         expressions = [part for part in (breakpoint.condition, *(breakpoint.log or ())) if isinstance(part, Expression)]
         found: Known = {}
-        number = self._program.operation_numbers[operation]
-        parameters = len(self._prepared.launch.values)
+        program, parameters = self._prepared.program, len(self._prepared.launch.values)
         for name in sorted({name for one in expressions for name in one.names}):
             if self._names.is_variable(name):
-                found[name] = self._names.static(name, number)
+                found[name] = self._names.static(name, program.operation_numbers[operation])
                 continue
             # The last of those that are computed by then in every case.
-            values = [self._program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters]
-            values = [value for value in values if precedes(self._program, value, operation)]
+            values = [
+                self._prepared.program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters
+            ]
+            values = [value for value in values if precedes(program, value, operation)]
             if values:
                 found[name] = StaticValue(values[-1], False)
         return found
@@ -304,7 +300,7 @@ class HookMaker:
                 return None
             return self._reach(breakpoint, {}, block, position, {})
 
-        operations = [self._program.operations[one] for one in breakpoint.operations]
+        operations = [self._prepared.program.operations[one] for one in breakpoint.operations]
         return [Hook(one, behind, is_behind=True, access=check) for one in operations]
 
     def _value_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
@@ -323,11 +319,11 @@ class HookMaker:
             return used(value, block, position, given)
 
         found: list[Hook] = []
-        values = [self._program.values[number] for number in breakpoint.values]
-        in_reductions = self._program.in_reductions
+        values = [self._prepared.program.values[number] for number in breakpoint.values]
+        in_reductions = self._prepared.program.in_reductions
         if access != "write":
             for value in values:
-                users = [one for one in value.users if one in self._program.operation_numbers]
+                users = [one for one in value.users if one in self._prepared.program.operation_numbers]
                 found += [Hook(one, partial(used, value), [value]) for one in users if one not in in_reductions]
         if access == "read":
             return found
@@ -335,13 +331,13 @@ class HookMaker:
             for number in breakpoint.operations:
                 static = self._names.static(name, number)
                 if isinstance(static, StaticValue):
-                    operation = self._program.operations[number]
+                    operation = self._prepared.program.operations[number]
                     found.append(Hook(operation, partial(computed, static.value), [static.value]))
             return found
         for value in values:
             owner = value.defining_operation
             if isinstance(value, BlockArgument):
-                if value.block.parent_operation is not self._program.entry:
+                if value.block.parent_operation is not self._prepared.program.entry:
                     found.append(Hook(next(iter(value.block)), partial(computed, value), [value]))
             elif owner is not None and owner not in in_reductions:
                 found.append(Hook(owner, partial(computed, value), is_behind=True))

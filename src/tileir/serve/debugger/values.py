@@ -26,7 +26,6 @@ FIRST_ELEMENTS: Final = 6
 _MOST_SCANNED: Final = 1 << 24  # A line about a larger tile or array has no range.
 FORMATS: Final = "xduotfas"
 _FLOATS: Final = {2: numpy.float16, 4: numpy.float32, 8: numpy.float64}
-_PREFIXES: Final = {"o": "0", "t": ""}
 
 
 def value_text(type: Type, content: Any, arrays: Sequence[RecordedArray] = ()) -> str:
@@ -153,8 +152,8 @@ def formatted(element: Type, array: Array, format: str = "") -> list[str]:
     if isinstance(element, IntegerType):
         # Integers of four bits, and truth values, are in a byte each.
         bits = [number & ((1 << element.width) - 1) for number in bits]
-    kind = {"a": "x", "t": "b"}.get(format, format)
-    return [f"{_PREFIXES.get(format, '0x')}{number:{kind}}" for number in bits]
+    kind, prefix = {"o": ("o", "0"), "t": ("b", "")}.get(format, ("x", "0x"))
+    return [f"{prefix}{number:{kind}}" for number in bits]
 
 
 _SHOWN: Final = 4  # Elements whose contents are shown.

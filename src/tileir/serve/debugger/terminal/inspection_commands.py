@@ -333,10 +333,8 @@ class InspectionCommands(Shell):
         if not rest:
             self.displays.clear()
         for word in rest.split():
-            number = natural(word)
-            if number not in self.displays:
+            if self.displays.pop(natural(word) or 0, None) is None:
                 raise BadCommand(f"Arguments must be display numbers, and {word} is none.")
-            del self.displays[number]
 
     @INFO.command("display")
     def _info_display(self, rest: str) -> None:

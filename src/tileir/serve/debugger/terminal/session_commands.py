@@ -8,10 +8,11 @@ from typing import Final
 
 from tileir import __version__
 from tileir.execute.arguments.argument_text import natural
+from tileir.serve.debugger.expressions import UNCHANGED
 from tileir.serve.debugger.session import How, Unit
 from tileir.serve.debugger.terminal.breakpoint_commands import BreakpointCommands
 from tileir.serve.debugger.terminal.inspection_commands import InspectionCommands
-from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, count_in
+from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, count_in, sentence
 
 _command = partial(COMMANDS.command, group="running")
 _GROUPS: Final = {
@@ -172,9 +173,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
             # Files of commands for gdb set these; there is nothing to confirm, and no pager.
             return
         if rest.startswith("var") or "=" in rest:
-            raise BadCommand(
-                "Nothing can be changed: a launch that is debugged is what it was, so that time can run both ways."
-            )
+            raise BadCommand(sentence(UNCHANGED))
         raise BadCommand(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
 
     @_support_command("show", usage="[NAME | commands | version]")

@@ -69,9 +69,8 @@ class Terminal(SessionCommands):
 
     def begin(self, stop_on_entry: bool) -> None:
         if self._is_of_script and self.is_running:
-            raise BadCommand(
-                "The kernel is launched already: 'continue' runs it, 'next-launch' goes on to the next one."
-            )
+            hint = "'continue' runs it, 'next-launch' goes on to the next one"
+            raise BadCommand(f"The kernel is launched already: {hint}.")
         self.is_running = True
         self._before = self._shown = None
         self.perform(lambda: self.debugger.start(stop_on_entry), False)
