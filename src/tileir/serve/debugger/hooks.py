@@ -229,9 +229,7 @@ class HookMaker:
                 found[name] = self._names.static(name, program.operation_numbers[operation])
                 continue
             # The last of those that are computed by then in every case.
-            values = [
-                self._prepared.program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters
-            ]
+            values = [program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters]
             values = [value for value in values if precedes(program, value, operation)]
             if values:
                 found[name] = StaticValue(values[-1], False)
@@ -329,9 +327,8 @@ class HookMaker:
             return found
         if self._names.is_variable(name):
             for number in breakpoint.operations:
-                static = self._names.static(name, number)
+                static, operation = self._names.static(name, number), self._prepared.program.operations[number]
                 if isinstance(static, StaticValue):
-                    operation = self._prepared.program.operations[number]
                     found.append(Hook(operation, partial(computed, static.value), [static.value]))
             return found
         for value in values:

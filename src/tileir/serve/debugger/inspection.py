@@ -244,15 +244,14 @@ class Inspection:
         return Variable(name, None, value, arrays)
 
     def _computable(self, content: Content, position: Position) -> Any:
-        recording = self.recording
         if isinstance(content, TileContent):
             return self._plain(content.number, content.content)
         if isinstance(content, tuple):
             return tuple([self._computable(one, position) for one in content])
         if isinstance(content, ArrayReference):
-            for array in recording.arrays:
+            for array in self.recording.arrays:
                 if array.name == content.name:
-                    return numbers(array.element, recording.array(array.number, position.block, position.step))
+                    return numbers(array.element, self.recording.array(array.number, *position))
             return Opaque("array", content.name)
         return constant_value(content)
 
@@ -326,7 +325,7 @@ class Inspection:
             return self._plain(*max(known, key=lambda one: one[:2])[1:])
 
         def contents(array: RecordedArray) -> Array:
-            return recording.array(array.number, now.block, now.step)
+            return recording.array(array.number, *now)
 
         return launch_value(self._history.prepared, self._names, position.block, name, contents)
 

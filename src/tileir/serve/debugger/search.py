@@ -77,9 +77,7 @@ class StopSearch:
             hooks.append(self._hook_at(until, lambda position: Stop("step", position)))
 
         def is_ahead(position: Position) -> bool:
-            return history.is_later(position, start) and (
-                until is None or position.block == start.block or position.block == until.block
-            )
+            return history.is_later(position, start) and (until is None or position.block in (start.block, until.block))
 
         observer, observers = self._observers(hooks, is_ahead, events)
         try:
