@@ -152,9 +152,7 @@ def _value(
     stage: Stage, given: Arguments, text: str, hex: bool, whole: bool = False, more: Lookup | None = None
 ) -> Message:
     """The value of an expression; the name of a value shows it as the scopes do, unless all elements are `whole`."""
-    frame = frame_of(stage, given)
-    debugger = stage.debugger
-    text = text.strip()
+    frame, debugger, text = frame_of(stage, given), stage.debugger, text.strip()
     known = []
     if not whole:
         position = frame.position if frame is not None else None
@@ -204,8 +202,7 @@ class InspectionRequests(Session):
     @request("scopes")
     def _scopes(self, given: Arguments) -> Message:
         stage = self.stopped()
-        frame = frame_of(stage, given)
-        debugger = stage.debugger
+        frame, debugger = frame_of(stage, given), stage.debugger
         frames = debugger.stack(frame.position if frame is not None else None)
         names = [one.name for one in frames]
         frames = frames[names.index(frame.name) if frame is not None and frame.name in names else 0 :]
@@ -217,14 +214,11 @@ class InspectionRequests(Session):
             scope: Message = {"name": name, "variablesReference": stage.add(Node(find)), "expensive": expensive}
             found.append(scope | {"presentationHint": hint} if hint else scope)
 
-        def variables_of(number: int) -> list[Variable]:
-            return debugger.functions(position)[number][1]
-
         if functions:
             add("Arguments", partial(debugger.parameters, position), "arguments")
-        for number, (function, _) in enumerate(functions):
+        for number, (function, variables) in enumerate(functions):
             name, hint = (f"Locals of {function}", "") if number else ("Locals", "locals")
-            add(name, partial(variables_of, number), hint)
+            add(name, partial(list, variables), hint)
         kind = "Expressions" if functions else "Values"
         for number, one in enumerate(frames):
             name = f"{kind} of {'the kernel' if one.kind == 'kernel' else one.name}" if number else kind

@@ -95,9 +95,8 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
         for _ in range(count_in(rest)):
             self.run(lambda: debugger.resume(reverse=True))
 
-    _add_steps(
-        _step, "reverse-", "r", True, "Go back one", "Run back to where the loop, the branch or the tile block began."
-    )
+    _began = "Run back to where the loop, the branch or the tile block began."
+    _add_steps(_step, "reverse-", "r", True, "Go back one", _began)
 
     @_command("block", "thread", usage="[N | X,Y,Z]")
     def _block(self, rest: str) -> None:
