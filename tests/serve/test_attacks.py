@@ -21,7 +21,7 @@ import pytest
 from tests.serve.attacks import HEADERS, PAGES, serving
 from tests.serve.debugger.client import PATIENCE, Client, RequestFailed, in_process, over_socket
 
-from tileir.serve.debugger.adapter import connections
+from tileir.serve.debugger.adapter import editor
 
 SERVERS = {"debug": ["debug", "--tcp", "127.0.0.1:0"], "lsp": ["lsp", "--tcp", "127.0.0.1:0"]}
 
@@ -147,7 +147,7 @@ def test_no_process_starts_before_the_token(monkeypatch: pytest.MonkeyPatch) -> 
         return popen(*given, **options)
 
     monkeypatch.setattr(subprocess, "Popen", start)
-    with serving(lambda listener: connections.serve(listener, ["-c", ""])) as listener:
+    with serving(lambda listener: editor.serve(listener, ["-c", ""])) as listener:
         for token in ("wrong", listener.token):
             client = over_socket(listener.address)
             client.send_raw(in_frames([("initialize", {"adapterID": "tileir"}), ("launch", {"token": token})]))

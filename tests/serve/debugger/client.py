@@ -220,8 +220,7 @@ def in_process(run_script: Callable[..., int] | None = None, token: str | None =
     """A client of an adapter that runs on a thread of this process: as the others, without the time that Python takes
     to start."""
     from tileir.serve import addresses
-    from tileir.serve.debugger.adapter.connections import greet
-    from tileir.serve.debugger.adapter.editor import host
+    from tileir.serve.debugger.adapter.editor import greet, host
     from tileir.serve.debugger.adapter.requests import Channel
 
     one, other = socket.socketpair()

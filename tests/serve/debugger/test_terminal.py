@@ -80,7 +80,7 @@ def test_files_of_commands_stop_at_the_first_mistake(batch, tmp_path: Path) -> N
 
 
 def test_help_names_every_command(batch) -> None:
-    from tileir.serve.debugger.terminal.commands import COMMANDS
+    from tileir.serve.debugger.terminal.shell import COMMANDS
 
     out = batch("help")
     for name in COMMANDS.commands:

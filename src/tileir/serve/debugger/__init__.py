@@ -8,8 +8,7 @@ Begin with `session`: `Debugger` has everything that users can do, and returns d
     value_names  what the author calls the values
     values       values and accesses as text
     expressions  expressions over tiles, in NumPy's terms
-    history      what is recorded of the launch, in the order of time
-    stack        the branch and the loops that a tile block is in
+    history      what is recorded of the launch, in the order of time; the branch and the loops a tile block is in
     inspection   `Inspection`: stack, values, variables and arrays at a position
     breakpoints  where a launch stops
     hooks        hooks of breakpoints at operations, and the observers that run them while a launch runs ahead

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import eq, ge, gt, le, lt
 from typing import Any, Final, Literal
+
+import numpy
 
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import parenthesized
@@ -17,25 +18,16 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import memory_changes
 from tileir.ir.values import BlockArgument
 from tileir.serve.debugger.expressions import COMMON_NAMES, BadExpression, Expression
-from tileir.serve.debugger.source_lines import SourceLines, SourceLocation
+from tileir.serve.debugger.source_lines import SourceLines, SourceLocation, step_operation
 from tileir.serve.debugger.value_names import ValueNames
 
 Kind = Literal["line", "operation", "block", "data"]
 AccessKind = Literal["write", "read", "readWrite"]
 ACCESS_KINDS: Final[tuple[AccessKind, ...]] = ("write", "read", "readWrite")
-Element = tuple[int, tuple[int, ...]]
-"""The number of an array, and an index."""
+Element = tuple[int, tuple[int, ...]]  # The number of an array, and an index.
 
 _HITS: Final = re.compile(r"\s*(==|=|>=|<=|>|<|%)?\s*(\d{1,18})\s*$")
-_COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "==": operator.eq,
-    "=": operator.eq,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "%": lambda hits, number: number > 0 and hits % number == 0,
-}
+_COMPARISONS: Final = {"==": eq, "=": eq, ">=": ge, "<=": le, ">": gt, "<": lt}
 _LOGGED: Final = re.compile(r"\{([^{}]*)\}")
 
 
@@ -49,18 +41,14 @@ class BreakpointSpec:
     kind: Kind
     what: str | int | BlockId
     line: int = 0
-    column: int = 0
-    """Counted from 1; 0 for the whole line."""
+    column: int = 0  # Counted from 1; 0 for the whole line.
     condition: str = ""
     hit_condition: str = ""
     """As in "5", ">= 5", "% 5"."""
-    log: str = ""
-    """Written instead of stopping, with `{EXPRESSION}` in it."""
-    block: str | int | BlockId | None = None
-    """The only tile block that counts."""
+    log: str = ""  # Written instead of stopping, with `{EXPRESSION}` in it.
+    block: str | int | BlockId | None = None  # The only tile block that counts.
     temporary: bool = False
-    access: AccessKind = "write"
-    """What is watched for; a write counts where it changes something."""
+    access: AccessKind = "write"  # What is watched for; a write counts where it changes something.
     owner: tuple[str, str] = ("", "")
     """In an editor, the kind of breakpoints that it is of, and of lines the file: each is set as a whole."""
 
@@ -76,17 +64,14 @@ class Breakpoint:
     location: SourceLocation | None = None
     operations: list[int] = field(default_factory=list)
     """The operations before which it stops; of data, those that may change it."""
-    values: list[int] = field(default_factory=list)
-    """Of data, the values that are watched."""
-    element: Element | None = None
-    """Of data, the element that is watched."""
+    values: list[int] = field(default_factory=list)  # Of data, the values that are watched.
+    element: Element | None = None  # Of data, the element that is watched.
     block: BlockId | None = None
     condition: Expression | None = None
     hit_condition: tuple[str, int] | None = None
     log: list[str | Expression] | None = None
     is_enabled: bool = True
-    hits: int = 0
-    """How often it was hit up to where the debugger has been."""
+    hits: int = 0  # How often it was hit up to where the debugger has been.
 
     @property
     def kind(self) -> Kind:
@@ -107,38 +92,20 @@ class Breakpoint:
 
     def counts(self, hits: int) -> bool:
         """Whether to stop at a hit, counted from 1."""
-        if self.hit_condition is None:
-            return True
-        sign, number = self.hit_condition
-        return _COMPARISONS[sign](hits, number)
+        sign, number = self.hit_condition or (">=", 0)
+        if sign == "%":
+            return number > 0 and hits % number == 0
+        return bool(_COMPARISONS[sign](hits, number))
 
 
-class Breakpoints:
+class Breakpoints(dict[int, Breakpoint]):
     """The breakpoints of a session, by number; there may be no launch yet to place them in."""
 
-    def __init__(self) -> None:
-        self._known: dict[int, Breakpoint] = {}
-        self._next: int = 1
-
-    def __iter__(self) -> Iterator[Breakpoint]:
-        return iter(list(self._known.values()))
-
-    def __getitem__(self, number: int) -> Breakpoint:
-        return self._known[number]
-
-    def __contains__(self, number: object) -> bool:
-        return number in self._known
+    _next: int = 1
 
     @property
     def active(self) -> list[Breakpoint]:
-        """Those that may be hit."""
-        return [one for one in self if one.is_enabled and one.is_verified]
-
-    def remove(self, number: int) -> None:
-        self._known.pop(number, None)
-
-    def clear(self) -> None:
-        self._known.clear()
+        return [one for one in list(self.values()) if one.is_enabled and one.is_verified]
 
     def add(self, kind: Kind, what: str | int | BlockId, line: int = 0, **options: Any) -> Breakpoint:
         return self.place(BreakpointSpec(kind, what, line, **options))
@@ -147,7 +114,7 @@ class Breakpoints:
         """Place a breakpoint, with a number or the next one; one that has no location is there too, and says why."""
         number = number or self._next
         self._next = max(self._next, number + 1)
-        found = self._known[number] = Breakpoint(number, spec)
+        found = self[number] = Breakpoint(number, spec)
         try:
             self._place(found, spec)
             found.is_verified = True
@@ -156,15 +123,13 @@ class Breakpoints:
         return found
 
     def replace(self, owner: tuple[str, str], specs: list[BreakpointSpec]) -> list[Breakpoint]:
-        """Replace the breakpoints of an owner."""
-        for old in self:
-            if old.spec.owner == owner:
-                self.remove(old.number)
+        for old in [one for one in self.values() if one.spec.owner == owner]:
+            del self[old.number]
         return [self.place(replace(spec, owner=owner)) for spec in specs]
 
     def take_over(self, earlier: Breakpoints) -> None:
         """Place the breakpoints of an earlier launch, with their numbers."""
-        for old in earlier:
+        for old in earlier.values():
             self.place(old.spec, old.number).is_enabled = old.is_enabled
 
     def _place(self, found: Breakpoint, spec: BreakpointSpec) -> None:
@@ -176,10 +141,7 @@ class LaunchBreakpoints(Breakpoints):
 
     def __init__(self, program: NumberedProgram, lines: SourceLines, names: ValueNames, grid: BlockId) -> None:
         super().__init__()
-        self._program: NumberedProgram = program
-        self._lines: SourceLines = lines
-        self._names: ValueNames = names
-        self._grid: BlockId = grid
+        self._program, self._lines, self._names, self._grid = program, lines, names, grid
 
     def _place(self, found: Breakpoint, spec: BreakpointSpec) -> None:
         if spec.kind == "line":
@@ -213,8 +175,7 @@ class LaunchBreakpoints(Breakpoints):
         if column and actual == line:
             found.operations = self._lines.at_column(file, line, column) or found.operations
         if not found.operations:
-            files = self._lines.files
-            known = "" if file in files else f" (but from {', '.join(files)})"
+            known = "" if file in self._lines.files else f" (but from {', '.join(self._lines.files)})"
             raise BadExpression(f"no operation of the kernel comes from line {line} of {file}{known}")
         found.location = self._lines.location(found.operations[0])
         if self._lines.is_in_reduction(file, line):
@@ -269,29 +230,18 @@ class LaunchBreakpoints(Breakpoints):
         if access != "read" and self._names.is_variable(name):
             found.operations = self._assigned_before(name)
             if not found.operations:
-                raise BadExpression(
-                    f"{name} never changes where the launch can stop: it is a constant, or optimized away"
-                )
+                where = "it is a constant, or optimized away"
+                raise BadExpression(f"{name} never changes where the launch can stop: {where}")
         elif not found.values:
             raise BadExpression(f"there is neither a value {name} nor such an element of an array")
 
     def _assigned_before(self, name: str) -> list[int]:
         """The operations at which lines begin where a variable of the script has a value of the program."""
-        variables = self._names.variables
-        assert variables is not None
-        found: list[int] = []
-        for number in sorted(self._lines.starts):
-            binding = variables.binding(number, name)
-            if binding is not None and isinstance(variables.static(binding, number, self._program), StaticValue):
-                found.append(number)
-        return found
+        begins = numpy.flatnonzero(self._lines.begins).tolist()
+        return [number for number in begins if isinstance(self._names.static(name, number), StaticValue)]
 
     def _step_of(self, number: int) -> int:
-        """The operation that a step executes: of the body of a reduce, the reduce."""
-        operation = self._program.operations[number]
-        while operation in self._program.in_reductions and operation.parent_operation is not None:
-            operation = operation.parent_operation
-        return self._program.operation_numbers[operation]
+        return self._program.operation_numbers[step_operation(self._program, self._program.operations[number])]
 
     def _mnemonic(self, number: int) -> str:
         return self._program.operations[number].declaration.mnemonic
@@ -302,8 +252,6 @@ class LaunchBreakpoints(Breakpoints):
         operation = next(iter(value.block)) if isinstance(value, BlockArgument) else value.defining_operation
         assert operation is not None
         return self._program.operation_numbers.get(operation, 0)
-
-    # --- parts of a breakpoint ---
 
     def expression(self, text: str) -> Expression:
         """A condition, whose names all exist: a misspelled one is better refused now than at each hit."""

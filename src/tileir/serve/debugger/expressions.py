@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy
@@ -35,19 +36,12 @@ _METHODS_TEXT: Final = """
     all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot flatten item max mean min
     nonzero prod ravel reshape round squeeze std sum swapaxes trace transpose var view
 """
-_ATTRIBUTES_TEXT: Final = """
-    T dtype imag itemsize nbytes ndim real shape size strides
-"""
-_TYPES_TEXT: Final = """
-    bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128
-"""
-_OPTIONS_TEXT: Final = """
-    axis axis1 axis2 ddof decimals dtype equal_nan keepdims k offset order q rtol atol
-"""
+_TYPES_TEXT = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+_OPTIONS_TEXT: Final = "axis axis1 axis2 ddof decimals dtype equal_nan keepdims k offset order q rtol atol"
 _ELEMENTWISE: Final = [name for name, one in vars(numpy).items() if isinstance(one, numpy.ufunc) and name != "isnat"]
 _FUNCTIONS: Final = frozenset([*_ELEMENTWISE, *_FUNCTIONS_TEXT.split()])
 _METHODS: Final = frozenset(_METHODS_TEXT.split())
-_ATTRIBUTES: Final = frozenset(_ATTRIBUTES_TEXT.split())
+_ATTRIBUTES: Final = frozenset(["T", "dtype", "imag", "itemsize", "nbytes", "ndim", "real", "shape", "size", "strides"])
 _TYPES: Final = frozenset(_TYPES_TEXT.split())
 _OPTIONS: Final = frozenset(_OPTIONS_TEXT.split())
 _CONSTANTS: Final = frozenset(["inf", "nan", "pi", "e", "newaxis"])
@@ -75,15 +69,14 @@ _NODES: Final = (
     *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
 )
 _FUNCTION: Final = "_function_"
-_UNCHANGED: Final = "nothing can be changed: a launch that is debugged is what it was, so that time can run both ways"
+UNCHANGED: Final = "nothing can be changed: a launch that is debugged is what it was, so that time can run both ways"
 
 # Strings, values printed before ($1), and names of a tile program (%12).
 _SPECIAL: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\$\$?\d*(?![\w$])|%[\w$.#-]+""")
 # Behind an operand `%` divides.
 _OPERAND: Final = re.compile(r"""(?:[)\]'"}]|(?<!\w)(?!(?:and|or|not|if|else|in)$)\w+)$""")
 
-# NumPy imports parts of itself when they are first used.
-_GLOBALS: Final = {"__builtins__": {"__import__": __import__}}
+_GLOBALS: Final = {"__builtins__": {"__import__": __import__}}  # NumPy imports parts of itself when first used.
 
 
 class BadExpression(TileIRError):
@@ -104,8 +97,7 @@ class Opaque:
         return self.text
 
 
-Lookup = Callable[[str], Any]
-"""The value of a name: an array, a number, or something `Opaque`; None if there is none."""
+Lookup = Callable[[str], Any]  # The value of a name: an array, a number, or something `Opaque`; None if there is none.
 
 
 class Expression:
@@ -115,8 +107,7 @@ class Expression:
         """`is_known` says which names of a tile program exist, as these may have dots and dashes in them."""
         self.text: str = text
         self._is_known: Callable[[str], bool] = is_known if is_known is not None else lambda name: True
-        # Identifiers that stand for names like `%12` and `$1`.
-        self._placeholders: dict[str, str] = {}
+        self._placeholders: dict[str, str] = {}  # Identifiers that stand for names like `%12` and `$1`.
         if not text.strip():
             raise BadExpression("the expression is empty")
         python = self._with_identifiers(text.strip())
@@ -156,7 +147,7 @@ class Expression:
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
             if isinstance(node, ast.NamedExpr):
-                raise BadExpression(_UNCHANGED)
+                raise BadExpression(UNCHANGED)
             if not isinstance(node, _NODES) or isinstance(node, (ast.In, ast.NotIn, ast.Is, ast.IsNot)):
                 described = f"'{ast.unparse(node)}'" if isinstance(node, ast.expr) else "this"
                 raise BadExpression(f"{described} cannot be used here: this is no Python, but NumPy's terms")
@@ -187,14 +178,14 @@ class Expression:
     def evaluate(self, lookup: Lookup) -> Any:
         try:
             with numpy.errstate(all="ignore"):
-                value = eval(self._code, _GLOBALS, _Names(self._value, lookup))
+                value = eval(self._code, _GLOBALS, _Names(partial(self._value, lookup)))
         except BadExpression:
             raise
         except Exception as error:
             raise BadExpression(str(error) or type(error).__name__) from None
         return Opaque("type", numpy.dtype(value).name) if isinstance(value, (type, numpy.dtype)) else value
 
-    def _value(self, identifier: str, lookup: Lookup) -> Any:
+    def _value(self, lookup: Lookup, identifier: str) -> Any:
         if identifier.startswith(_FUNCTION):
             return numpy if identifier == _FUNCTION + "numpy" else _BUILTINS[identifier.removeprefix(_FUNCTION)]
         name = self._placeholders.get(identifier, identifier)
@@ -208,8 +199,8 @@ class Expression:
             return value
         if name in ("inf", "nan"):
             return getattr(numpy, name)
-        kind = f"{name} is no value by itself" if name in COMMON_NAMES else f"there is no value {name} here"
-        raise BadExpression(kind)
+        is_common = name in COMMON_NAMES
+        raise BadExpression(f"{name} is no value by itself" if is_common else f"there is no value {name} here")
 
     def is_true(self, lookup: Lookup) -> bool:
         """Compute a condition; an array must have one element."""
@@ -226,13 +217,11 @@ class Expression:
 class _Names(dict[str, Any]):
     """The names of one evaluation, looked up when Python needs them."""
 
-    def __init__(self, value: Callable[[str, Lookup], Any], lookup: Lookup) -> None:
-        super().__init__()
-        self._value: Callable[[str, Lookup], Any] = value
-        self._lookup: Lookup = lookup
+    def __init__(self, value: Callable[[str], Any]) -> None:
+        self._value = value
 
     def __missing__(self, name: str) -> Any:
-        return self._value(name, self._lookup)
+        return self._value(name)
 
 
 def _syntax_message(text: str, python: str, error: SyntaxError) -> str:
@@ -241,7 +230,7 @@ def _syntax_message(text: str, python: str, error: SyntaxError) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return f"'{text}' cannot be read: {error.msg}"
     if isinstance(statements[0], (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)):
-        return _UNCHANGED
+        return UNCHANGED
     return "statements cannot be run here: give an expression"
 
 
@@ -267,7 +256,6 @@ def numbers(element: Type, content: Any) -> Any:
 
 
 def computable(type: Type, content: Any, arrays: Iterable[RecordedArray]) -> Any:
-    """A value of the program to compute with."""
     if isinstance(type, TileType) and not isinstance(type.element, PointerType):
         return numbers(type.element, content)
     return Opaque(type.spelling, value_text(type, content, list(arrays)))

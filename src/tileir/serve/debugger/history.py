@@ -1,9 +1,8 @@
 """The launch as far as the debugger has recorded it: `Timeline` has its steps in the order of time, `LaunchHistory`
-records more of it and writes what the kernel prints.
+records more of it and writes what the kernel prints, `StackReader` reads the stack of a tile block off it.
 
-A *slice* is a range of steps of one tile block that runs without interruption.  Under most schedules each tile block
-is one slice.  Interleaved tile blocks yield before every memory operation.  The order depends on the program alone, so
-the slices follow from the paths of the tile blocks.
+A *slice* is a range of steps of one tile block that runs without interruption: under most schedules the whole of it.
+Interleaved tile blocks yield before every memory operation, and their paths determine the slices.
 """
 
 from __future__ import annotations
@@ -11,21 +10,29 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
 
 import numpy
 
-from tileir.dialect.ops import PRINT_TKO, RETURN
+from tileir.dialect.ops import CONTINUE, FOR, IF, LOOP, PRINT_TKO, RETURN
+from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import converted
+from tileir.execute.locations.wording import parenthesized
 from tileir.execute.observing.observer import Observer
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import PreparedLaunch, Recording
 from tileir.execute.recording.stepwise_recording import StepwiseRecording
-from tileir.execute.schedule import WINDOW
+from tileir.execute.schedule import WINDOW, block_at
+from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traits import TOKEN_ORDERED
+from tileir.ir.traversal import ancestors
+from tileir.ir.types import IntegerType
+from tileir.serve.debugger.source_lines import SourceLines, SourceLocation
 from tileir.serve.debugger.stops import Position, Stop
+from tileir.serve.debugger.value_names import ValueNames
 
 
 class Slice(NamedTuple):
@@ -40,15 +47,11 @@ class Timeline:
     """The slices of a recorded launch."""
 
     def __init__(self, recording: Recording) -> None:
-        self._recording: Recording = recording
-        # The operations of each path.
-        self._executed: dict[int, Array] = {}
+        self._recording = recording
+        self._executed: dict[int, Array] = {}  # The operations of each path.
         blocks = zip(recording.order.tolist(), recording.blocks.steps.tolist(), strict=True)
-        self.slices: list[Slice] = (
-            list(self._interleaved())
-            if recording.launch.is_interleaved
-            else [Slice(block, 0, count) for block, count in blocks]
-        )
+        whole = (Slice(block, 0, count) for block, count in blocks)
+        self.slices = list(self._interleaved() if recording.launch.is_interleaved else whole)
         self._of_block: dict[int, list[int]] = {}
         for number, one in enumerate(self.slices):
             self._of_block.setdefault(one.block, []).append(number)
@@ -110,7 +113,6 @@ class Timeline:
 
     @property
     def last(self) -> Position:
-        """The end of the launch."""
         return Position(self.slices[-1].block, self.slices[-1].end)
 
     def following(self, position: Position) -> Position:
@@ -121,25 +123,16 @@ class Timeline:
         return Position(*self.slices[number + 1][:2]) if number + 1 < len(self.slices) else self.last
 
     def unfinished(self, position: Position) -> list[Position]:
-        """Where the other tile blocks stand that have begun and are not done, in the order of the grid.
-
-        Each of them has had one of the last few slices.
-        """
+        """Where the other tile blocks stand that are under way: each has had one of the last few slices."""
         last = self.slice_number(position)
-        found: dict[int, int] = {}
-        for one in self.slices[max(last - 2 * WINDOW, 0) : last]:
-            found[one.block] = one.end
-        return [
-            Position(block, step)
-            for block, step in sorted(found.items())
-            if block != position.block and step < len(self.steps(block))
-        ]
+        ends = {one.block: one.end for one in self.slices[max(last - 2 * WINDOW, 0) : last]}
+        ends.pop(position.block, None)
+        return [Position(block, step) for block, step in sorted(ends.items()) if step < len(self.steps(block))]
 
     def backwards(self, position: Position, operations: Array) -> Iterator[Position]:
         """The earlier positions whose next operation is true in `operations`, the last first."""
         first = self.slice_number(position)
-        # The steps of each path that was searched.
-        known: dict[int, Array] = {}
+        known: dict[int, Array] = {}  # The steps of each path that was searched.
         for number in range(first, -1, -1):
             block, low, end = self.slices[number]
             end = position.step if number == first else end
@@ -151,18 +144,6 @@ class Timeline:
                 yield Position(block, step)
 
 
-def first_step(steps: Array, operations: Array, start: int) -> int:
-    """The first step from one on whose operation is true in `operations`; -1 if there is none.  Most are near."""
-    size = 64
-    while start < len(steps):
-        found = numpy.flatnonzero(operations[steps[start : start + size]])
-        if found.size:
-            return start + int(found[0])
-        start += size
-        size *= 4
-    return -1
-
-
 _AHEAD: Final = 4096
 """A long tile block is recorded by so many steps beyond what is needed, and by at least as many as it has."""
 
@@ -171,8 +152,7 @@ class Reached(Exception):
     """The launch has come to a reason to stop."""
 
     def __init__(self, stop: Stop) -> None:
-        super().__init__()
-        self.stop: Stop = stop
+        self.stop = stop
 
 
 class LaunchHistory:
@@ -201,22 +181,17 @@ class LaunchHistory:
 
     @property
     def timeline(self) -> Timeline:
-        """The order of what is recorded."""
         blocks = self.recording.blocks
         state = (id(self.recording), len(blocks), int(blocks.steps[-1]) if len(blocks) else 0, self.stepwise.is_over)
         if self._timeline is None or self._timeline_of != state:
             self._timeline, self._timeline_of = Timeline(self.recording), state
         return self._timeline
 
-    # --- recording ---
-
     def record(self, position: Position) -> None:
         """Have a position in the recording, and something behind it."""
-        index = self.stepwise.place(position.block)
-        if index >= len(self.recording.blocks) or (
-            not self.is_whole(position.block) and position.step >= len(self.steps(position.block))
-        ):
-            self.record_block(index, position.step)
+        (block, step), index = position, self.stepwise.place(position.block)
+        if index >= len(self.recording.blocks) or (not self.is_whole(block) and step >= len(self.steps(block))):
+            self.record_block(index, step)
 
     def record_block(self, index: int, steps: int = 0) -> None:
         """Record the tile block at an index of the schedule, up to a step and somewhat further."""
@@ -224,7 +199,6 @@ class LaunchHistory:
         self._do(lambda: self.stepwise.record_to(index, max(steps + _AHEAD, 2 * known)))
 
     def complete(self) -> None:
-        """Record to the end of the launch."""
         self._do(lambda: self.stepwise.record_to(self.stepwise.count - 1))
 
     def rehearse(self, observer: Observer, index: int) -> None:
@@ -247,8 +221,7 @@ class LaunchHistory:
         """Whether a position is recorded: its next operation, or the end of its tile block."""
         if self.recording.blocks.place(position.block) is None:
             return False
-        count = len(self.steps(position.block))
-        return position.step < count or (position.step == count and not self.stepwise.is_full)
+        return position.step < len(self.steps(position.block)) + (not self.stepwise.is_full)
 
     def is_whole(self, block: int) -> bool:
         """Whether a tile block is recorded up to its end, or to where it failed."""
@@ -272,8 +245,6 @@ class LaunchHistory:
             return True
         return self.timeline.key(one) > self.timeline.key(other)
 
-    # --- what the kernel prints ---
-
     def _printed_before(self, position: Position) -> int:
         """How many texts are printed before a position."""
         timeline = self.timeline
@@ -288,13 +259,9 @@ class LaunchHistory:
 
     def emit_to(self, position: Position) -> None:
         """Write what is printed before a position, unless it was written before."""
-        self._emit(self._printed_before(position))
+        self.emit(self._printed_before(position))
 
-    def emit_all(self) -> None:
-        if self.stepwise.is_over:
-            self._emit(len(self.stepwise.texts))
-
-    def _emit(self, count: int) -> None:
+    def emit(self, count: int) -> None:
         for text in self.stepwise.texts[self._emitted : count]:
             self._emitted += 1
             self._output(text)
@@ -314,3 +281,87 @@ class LaunchHistory:
                 self._output(text)
 
         return write
+
+
+@dataclass(eq=False)
+class Frame:
+    """A part of the program that is being executed."""
+
+    kind: Literal["kernel", "for", "loop", "if"]
+    name: str  # As in `for %i = 3 (round 4 of 16)`.
+    operation: int  # The operation in it that is next, or that has the inner frame.
+    location: SourceLocation | None
+    body: Block  # The operations that belong to it.
+    since: int  # The step with which its round began: what was computed before is of another round.
+    position: Position  # Where the tile block stands.
+
+
+def enclosing(operation: Operation, entry: Operation) -> list[Operation]:
+    """The operations around one within a kernel, the innermost first."""
+    found = ancestors(operation)
+    return found[: found.index(entry)]
+
+
+class StackReader:
+    """Reads stacks off what is recorded of a launch."""
+
+    def __init__(self, history: LaunchHistory, lines: SourceLines, names: ValueNames) -> None:
+        self._history, self._lines, self._names = history, lines, names
+        self._continues: dict[Operation, list[int]] = {}  # The `continue` operations of each loop.
+        program = history.prepared.program
+        for number, operation in enumerate(program.operations):
+            if operation.declaration is CONTINUE:
+                loops = [one for one in enclosing(operation, program.entry) if one.declaration in (FOR, LOOP)]
+                self._continues.setdefault(loops[0], []).append(number)
+
+    def frames(self, position: Position) -> list[Frame]:
+        program = self._history.prepared.program
+        entry, body = program.entry, program.entry.regions[0].block
+        steps = self._history.steps(position.block)
+        index = block_at(position.block, self._history.prepared.launch.grid)
+        kernel = f"{entry.symbol_name or 'kernel'} {parenthesized(index)}"
+        if not len(steps):
+            return [Frame("kernel", kernel, 0, self._lines.head, body, 0, position)]
+        number = int(steps[min(position.step, len(steps) - 1)])
+        frames: list[Frame] = []
+        for around in enclosing(program.operations[number], entry):
+            frames.append(self._frame(around, number, position, steps))
+            number = program.operation_numbers[around]
+        return [*frames, Frame("kernel", kernel, number, self._lines.location(number), body, 0, position)]
+
+    def _frame(self, around: Operation, number: int, position: Position, steps: Array) -> Frame:
+        program = self._history.prepared.program
+        body = program.operations[number].parent
+        assert body is not None
+        began = int(numpy.flatnonzero(steps[: position.step] == program.operation_numbers[around])[-1]) + 1
+        location = self._lines.location(number)
+        if around.declaration is IF:
+            branch = "then" if around.regions[0].blocks[0] is body else "else"
+            return Frame("if", f"if ({branch})", number, location, body, began, position)
+        again = numpy.flatnonzero(numpy.isin(steps[began : position.step], self._continues.get(around, [])))
+        round = len(again) + 1
+        since = began + int(again[-1]) + 1 if len(again) else began
+        if around.declaration is LOOP:
+            return Frame("loop", f"loop (round {round})", number, location, body, since, position)
+        counter = program.value_numbers[around.regions[0].block.arguments[0]]
+        content = self._history.recording.history(position.block, position.step).at(counter, position.step)
+        value = f" = {int(content[1])}" if content is not None else ""
+        rounds = self._rounds(around, position, began)
+        total = f" of {rounds}" if rounds is not None else ""
+        name = f"for {self._names.shown[counter]}{value} (round {round}{total})"
+        return Frame("for", name, number, location, body, since, position)
+
+    def _rounds(self, loop: Operation, position: Position, began: int) -> int | None:
+        """How many rounds a loop has, if its bounds are known."""
+        recording = self._history.recording
+        history = recording.history(position.block, position.step)
+        found = [history.at(recording.program.value_numbers[operand], began) for operand in loop.operands[:3]]
+        numbers = [int(one[1]) for one in found if one is not None]
+        if len(numbers) < 3:
+            return None
+        if loop.unsigned_cmp:
+            type = loop.operands[0].type
+            assert isinstance(type, TileType) and isinstance(type.element, IntegerType)
+            numbers = [number % (1 << type.element.width) for number in numbers]
+        low, high, stride = numbers
+        return max(-(-(high - low) // stride), 0) if stride > 0 else None

@@ -1,7 +1,6 @@
 """Hooks of breakpoints, and the observers that run them while a launch runs ahead and nothing is recorded.
 
 `StopObserver` counts steps as a recording does, at the decisions of control flow, so it knows the position of a hook.
-While it runs, memory and the values that conditions use are at hand.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -17,24 +16,23 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import ExecutionError
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.execute.recording.arrays import RecordedArray
-from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Interrupted, Interruption
 from tileir.execute.recording.recording import PreparedLaunch
 from tileir.execute.recording.script_variables import ArrayReference, Content, Missing, StaticValue, precedes, unsigned
-from tileir.execute.sanitizer.report import SanitizerReport
+from tileir.execute.sanitizer.number_watch import NumberWatch
+from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.breakpoints import Breakpoint
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, computable
 from tileir.serve.debugger.history import Reached
 from tileir.serve.debugger.inspection import constant_value, launch_value
-from tileir.serve.debugger.stops import Position, Reason, Stop
+from tileir.serve.debugger.source_lines import step_operation
+from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
 
-Given = dict[Value, Any]
-"""The values that a hook uses; behind an operation its results."""
-_NOTHING: Final[Given] = {}
+Given = dict[Value, Any]  # The values that a hook uses; behind an operation its results.
 
 
 @dataclass
@@ -42,8 +40,7 @@ class Hook:
     """Something to do before an operation, or behind it."""
 
     operation: Operation
-    reach: Callable[[TileBlock, Position, Given], Stop | None]
-    """Returns a stop if there is a reason for one."""
+    reach: Callable[[TileBlock, Position, Given], Stop | None]  # Returns a stop if there is a reason for one.
     uses: Sequence[Value] = ()
     is_behind: bool = False
     access: Callable[[Access], object] | None = None
@@ -61,12 +58,9 @@ class StopObserver(Observer):
         is_ahead: Callable[[Position], bool],
         is_back: bool = False,
     ) -> None:
-        self._decisions: dict[Operation, int] = prepared.control.decisions
-        self._distances: dict[Operation, int] = prepared.control.distances
-        self._in_reductions: set[Operation] = prepared.program.in_reductions
-        self._interruption: Interruption = interruption
-        self._is_ahead: Callable[[Position], bool] = is_ahead
-        self._is_back: bool = is_back
+        self._decisions, self._distances = prepared.control.decisions, prepared.control.distances
+        self._program, self._in_reductions = prepared.program, prepared.program.in_reductions
+        self._interruption, self._is_ahead, self._is_back = interruption, is_ahead, is_back
         self._hooks: dict[Operation, list[Hook]] = {}
         self._hooks_behind: dict[Operation, list[Hook]] = {}
         self._used: dict[Operation, list[Value]] = {}
@@ -77,8 +71,7 @@ class StopObserver(Observer):
         self._steps: dict[int, int] = {}
         self.last: Stop | None = None
         self.interrupted_at: Position | None = None
-        self.failed_at: Position | None = None
-        """The position before the operation that ended the launch."""
+        self.failed_at: Position | None = None  # The position before the operation that ended the launch.
 
     def watches(self, operation: Operation) -> bool:
         return operation in self._decisions or operation in self._used
@@ -88,34 +81,32 @@ class StopObserver(Observer):
 
     def block_started(self, block: TileBlock) -> None:
         self._steps[block.number] = 0
-        self._check_interruption(Position(block.number, 0))
+        self._check_interruption(block)
 
     def block_finished(self, block: TileBlock) -> None:
         del self._steps[block.number]
 
-    def _check_interruption(self, position: Position) -> None:
+    def _check_interruption(self, block: TileBlock, offset: int = 0) -> None:
         if self._interruption.is_wanted:
-            self.interrupted_at = position
+            self.interrupted_at = Position(block.number, self._steps[block.number] + offset)
             raise Interrupted
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         hooks = self._hooks.get(operation)
         if hooks is not None:
             position = Position(block.number, self._steps[block.number] + self._distances[operation] - 1)
-            used = self._used[operation]
-            given = dict(zip(used, operands[len(operation.operands) :], strict=True)) if used else _NOTHING
-            self._run(hooks, block, position, given)
+            given = zip(self._used[operation], operands[len(operation.operands) :], strict=True)
+            self._run(hooks, block, position, dict(given))
         if operation in self._decisions:
             self._steps[block.number] += self._distances[operation]
             if self._interruption.is_wanted:
-                self._check_interruption(Position(block.number, self._steps[block.number] - 1))
+                self._check_interruption(block, -1)
 
     def _run(self, hooks: list[Hook], block: TileBlock, position: Position, given: Given) -> None:
         found: Stop | None = None
         for hook in hooks:
             stop = hook.reach(block, position, given)
-            if stop is not None:
-                found = stop.joined(found)
+            found = stop.joined(found) if stop is not None else found
         if found is not None:
             self.stop(found)
 
@@ -131,8 +122,7 @@ class StopObserver(Observer):
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
         """The step of an operation that a tile block is at, counted from 1."""
-        while operation in self._in_reductions and operation.parent_operation is not None:
-            operation = operation.parent_operation
+        operation = step_operation(self._program, operation)
         steps = self._steps[block.number]
         return steps if operation in self._decisions else steps + self._distances[operation]
 
@@ -154,29 +144,19 @@ class AccessObserver(StopObserver):
         return None
 
 
-class Checker(NamedTuple):
-    """The sanitizer or the watch for NaN: an observer that adds findings to a report."""
-
-    observer: Observer
-    report: SanitizerReport
-    reason: Reason
+Checker = Sanitizer | NumberWatch  # An observer that adds findings to its report.
 
 
 class FindingObserver(AccessObserver):
-    """Also stops where checkers find something; it is called after them.
-
-    `made` has the operations that made a NaN before: each is a reason to stop at one position only.
-    """
+    """Also stops where checkers find something, which are called before it; `made` is that of `StopSearch`."""
 
     def __init__(self, *arguments: Any, checkers: Sequence[Checker], made: dict[Operation, Position]) -> None:
         super().__init__(*arguments)
-        self._checkers: Sequence[Checker] = checkers
-        self._made: dict[Operation, Position] = made
-        # How many findings of each report were seen.
-        self._seen: list[int] = [0] * len(checkers)
+        self._checkers, self._made = checkers, made
+        self._seen = [0] * len(checkers)  # How many findings of each report were seen.
 
     def watches(self, operation: Operation) -> bool:
-        return any(one.observer.watches(operation) for one in self._checkers) or super().watches(operation)
+        return any(one.watches(operation) for one in self._checkers) or super().watches(operation)
 
     def _check(self, operation: Operation, block: TileBlock) -> None:
         for index, checker in enumerate(self._checkers):
@@ -185,13 +165,14 @@ class FindingObserver(AccessObserver):
                 continue
             self._seen[index] += len(new)
             position = Position(block.number, self.step_of(operation, block) - 1)
-            if checker.reason == "nan":
+            is_nan = isinstance(checker, NumberWatch)
+            if is_nan:
                 new = [one for one in new if self._made.get(one.operation, position) == position]
             if new:
-                if checker.reason == "nan" and self._is_ahead(position):
+                if is_nan and self._is_ahead(position):
                     self._made[new[0].operation] = position
                 text = "\n\n".join([finding.render(checker.report.names) for finding in new])
-                self.stop(Stop(checker.reason, position, text))
+                self.stop(Stop("nan" if is_nan else "sanitizer", position, text))
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         if operation not in self._in_reductions:
@@ -213,8 +194,7 @@ class FindingObserver(AccessObserver):
         return False
 
 
-Known = dict[str, Content]
-"""What names mean at an operation: a `StaticValue`, or what is known without the launch."""
+Known = dict[str, Content]  # What names mean at an operation: a `StaticValue`, or what is known without the launch.
 
 
 @dataclass(eq=False)
@@ -223,14 +203,8 @@ class HookMaker:
 
     _prepared: PreparedLaunch
     _names: ValueNames
-    _log: Callable[[Position, str], object]
-    """Takes what a breakpoint writes instead of stopping."""
-    _hits: dict[int, int] = field(default_factory=dict)
-    """How often each breakpoint was hit."""
-
-    @property
-    def _program(self) -> NumberedProgram:
-        return self._prepared.program
+    _log: Callable[[Position, str], object]  # Takes what a breakpoint writes instead of stopping.
+    _hits: dict[int, int] = field(default_factory=dict)  # How often each breakpoint was hit.
 
     def hooks(self, breakpoint: Breakpoint) -> list[Hook]:
         if breakpoint.element is not None:
@@ -239,30 +213,24 @@ class HookMaker:
             return self._value_hooks(breakpoint)
         found = []
         for number in breakpoint.operations:
-            operation = self._program.operations[number]
+            operation = self._prepared.program.operations[number]
             known = self._visible(breakpoint, operation)
             uses = [one.value for one in known.values() if isinstance(one, StaticValue)]
             found.append(Hook(operation, partial(self._reach, breakpoint, known), uses))
         return found
 
-    # --- at an operation ---
-
     def _visible(self, breakpoint: Breakpoint, operation: Operation) -> Known:
         """What the names in the expressions of a breakpoint mean at an operation."""
         expressions = [part for part in (breakpoint.condition, *(breakpoint.log or ())) if isinstance(part, Expression)]
         found: Known = {}
-        variables = self._names.variables
-        number = self._program.operation_numbers[operation]
-        parameters = len(self._prepared.launch.values)
+        program, parameters = self._prepared.program, len(self._prepared.launch.values)
         for name in sorted({name for one in expressions for name in one.names}):
-            if variables is not None and self._names.is_variable(name):
-                binding = variables.binding(number, name)
-                missing = Missing("is no variable of this function")
-                found[name] = variables.static(binding, number, self._program) if binding is not None else missing
+            if self._names.is_variable(name):
+                found[name] = self._names.static(name, program.operation_numbers[operation])
                 continue
             # The last of those that are computed by then in every case.
-            values = [self._program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters]
-            values = [value for value in values if precedes(self._program, value, operation)]
+            values = [program.values[one] for one in self._names.numbers.get(name, []) if one >= parameters]
+            values = [value for value in values if precedes(program, value, operation)]
             if values:
                 found[name] = StaticValue(values[-1], False)
         return found
@@ -304,8 +272,6 @@ class HookMaker:
             name = found.name if isinstance(found, ArrayReference) else name
         return launch_value(self._prepared, self._names, block.number, name, RecordedArray.contents)
 
-    # --- data ---
-
     def _element_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
         """Behind what reads an element, whatever accesses it, or what changes it."""
         assert breakpoint.element is not None
@@ -314,9 +280,8 @@ class HookMaker:
         start = array.low - array.region.start + array.place(index) * array.size
         address, end = array.region.start + start, numpy.uint64(array.region.start + start + array.size)
         watched = breakpoint.spec.access
-        kinds = {"read": ("read", "atomic"), "write": ("write", "atomic")}.get(watched, ("read", "write", "atomic"))
-        # What the element was before the access of a tile block.
-        last: dict[int, bytes] = {}
+        kinds = ("atomic", watched) if watched != "readWrite" else ("read", "write", "atomic")
+        last: dict[int, bytes] = {}  # What the element was before the access of a tile block.
 
         def content() -> bytes:
             return bytes(array.region.data[start : start + array.size].tobytes())
@@ -333,7 +298,7 @@ class HookMaker:
                 return None
             return self._reach(breakpoint, {}, block, position, {})
 
-        operations = [self._program.operations[one] for one in breakpoint.operations]
+        operations = [self._prepared.program.operations[one] for one in breakpoint.operations]
         return [Hook(one, behind, is_behind=True, access=check) for one in operations]
 
     def _value_hooks(self, breakpoint: Breakpoint) -> list[Hook]:
@@ -352,27 +317,24 @@ class HookMaker:
             return used(value, block, position, given)
 
         found: list[Hook] = []
-        values = [self._program.values[number] for number in breakpoint.values]
-        in_reductions = self._program.in_reductions
+        values = [self._prepared.program.values[number] for number in breakpoint.values]
+        in_reductions = self._prepared.program.in_reductions
         if access != "write":
             for value in values:
-                users = [one for one in value.users if one in self._program.operation_numbers]
+                users = [one for one in value.users if one in self._prepared.program.operation_numbers]
                 found += [Hook(one, partial(used, value), [value]) for one in users if one not in in_reductions]
         if access == "read":
             return found
-        variables = self._names.variables
-        if variables is not None and self._names.is_variable(name):
+        if self._names.is_variable(name):
             for number in breakpoint.operations:
-                binding = variables.binding(number, name)
-                static = variables.static(binding, number, self._program) if binding is not None else None
+                static, operation = self._names.static(name, number), self._prepared.program.operations[number]
                 if isinstance(static, StaticValue):
-                    operation = self._program.operations[number]
                     found.append(Hook(operation, partial(computed, static.value), [static.value]))
             return found
         for value in values:
             owner = value.defining_operation
             if isinstance(value, BlockArgument):
-                if value.block.parent_operation is not self._program.entry:
+                if value.block.parent_operation is not self._prepared.program.entry:
                     found.append(Hook(next(iter(value.block)), partial(computed, value), [value]))
             elif owner is not None and owner not in in_reductions:
                 found.append(Hook(owner, partial(computed, value), is_behind=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,30 +24,20 @@ from tileir.execute.recording.script_variables import (
 )
 from tileir.execute.schedule import block_at
 from tileir.ir.types import Type
-from tileir.ir.values import BlockArgument
+from tileir.ir.values import BlockArgument, Value
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, Opaque, computable, numbers
-from tileir.serve.debugger.history import LaunchHistory
+from tileir.serve.debugger.history import Frame, LaunchHistory, StackReader
 from tileir.serve.debugger.source_lines import Names, SourceLines, SourceLocation
-from tileir.serve.debugger.stack import Frame, StackReader
 from tileir.serve.debugger.stops import Position
 from tileir.serve.debugger.value_names import ValueNames
-from tileir.serve.debugger.values import (
-    ElementAccess,
-    accesses_since,
-    array_type,
-    numbers_text,
-    result_text,
-    result_type,
-    value_text,
-)
+from tileir.serve.debugger.values import accesses_since, array_type, numbers_text, result_text, result_type, value_text
 
 
 @dataclass
 class Variable:
     """A value with a name, or the result of an expression.
 
-    A variable of a script may have a constant of Python as its value, or none at all (`Missing`); it has no `type`
-    then, nor has a result.
+    A result has no `type`, nor has a variable of a script whose value is a constant of Python, or `Missing`.
     """
 
     name: str
@@ -56,12 +46,9 @@ class Variable:
     """What the interpreter has: NumPy arrays for tiles, views, None for tokens; of an array, a function that copies it
     as long as the debugger stands where it was."""
     arrays: list[RecordedArray]
-    number: int = -1
-    """The number of the value in the program; -1 if it is none."""
-    is_old: bool = False
-    """Whether it is of an earlier round of its loop."""
-    array: RecordedArray | None = None
-    """The array, if it is one."""
+    number: int = -1  # The number of the value in the program; -1 if it is none.
+    is_old: bool = False  # Whether it is of an earlier round of its loop.
+    array: RecordedArray | None = None  # The array, if it is one.
 
     @property
     def value(self) -> Any:
@@ -90,7 +77,6 @@ class Variable:
 
     @property
     def text(self) -> str:
-        """The value in a line."""
         if self.array is not None:
             return numbers_text(self.array.element, self.value)
         if self.type is not None:
@@ -106,24 +92,19 @@ class Inspection:
     def __init__(self, prepared: PreparedLaunch, sanitize: bool, output: Callable[[str], object], names: Names) -> None:
         self._history: LaunchHistory = LaunchHistory(prepared, sanitize, output)
         program = self._program = prepared.program
-        self.lines: SourceLines = SourceLines(program, names)
-        self._names: ValueNames = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
-        self._stacks: StackReader = StackReader(self._history, self.lines, self._names)
-        self._first: Position = Position(next(self._history.stepwise.order()), 0)
-        self.position: Position = self._first
-        # Where it was before the last command.
-        self._before: Position = self._first
-        self.finished: bool = False
-        """Whether the launch stands at its end."""
+        self.lines = SourceLines(program, names)
+        self._names = ValueNames(program, self.lines, prepared.arrays, lambda: prepared.script_variables)
+        self._stacks = StackReader(self._history, self.lines, self._names)
+        # Where it begins, where it stands, and where it stood before the last command.
+        self._first = self.position = self._before = Position(next(self._history.stepwise.order()), 0)
+        self.finished = False  # Whether the launch stands at its end.
 
     @property
     def recording(self) -> Recording:
-        """What is recorded of the launch."""
         return self._history.recording
 
     @property
     def name(self) -> str:
-        """The name of the kernel."""
         return self._program.entry.symbol_name or ""
 
     @property
@@ -139,13 +120,12 @@ class Inspection:
         """The number of the operation that is next; None at the end."""
         if self.finished:
             return None
-        self._history.record(self.position)
-        steps = self._history.steps(self.position.block)
-        return int(steps[self.position.step]) if self.position.step < len(steps) else None
+        block, step = self._standing()
+        steps = self._history.steps(block)
+        return int(steps[step]) if step < len(steps) else None
 
     @property
     def location(self) -> SourceLocation | None:
-        """Where the program stands."""
         operation = self.operation
         return self.lines.location(operation) if operation is not None else None
 
@@ -158,8 +138,6 @@ class Inspection:
             self._history.record(self.position)
         return self.position
 
-    # --- control flow ---
-
     def visits(self, file: str, line: int) -> tuple[int, int | None, int | None]:
         """The line that is meant by one, and the steps at which the tile block comes to it: the last one before this
         position, and the next one."""
@@ -169,10 +147,7 @@ class Inspection:
         return line, int(before[-1]) if before.size else None, int(behind[0]) if behind.size else None
 
     def unfinished_blocks(self) -> list[Position]:
-        """Where each tile block stands that has begun and is not done, the current one first.
-
-        They are several where tile blocks are interleaved; otherwise one is done before the next begins.
-        """
+        """Where each tile block stands that has begun and is not done, the current one first, others if interleaved."""
         position = self._standing()
         if not self._history.prepared.launch.is_interleaved:
             return [position]
@@ -182,17 +157,11 @@ class Inspection:
         """The branch and the loops that the program is in, or another tile block, and the kernel, innermost first."""
         return self._stacks.frames(position or self._standing())
 
-    # --- values ---
-
     def variables(self, frame: Frame | None = None, position: Position | None = None) -> list[Variable]:
-        """What has a name, here or where another tile block stands: the variables of the script, then the values of a
-        frame that are computed, or of all.
-
-        A variable of a function hides that of a caller with the same name, be it assigned yet or not.
-        """
+        """What has a name, here or where another tile block stands: the variables of the script, then `values`."""
         position = (frame.position if frame is not None else position) or self._standing()
         found: list[Variable] = []
-        hidden: set[str] = set()
+        hidden: set[str] = set()  # A variable of a function hides that of a caller, be it assigned yet or not.
         for one, (_, variables) in zip(self._functions(position), self.functions(position), strict=True):
             found += [variable for variable in variables if variable.name not in hidden]
             hidden.update([*one.parameters, *one.variables, *one.unassigned])
@@ -218,12 +187,9 @@ class Inspection:
                 continue
             if owner in program.in_reductions or (owner is None and not _is_of_loop(value)):
                 continue
-            if frame is not None:
-                body = value.block if isinstance(value, BlockArgument) else owner.parent if owner is not None else None
-                if body is not frame.body:
-                    continue
+            body = value.block if isinstance(value, BlockArgument) else owner.parent if owner is not None else None
             newest = history.at(number, position.step)
-            if newest is None:
+            if newest is None or (frame is not None and body is not frame.body):
                 continue
             step, content = newest
             is_old = frame is not None and step < frame.since
@@ -235,16 +201,11 @@ class Inspection:
                 found[key] = step, Variable(name, value.type, content, self.recording.arrays, number, is_old)
         return [variable for _, variable in found.values()]
 
-    # --- variables of a script ---
-
     def _functions(self, position: Position) -> list[FunctionVariables]:
         return self.recording.functions(*position) if self._names.variables is not None else []
 
     def functions(self, position: Position | None = None) -> list[tuple[str, list[Variable]]]:
-        """The variables of the script: of the function that the program is in, then of those that called it.
-
-        The kernel is the last, and its parameters are left out.  Empty where no script is debugged.
-        """
+        """The variables of the script, by function: the innermost first, the kernel last, without its parameters."""
         position = position or self._standing()
         functions = self._functions(position)
         found: list[tuple[str, list[Variable]]] = []
@@ -272,30 +233,25 @@ class Inspection:
         return found
 
     def _variable(self, name: str, content: Content, position: Position) -> Variable:
-        recording = self.recording
+        arrays = self.recording.arrays
         if isinstance(content, TileContent):
-            type = recording.program.values[content.number].type
-            return Variable(name, type, content.content, recording.arrays, content.number)
+            return Variable(name, self._program.values[content.number].type, content.content, arrays, content.number)
         if isinstance(content, ArrayReference):
-            for array in self._arrays(position):
+            for array in self.arrays(position):
                 if array.name == content.name:
-                    array.name = name
-                    return array
-        if isinstance(content, Missing):
-            return Variable(name, None, content, recording.arrays)
-        return Variable(name, None, self._computable(content, position), recording.arrays)
+                    return replace(array, name=name)
+        value = content if isinstance(content, Missing) else self._computable(content, position)
+        return Variable(name, None, value, arrays)
 
     def _computable(self, content: Content, position: Position) -> Any:
-        """The content of a variable, to compute with."""
-        recording = self.recording
         if isinstance(content, TileContent):
             return self._plain(content.number, content.content)
         if isinstance(content, tuple):
             return tuple([self._computable(one, position) for one in content])
         if isinstance(content, ArrayReference):
-            for array in recording.arrays:
+            for array in self.recording.arrays:
                 if array.name == content.name:
-                    return numbers(array.element, recording.array(array.number, position.block, position.step))
+                    return numbers(array.element, self.recording.array(array.number, *position))
             return Opaque("array", content.name)
         return constant_value(content)
 
@@ -313,27 +269,21 @@ class Inspection:
             if self._names.authored[number] or not self._names.hides
         ]
 
-    def arrays(self) -> list[Variable]:
+    def arrays(self, position: Position | None = None) -> list[Variable]:
         """The arrays that the kernel works on, as they are now."""
-        return self._arrays(self._standing())
-
-    def _arrays(self, position: Position) -> list[Variable]:
+        block, step = position or self._standing()
+        arrays = self.recording.arrays
+        contents = [partial(self.recording.array, array.number, block, step) for array in arrays]
         return [
-            Variable(
-                array.name,
-                tile_type((), array.element),
-                partial(self.recording.array, array.number, position.block, position.step),
-                self.recording.arrays,
-                array=array,
-            )
-            for array in self.recording.arrays
+            Variable(array.name, tile_type((), array.element), content, arrays, array=array)
+            for array, content in zip(arrays, contents, strict=True)
         ]
 
     def memory(self, number: int, offset: int, count: int) -> bytes:
         """Bytes of an array as it is now; fewer than `count` where it ends."""
         return self.arrays()[number].value.tobytes()[offset : offset + count] if offset >= 0 else b""
 
-    def accesses(self) -> list[ElementAccess]:
+    def accesses(self) -> list[str]:
         """What the tile block has read and written since the last stop, or with the last step if it was elsewhere."""
         position = self._standing()
         earlier = self._before
@@ -341,10 +291,7 @@ class Inspection:
         return accesses_since(self.recording, position, earlier.step if is_near else position.step - 1)
 
     def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Variable:
-        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md).
-
-        An error in it is a `BadExpression`.
-        """
+        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md)."""
         read = Expression(expression, self._names.is_known)
         now = self._standing()
         position = frame.position if frame is not None else now
@@ -356,10 +303,7 @@ class Inspection:
         return Variable(expression, None, read.evaluate(lookup), self.recording.arrays)
 
     def _lookup(self, position: Position, name: str, now: Position) -> Any:
-        """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are as `now`.
-
-        Of several values with a name the newest counts, then arrays, then parameters.
-        """
+        """The value of a name where a tile block stands, to compute with; None if there is none.  Arrays are `now`."""
         program, recording = self._program, self.recording
         history = recording.history(position.block, position.step)
         variables = self._names.variables
@@ -373,18 +317,15 @@ class Inspection:
             if isinstance(content, Missing):
                 raise BadExpression(f"variable {name} {content.reason}")
             return self._computable(content, now)
+        # Of several values with a name the newest counts, then arrays, then parameters.
         parameters = len(program.entry.regions[0].block.arguments)
-        numbered = self._names.numbers.get(name, [])
-        newest: tuple[int, int, Any] | None = None
-        for number in numbered:
-            found = history.at(number, position.step) if number >= parameters else None
-            if found is not None and (newest is None or newest[0] <= found[0]):
-                newest = found[0], number, found[1]
-        if newest is not None:
-            return self._plain(newest[1], newest[2])
+        candidates = [number for number in self._names.numbers.get(name, []) if number >= parameters]
+        known = [(one[0], number, one[1]) for number in candidates if (one := history.at(number, position.step))]
+        if known:
+            return self._plain(*max(known, key=lambda one: one[:2])[1:])
 
         def contents(array: RecordedArray) -> Array:
-            return recording.array(array.number, now.block, now.step)
+            return recording.array(array.number, *now)
 
         return launch_value(self._history.prepared, self._names, position.block, name, contents)
 
@@ -408,7 +349,6 @@ def launch_value(
 
 
 def constant_value(content: Content) -> Any:
-    """A constant of a script, to compute with."""
     if isinstance(content, (Description, Missing)):
         return Opaque("", content.text if isinstance(content, Description) else content.shown)
     if isinstance(content, tuple):
@@ -427,8 +367,6 @@ def _bits(content: Content) -> object:
     return type(content), repr(content)
 
 
-def _is_of_loop(value: object) -> bool:
-    if not isinstance(value, BlockArgument):
-        return False
-    owner = value.block.parent_operation
+def _is_of_loop(value: Value) -> bool:
+    owner = value.block.parent_operation if isinstance(value, BlockArgument) else None
     return owner is not None and isinstance(value.type, TileType) and len(owner.regions) == 1

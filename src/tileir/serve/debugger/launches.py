@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from types import FrameType
+from typing import Any, Final, Protocol
 
 from tileir.bridge.launch import launch, no_arguments
 from tileir.bridge.uninitialized import launching_frame
@@ -22,11 +23,7 @@ from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import Names
 from tileir.serve.debugger.stops import Event
 
-if TYPE_CHECKING:
-    from types import FrameType
-
-_LOCK: Final = threading.RLock()
-"""Launches of several threads are debugged one after the other."""
+_LOCK: Final = threading.RLock()  # Launches of several threads are debugged one after the other.
 
 
 class Front(Protocol):
@@ -38,21 +35,16 @@ class Front(Protocol):
 
 @dataclass
 class ScriptDebugging:
-    """Watches the launches of a script, and debugs them.
-
-    It stops at the beginning of the first, of a kernel if one is named; later ones run up to what there is to stop at.
-    """
+    """Debugs the launches of a script, or of one kernel of it: the first from its beginning, later ones from a stop."""
 
     front: Front
     kernel: str = ""
-    stop_on_entry: bool = True
-    """Whether to stop at the beginning of the next launch."""
+    stop_on_entry: bool = True  # Whether to stop at the beginning of the next launch.
     stop_on: Iterable[Event] = ("failure",)
     names: Names = "script"
     limit: int = LIMIT
     is_detached: bool = False
-    count: int = 0
-    """How many launches were debugged."""
+    count: int = 0  # How many launches were debugged.
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """Run in place of a launch."""
@@ -62,18 +54,10 @@ class ScriptDebugging:
             return
         if not isinstance(args, (tuple, list)):
             raise no_arguments(args)
+        given: dict[str, Any] = {name: options.get(name) for name in ("schedule", "output")}
         with _LOCK:
             self.count += 1
-            debugger = Debugger(
-                kernel,
-                grid,
-                args,
-                schedule=options.get("schedule"),
-                limit=self.limit,
-                stop_on=self.stop_on,
-                names=self.names,
-                output=options.get("output"),
-            )
+            debugger = Debugger(kernel, grid, args, limit=self.limit, stop_on=self.stop_on, names=self.names, **given)
             how = self.front.debug(debugger, self.stop_on_entry, launching_frame())
             self.stop_on_entry = how == "next-launch"
             self.is_detached = how == "detach"
@@ -85,18 +69,20 @@ class ScriptDebugging:
             raise debugger.error
 
 
-# --- programs in files ---
-
-
 def program_debugger(module: Operation, words: LaunchWords, schedule: str = "forward", **options: Any) -> Debugger:
     """The launch of a program, with a grid and arguments as `tileir run` takes them; `options` are of `Debugger`."""
     entry = select_entry(module, words.entry)
     if not words.arguments:
-        _check_any(entry)
+        try:
+            check_number(entry, ())
+        except LaunchError as error:
+            example = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
+            text = f"give them as for 'tileir run', or in a comment at the top of the program, as in {example}"
+            error.diagnostics[0].notes.append(note(text, UNKNOWN))
+            raise
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-    values = [
-        argument(text, types[number] if number < len(types) else None) for number, text in enumerate(words.arguments)
-    ]
+    texts = enumerate(words.arguments)
+    values = [argument(text, types[number] if number < len(types) else None) for number, text in texts]
     kernel = compile(module, words.entry, "interpreter", schedule=schedule)
     return Debugger(kernel, words.grid, values, **options)
 
@@ -114,14 +100,3 @@ def file_debugger(
     if stated is not None:
         arguments, entry = arguments or stated.arguments, entry or stated.entry
     return program_debugger(module, LaunchWords(extents, arguments, entry), schedule, **options)
-
-
-def _check_any(entry: Operation) -> None:
-    """Say how arguments are given, where there are none."""
-    try:
-        check_number(entry, ())
-    except LaunchError as error:
-        example = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
-        text = f"give them as for 'tileir run', or in a comment at the top of the program, as in {example}"
-        error.diagnostics[0].notes.append(note(text, UNKNOWN))
-        raise

@@ -40,9 +40,6 @@ def debug(
     debugging.launch(kernel, grid, args, {"schedule": schedule})
 
 
-# --- TILEIR_DEBUG ---
-
-
 def _settings(text: str) -> tuple[str, str | None]:
     """The kernel and the address in `TILEIR_DEBUG`: `1`, the name of a kernel, `tcp:HOST:PORT`, or several of these."""
     words = text.split()
@@ -54,16 +51,12 @@ def _settings(text: str) -> tuple[str, str | None]:
 def watcher_of(text: str, sanitize: bool, watch_nan: bool, names: Names) -> ScriptDebugging:
     """What debugs the launches of a script, as `TILEIR_DEBUG` says."""
     kernel, address = _settings(text)
-    stop_on: list[Event] = ["failure"]
-    if sanitize:
-        stop_on.append("sanitizer")
-    if watch_nan:
-        stop_on.append("nan")
+    wanted: dict[Event, bool] = {"failure": True, "sanitizer": sanitize, "nan": watch_nan}
+    stop_on = [event for event, is_wanted in wanted.items() if is_wanted]
     return ScriptDebugging(_front(address), kernel=kernel, stop_on=stop_on, names=names)
 
 
-_EDITORS: Final[dict[str, Front]] = {}
-"""By address: an editor stays attached from launch to launch."""
+_EDITORS: Final[dict[str, Front]] = {}  # By address: an editor stays attached from launch to launch.
 
 
 def _front(address: str | None, commands: Sequence[str] = ()) -> Front:
@@ -71,7 +64,7 @@ def _front(address: str | None, commands: Sequence[str] = ()) -> Front:
     if address is None:
         from tileir.serve.debugger.terminal.terminal import Terminal
 
-        return Terminal(commands, colors=_has_colors())
+        return Terminal([("ex", one) for one in commands], colors=_has_colors())
     if address not in _EDITORS:
         from tileir.serve.debugger.adapter.editor import ListeningEditor
 

@@ -34,8 +34,7 @@ class StopSearch:
     _report_names: Names
     _made: dict[Operation, Position] = field(default_factory=dict)
     """The operations that made a NaN, with the position: each is a reason to stop once."""
-    error: ExecutionError | None = None
-    """What ended the launch, if it is known to fail."""
+    error: ExecutionError | None = None  # What ended the launch, if it is known to fail.
 
     def operations(self, breakpoints: list[Breakpoint]) -> Array:
         """Which operations breakpoints stop before."""
@@ -56,15 +55,12 @@ class StopSearch:
         ]
         return Stop("breakpoint", position, "", tuple(numbers)) if numbers else None
 
-    # --- forwards ---
-
     def ahead(
         self, start: Position, stop_on: set[Event], until: Position | None = None, ignore: bool = False
     ) -> Stop | None:
-        """The first reason to stop behind a position; None if the launch comes to its end.
+        """The first reason to stop behind a position; None if the launch ends first, with `ignore` whatever there is.
 
-        A step goes `until` a position, and ignores what other tile blocks do meanwhile.  With `ignore`, run to the
-        end whatever there is.
+        A step goes `until` a position, and ignores what other tile blocks do meanwhile.
         """
         history = self._history
         events = stop_on & {"nan", "sanitizer"} if not ignore else set()
@@ -81,9 +77,7 @@ class StopSearch:
             hooks.append(self._hook_at(until, lambda position: Stop("step", position)))
 
         def is_ahead(position: Position) -> bool:
-            return history.is_later(position, start) and (
-                until is None or position.block == start.block or position.block == until.block
-            )
+            return history.is_later(position, start) and (until is None or position.block in (start.block, until.block))
 
         observer, observers = self._observers(hooks, is_ahead, events)
         try:
@@ -99,16 +93,10 @@ class StopSearch:
             return Stop("pause", position)
         except ExecutionError as error:
             self.error = error
-            if "failure" in stop_on and not ignore:
-                return self._failure(observer, error, start)
+            if "failure" in stop_on and not ignore and error.block is not None:
+                position = observer.failed_at or Position(block_number(error.block, history.prepared.launch.grid), 0)
+                return Stop("failure", position, str(error)) if history.is_later(position, start) else None
         return None
-
-    def _failure(self, observer: StopObserver, error: ExecutionError, start: Position) -> Stop | None:
-        if error.block is None:
-            return None
-        grid = self._history.prepared.launch.grid
-        position = observer.failed_at or Position(block_number(error.block, grid), 0)
-        return Stop("failure", position, str(error)) if self._history.is_later(position, start) else None
 
     def _hook_at(self, there: Position, stop: Callable[[Position], Stop]) -> Hook:
         def reach(block: TileBlock, position: Position, given: Given) -> Stop | None:
@@ -130,23 +118,17 @@ class StopSearch:
     ) -> tuple[StopObserver, Observer]:
         """The observer that stops, and all of them in one."""
         arguments = (self._history.prepared, hooks, self._history.interruption, is_ahead, is_back)
-        checkers: list[Checker] = []
-        if self._history.recording.sanitize:
-            sanitizer = Sanitizer()
-            checkers.append(Checker(sanitizer, sanitizer.report, "sanitizer"))
+        checkers: list[Checker] = [Sanitizer()] if self._history.recording.sanitize else []
         if "nan" in events:
-            numbers = NumberWatch()
-            checkers.append(Checker(numbers, numbers.report, "nan"))
+            checkers.append(NumberWatch())
         if checkers:
             for one in checkers:
                 one.report.names = self._report_names
             finder = FindingObserver(*arguments, checkers=checkers, made=self._made)
-            return finder, Observers([*[one.observer for one in checkers], finder])
+            return finder, Observers([*checkers, finder])
         # The interpreter calls only what a class overrides.
         plain = AccessObserver(*arguments) if any(hook.is_behind for hook in hooks) else StopObserver(*arguments)
         return plain, plain
-
-    # --- backwards ---
 
     def back(self, start: Position, blocks: Sequence[int] = ()) -> Stop | None:
         """The last reason to stop before a position, in some tile blocks if any are given; None if there is none."""

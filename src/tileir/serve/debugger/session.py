@@ -1,8 +1,7 @@
 """`Debugger`: a launch that is stopped, inspected, and run forwards and backwards.
 
-A launch is a function of its program and arguments.  To continue is to run ahead without recording, with hooks at the
-operations of breakpoints (`search`); what lies before the stop is recorded then (`history`), and to step, to inspect
-and to go back is to read the recording.  The terminal and the adapter print what these methods return.
+To continue is to run ahead without recording, with hooks at the operations of breakpoints (`search`); what lies before
+the stop is recorded then (`history`), and to step, to inspect and to go back is to read the recording.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ from tileir.execute.schedule import block_number
 from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import BreakpointSpec, LaunchBreakpoints
 from tileir.serve.debugger.expressions import BadExpression
-from tileir.serve.debugger.history import first_step
+from tileir.serve.debugger.history import enclosing
 from tileir.serve.debugger.inspection import Inspection
 from tileir.serve.debugger.search import StopSearch
 from tileir.serve.debugger.source_lines import Names
-from tileir.serve.debugger.stack import enclosing
 from tileir.serve.debugger.stops import Event, Position, Reason, Stop
 
 How = Literal["into", "over", "out"]
@@ -36,10 +34,9 @@ Unit = Literal["line", "operation"]
 
 
 class Debugger(Inspection):
-    """A launch under the debugger (docs/debugging.md).
+    """A launch under the debugger (docs/debugging.md); `kernel` is what `tileir.record` takes.
 
-    The kernel is what `tileir.record` takes.  Nothing runs before `start`; the caller's arrays have the results when
-    the launch has come to its end.
+    Nothing runs before `start`; the caller's arrays have the results when the launch has come to its end.
     """
 
     def __init__(
@@ -59,10 +56,8 @@ class Debugger(Inspection):
         prepared = prepared_launch(kernel, grid, *arguments, schedule=schedule, limit=limit, memory=memory)
         write: Callable[[str], object] = output if output is not None else sys.stdout.write
         super().__init__(prepared, "sanitizer" in self.stop_on, write, names)
-        self.breakpoints: LaunchBreakpoints = LaunchBreakpoints(
-            self._program, self.lines, self._names, prepared.launch.grid
-        )
-        self._search: StopSearch = StopSearch(self._history, self._names, self.breakpoints, write, names)
+        self.breakpoints = LaunchBreakpoints(self._program, self.lines, self._names, prepared.launch.grid)
+        self._search = StopSearch(self._history, self._names, self.breakpoints, write, names)
         self._is_handed_back: bool = False
         self._failed_at: Position | None = None
         self._all: Array = numpy.ones(len(self._program.operations), numpy.bool_)
@@ -71,8 +66,6 @@ class Debugger(Inspection):
     def error(self) -> ExecutionError | None:
         """What the launch ends with, if it is known to fail."""
         return self._history.stepwise.error or self._search.error
-
-    # --- running ---
 
     def start(self, stop_on_entry: bool = True) -> Stop:
         """Begin: stop before the first operation, or go on to the first reason to stop."""
@@ -85,7 +78,7 @@ class Debugger(Inspection):
 
     def resume(self, reverse: bool = False) -> Stop:
         """Go on, or back, to the next reason to stop."""
-        return self._commanded(self._resume_back if reverse else self._resume)
+        return self._commanded(partial(self._resume, reverse))
 
     def _commanded(self, command: Callable[[], Stop]) -> Stop:
         """Carry out a command; it may be interrupted, also before it begins."""
@@ -101,7 +94,10 @@ class Debugger(Inspection):
         finally:
             self._history.interruption.is_wanted = False
 
-    def _resume(self) -> Stop:
+    def _resume(self, reverse: bool) -> Stop:
+        if reverse:
+            hit = self._search.back(self._standing())
+            return self._stand("beginning", self._first) if hit is None else self._hit(hit)
         if self.finished:
             return self._end()
         hit = self._search.ahead(self.position, self.stop_on)
@@ -109,24 +105,17 @@ class Debugger(Inspection):
 
     def _hit(self, hit: Stop) -> Stop:
         for number in hit.breakpoints:
-            breakpoint = self.breakpoints[number]
-            breakpoint.hits += 1
-            if breakpoint.spec.temporary:
-                self.breakpoints.remove(number)
+            self.breakpoints[number].hits += 1
+            if self.breakpoints[number].spec.temporary:
+                del self.breakpoints[number]
         if hit.reason == "failure":
             self._failed_at = hit.position
         return self._stand(hit.reason, hit.position, hit.text, hit.breakpoints)
 
-    def _resume_back(self) -> Stop:
-        start = self._standing()
-        hit = self._search.back(start)
-        return self._stand("beginning", self._first) if hit is None else self._hit(hit)
-
     def step(self, how: How = "into", reverse: bool = False, by: Unit = "line", count: int = 1) -> Stop:
-        """Go one line or operation further, or back.
+        """Go one line or operation further, or back, through loops and branches.
 
-        All of them go through loops and branches line by line.  "into" goes into the functions of a script too, which
-        "over" passes, and "out" leaves the innermost loop, branch or function that the program is in.
+        "into" enters functions of a script, which "over" passes; "out" leaves the innermost loop, branch or function.
         """
         stop = Stop("step", self.position)
         for _ in range(count):
@@ -139,14 +128,11 @@ class Debugger(Inspection):
         if self.finished:
             return self._end()
         self._history.record(self.position)
-        target = self._target(how, by)
-        start = self.position
-        if target is not None and self._may_stop_between(target):
-            hit = self._search.ahead(start, self.stop_on - {"sanitizer"}, target)
-            if hit is not None:
-                return self._hit(hit)
+        target, start = self._target(how, by), self.position
         if target is not None:
-            return self._stand("step", target)
+            may_stop = self._may_stop_between(target)
+            hit = self._search.ahead(start, self.stop_on - {"sanitizer"}, target) if may_stop else None
+            return self._stand("step", target) if hit is None else self._hit(hit)
         if self._history.stepwise.error is not None:
             failed = Position(start.block, len(self._history.steps(start.block)) - 1)
             if self._failed_at != failed and "failure" in self.stop_on:
@@ -164,9 +150,9 @@ class Debugger(Inspection):
         block, step = self.position
         while True:
             steps = history.steps(block)
-            found = first_step(steps, allowed, step + 1)
-            if found >= 0:
-                return Position(block, found)
+            found = numpy.flatnonzero(allowed[steps[step + 1 :]])
+            if found.size:
+                return Position(block, step + 1 + int(found[0]))
             if history.is_whole(block):
                 break
             history.record_block(history.stepwise.place(block), len(steps))
@@ -179,21 +165,17 @@ class Debugger(Inspection):
     def _following(self, position: Position) -> Position | None:
         """The position behind another one in the order of time; None at the end."""
         history = self._history
-        if history.stepwise.is_sequential and not history.stepwise.is_over:
-            if position.step + 1 >= len(history.steps(position.block)):
-                done = 1 if history.is_whole(position.block) else 0
-                history.record_block(history.stepwise.place(position.block) + done, position.step)
-        timeline = history.timeline
-        following = timeline.following(position)
-        return following if following != timeline.last else None
+        stepwise, is_last = history.stepwise, position.step + 1 >= len(history.steps(position.block))
+        if is_last and stepwise.is_sequential and not stepwise.is_over:
+            history.record_block(stepwise.place(position.block) + history.is_whole(position.block), position.step)
+        following = history.timeline.following(position)
+        return following if following != history.timeline.last else None
 
     def _may_stop_between(self, target: Position) -> bool:
         """Whether there may be a reason to stop before a step is done."""
         active = self.breakpoints.active
-        if "nan" in self.stop_on:
-            return True
-        if not active:
-            return False
+        if "nan" in self.stop_on or not active:
+            return "nan" in self.stop_on
         if target.block != self.position.block or any(one.kind == "data" for one in active):
             return True
         between = self._history.steps(target.block)[self.position.step + 1 : target.step]
@@ -228,7 +210,6 @@ class Debugger(Inspection):
         return self._stand("step", target)
 
     def go_to(self, block: int, step: int) -> Stop:
-        """Go to a position."""
         self.breakpoints.block_id(block)
         if step < 0:
             raise LaunchError(f"there is no step {step}: steps are counted from 0")
@@ -237,9 +218,8 @@ class Debugger(Inspection):
             self._history.record(Position(block, step))
             count = len(self._history.steps(block))
             if not count:
-                raise LaunchError(
-                    f"nothing is known of tile block {block}: the launch ended before its first memory operation"
-                )
+                why = "the launch ended before its first memory operation"
+                raise LaunchError(f"nothing is known of tile block {block}: {why}")
             if step > count:
                 raise LaunchError(f"tile block {block} has {count} steps, and none {step}")
             return self._stand("goto", Position(block, step))
@@ -259,12 +239,12 @@ class Debugger(Inspection):
         """Run on to a location, or to whatever stops the launch before it."""
         there = self.breakpoints.place(replace(spec, temporary=True))
         if not there.is_verified:
-            self.breakpoints.remove(there.number)
+            self.breakpoints.pop(there.number, None)
             raise BadExpression(there.message)
         try:
             stop = self.resume()
         finally:
-            self.breakpoints.remove(there.number)
+            self.breakpoints.pop(there.number, None)
         return Stop("step", stop.position) if stop.breakpoints == (there.number,) else stop
 
     def until(self) -> Stop:
@@ -299,11 +279,10 @@ class Debugger(Inspection):
         if not self._is_handed_back:
             history.stepwise.hand_back()
             self._is_handed_back = True
-        history.emit_all()
-        last = history.timeline.last if history.stepwise.is_complete else Position(history.stepwise.last, -1)
-        self.position = last
-        error = self.error
-        return Stop("end", last, str(error) if error is not None else "")
+        history.emit(len(history.stepwise.texts) if history.stepwise.is_over else 0)
+        is_complete = history.stepwise.is_complete
+        self.position = history.timeline.last if is_complete else Position(history.stepwise.last, -1)
+        return Stop("end", self.position, str(self.error or ""))
 
     def _stand(self, reason: Reason, position: Position, text: str = "", breakpoints: tuple[int, ...] = ()) -> Stop:
         self._history.record(position)
@@ -331,25 +310,19 @@ class Debugger(Inspection):
 
     def _is_in_function(self) -> bool:
         """Whether what the program is in innermost is a function of the script, and no loop or branch."""
-        operation = self.operation
-        if operation is None or not self.lines.call_depths[operation]:
+        operation, depths = self.operation, self.lines.call_depths
+        if operation is None or not depths[operation]:
             return False
         around = self._around()
-        return (
-            not around
-            or self.lines.call_depths[self._program.operation_numbers[around[0]]] < self.lines.call_depths[operation]
-        )
+        return not around or bool(depths[self._program.operation_numbers[around[0]]] < depths[operation])
 
     def _reachable(self, how: How) -> Array:
         """The operations that a step over or out may come to."""
-        operation = self.operation
+        operation, depths = self.operation, self.lines.call_depths
         if operation is None:
             return self._all
-        if how == "over":
-            allowed: Array = self.lines.call_depths <= self.lines.call_depths[operation]
-            return allowed
-        if self._is_in_function():
-            allowed = self.lines.call_depths < self.lines.call_depths[operation]
+        if how == "over" or self._is_in_function():
+            allowed: Array = depths < depths[operation] + (how == "over")
             return allowed
         # Those of the blocks that the innermost loop or branch is in.
         blocks = {around.parent for around in self._around()}

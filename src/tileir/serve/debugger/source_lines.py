@@ -3,9 +3,8 @@
 A program that was read from a text has the lines of that text; one of a script that is at hand, as cuTile makes it, the
 statements of the script; any other the lines of the program as it is printed.
 
-A statement of a script takes many operations, some of which were moved away, as constants and what does not depend on a
-loop.  It *begins* at one operation for each location that it was called from: the first of those that are nested most
-deeply and compute something.  Breakpoints of lines, and steps by line, stop there.
+A statement of a script takes many operations, some of which were moved away.  It *begins* at one for each location that
+it was called from: the first of those that are nested most deeply and compute something.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ Key = TypeVar("Key")
 Names = Literal["script", "tile"]
 Kind = Literal["text", "script", "printed"]
 
-PRINTED: Final = "program.mlir"
-"""What the program is called where its lines are those it is printed with."""
+PRINTED: Final = "program.mlir"  # What the program is called where its lines are those it is printed with.
 
 # The results of an operation, up to where its name begins.
 _RESULTS: Final = re.compile(r"%[\w$.:#%, -]*=\s*$")
@@ -53,10 +51,8 @@ class SourceLocation:
     file: str
     line: int
     column: int
-    end_line: int
-    """The last line of the statement; of one with a body, the last line before it."""
-    text: str
-    """The line, or the statement on one line."""
+    end_line: int  # The last line of the statement; of one with a body, the last line before it.
+    text: str  # The line, or the statement on one line.
 
 
 class SourceLines:
@@ -81,8 +77,6 @@ class SourceLines:
             return "script"
         return "printed"
 
-    # --- locations ---
-
     def location(self, number: int) -> SourceLocation | None:
         """Where an operation comes from; one that has no location of its own is where the one around it is."""
         operation: Operation | None = self._program.operations[number]
@@ -101,9 +95,7 @@ class SourceLines:
             return self._in_text(entry)
         if self.kind == "script":
             frames = author_frames(entry.location)
-            if not frames:
-                return None
-            return SourceLocation(frames[0].file, frames[0].line, 1, frames[0].line, "")
+            return SourceLocation(frames[0].file, frames[0].line, 1, frames[0].line, "") if frames else None
         for number, line in enumerate(self._program.lines, 1):
             if f"@{entry.symbol_name}" in line:
                 return SourceLocation(PRINTED, number, 1, number, line.strip())
@@ -115,10 +107,9 @@ class SourceLines:
         if self.kind == "script":
             return self._in_script(operation)
         number = self._program.operation_numbers[operation]
-        text = self._program.text(number)
-        line = self._program.line_numbers[number] + 1
-        column = len(self._program.lines[line - 1]) - len(self._program.lines[line - 1].lstrip()) + 1
-        return SourceLocation(PRINTED, line, column, line, text)
+        line = self._program.line_numbers[number]
+        column = len(self._program.lines[line]) - len(self._program.lines[line].lstrip())
+        return SourceLocation(PRINTED, line + 1, column + 1, line + 1, self._program.text(number))
 
     def _in_text(self, operation: Operation) -> SourceLocation | None:
         source, position = source_of(operation.location), position_of(operation.location)
@@ -131,8 +122,7 @@ class SourceLines:
         expression = self._script.expression(operation)
         if expression is None:
             return None
-        statement = expression.statement
-        node = statement.node
+        statement, node = expression.statement, expression.statement.node
         body = getattr(node, "body", None)
         end = node.end_lineno or node.lineno
         if isinstance(body, list) and body:
@@ -148,18 +138,11 @@ class SourceLines:
             return numpy.zeros(len(operations), numpy.int64)
         return numpy.array([max(len(author_frames(one.location)) - 1, 0) for one in operations], numpy.int64)
 
-    # --- where lines begin ---
-
-    @cached_property
-    def starts(self) -> frozenset[int]:
-        """The operations at which lines begin."""
-        return frozenset([number for numbers in self._begun.values() for number in numbers])
-
     @cached_property
     def begins(self) -> Array:
         """For each operation whether a line begins at it."""
         found = numpy.zeros(len(self._program.operations), numpy.bool_)
-        found[list(self.starts)] = True
+        found[[number for numbers in self._begun.values() for number in numbers]] = True
         return found
 
     @cached_property
@@ -186,13 +169,15 @@ class SourceLines:
     def _is_implied(self, operation: Operation, location: SourceLocation) -> bool:
         """Whether an operation is written nowhere: a terminator that stands where the operation around it does, or
         what a front end adds to the iterations of a `for` loop that is left early."""
+        around = operation.parent_operation
         if not operation.declaration.is_terminator:
-            return self.kind == "script" and operation.declaration is IF and _checks_end(operation)
+            # cuTile checks at the location of a loop, behind its body, whether the loop was left.
+            is_check = operation.declaration is IF and around is not None and around.declaration is FOR
+            return self.kind == "script" and is_check and around is not None and around.location == operation.location
         if self.kind == "printed":
             return not self._program.is_printed(self._program.operation_numbers[operation])
         if self.kind == "script":
             return True
-        around = operation.parent_operation
         other = position_of(around.location) if around is not None else None
         return other is not None and (other.line, other.column) == (location.line, location.column)
 
@@ -209,11 +194,8 @@ class SourceLines:
                 found.setdefault(program.operations[one].parent, one)
         return list(found.values())
 
-    # --- by line ---
-
     @cached_property
     def files(self) -> list[str]:
-        """The files that the lines are of."""
         return list(dict.fromkeys([location.file for location in self._locations if location is not None]))
 
     def text(self, file: str) -> str | None:
@@ -227,11 +209,8 @@ class SourceLines:
         return None
 
     def at(self, file: str, line: int) -> tuple[int, list[int]]:
-        """The operations at which a line of a file begins, and which line that is.
-
-        A line inside of a statement is that of the statement, and one that has no operations the next that has some;
-        nothing is found behind the last, nor in another function of a script.
-        """
+        """The operations at which a line of a file begins, and which line that is: of a line in a statement that of the
+        statement, of one without operations the next that has some, in the same function of a script."""
         own = [(begun, numbers) for (name, begun), numbers in self._begun.items() if same_file(name, file)]
         exact = [numbers for begun, numbers in own if begun == line]
         if exact:
@@ -257,13 +236,10 @@ class SourceLines:
         for operation in program.operations:
             if operation in program.in_reductions:
                 location = self._written_location(operation)
-                around = operation.parent_operation
-                while around is not None and around in program.in_reductions:
-                    around = around.parent_operation
-                if location is not None and around is not None:
-                    numbers = found.setdefault((location.file, location.line), [])
-                    if program.operation_numbers[around] not in numbers:
-                        numbers.append(program.operation_numbers[around])
+                whole = program.operation_numbers[step_operation(program, operation)]
+                numbers = found.setdefault((location.file, location.line), []) if location is not None else [whole]
+                if whole not in numbers:
+                    numbers.append(whole)
         return found
 
     def is_in_reduction(self, file: str, line: int) -> bool:
@@ -303,10 +279,11 @@ class SourceLines:
         return sorted({line for name, line in self._begun if first <= line <= last and same_file(name, file)})
 
 
-def _checks_end(branch: Operation) -> bool:
-    """Whether a branch stands at the location of the loop around it: cuTile checks whether the loop was left."""
-    loop = branch.parent_operation
-    return loop is not None and loop.declaration is FOR and loop.location == branch.location
+def step_operation(program: NumberedProgram, operation: Operation) -> Operation:
+    """The operation that a step executes: of the body of a reduce or scan, that one."""
+    while operation in program.in_reductions and operation.parent_operation is not None:
+        operation = operation.parent_operation
+    return operation
 
 
 def same_file(one: str, other: str) -> bool:

@@ -25,8 +25,7 @@ class Stop:
 
     reason: Reason
     position: Position
-    text: str = ""
-    """The message of a failure or of a finding; empty if there is none."""
+    text: str = ""  # The message of a failure or of a finding; empty if there is none.
     breakpoints: tuple[int, ...] = ()
 
     def joined(self, other: Stop | None) -> Stop:

@@ -19,10 +19,10 @@ from tileir.execute.locations.script import Script, visible_results
 from tileir.execute.locations.source_locations import author_frames
 from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.script_variables import ScriptVariables
+from tileir.execute.recording.script_variables import Content, Missing, ScriptVariables
 from tileir.forking import cached_property
 from tileir.ir.core import Operation
-from tileir.ir.values import BlockArgument, Value
+from tileir.ir.values import BlockArgument
 from tileir.serve.debugger.expressions import BadExpression
 from tileir.serve.debugger.source_lines import SourceLines, function_node
 
@@ -56,6 +56,13 @@ class ValueNames:
         """Whether a variable of the script has a name; its value depends on the statement."""
         return name in self._variable_names
 
+    def static(self, name: str, number: int) -> Content:
+        """What is known of a variable of the script before an operation without the launch."""
+        binding = self.variables.binding(number, name) if self.variables is not None else None
+        if self.variables is None or binding is None:
+            return Missing("is no variable of this function")
+        return self.variables.static(binding, number, self._program)
+
     @cached_property
     def _authors(self) -> list[str | None]:
         """What the author calls each of them, if he has a name for it."""
@@ -68,7 +75,6 @@ class ValueNames:
 
     @cached_property
     def authored(self) -> list[bool]:
-        """Whether the author has a name for it."""
         return [name is not None for name in self._authors]
 
     @cached_property
@@ -116,18 +122,12 @@ class ValueNames:
         return array.number, index
 
     def _name(self, number: int) -> str | None:
-        if self._kind == "printed":
-            return None
+        if self._kind != "script":
+            return self._program.script_name(number) if self._kind == "text" else None
         value = self._program.values[number]
-        if self._kind == "text":
-            return self._program.script_name(number)
-        return self._in_script(value)
-
-    def _in_script(self, value: Value) -> str | None:
         if isinstance(value, BlockArgument):
-            loop = value.block.parent_operation
-            is_counter = loop is not None and loop.declaration is FOR and value.index == 0
-            name = self._counter(loop) if is_counter and loop is not None else None
+            loop = value.block.parent_operation if value.index == 0 else None
+            name = self._counter(loop) if loop is not None and loop.declaration is FOR else None
         else:
             owner = value.defining_operation
             if owner is None or value not in visible_results(owner):
@@ -160,6 +160,5 @@ class ValueNames:
 
     def _counter(self, loop: Operation) -> str | None:
         expression = self._script.expression(loop)
-        if expression is None or not isinstance(expression.statement.node, ast.For):
-            return None
-        return ast.unparse(expression.statement.node.target)
+        node = expression.statement.node if expression is not None else None
+        return ast.unparse(node.target) if isinstance(node, ast.For) else None

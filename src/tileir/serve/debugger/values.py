@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy
 
@@ -24,15 +23,12 @@ from tileir.ir.types import FloatType, IntegerType, Type
 from tileir.serve.debugger.stops import Position
 
 FIRST_ELEMENTS: Final = 6
-_MOST_SCANNED: Final = 1 << 24
-"""A line about a larger tile or array has no range."""
+_MOST_SCANNED: Final = 1 << 24  # A line about a larger tile or array has no range.
 FORMATS: Final = "xduotfas"
 _FLOATS: Final = {2: numpy.float16, 4: numpy.float32, 8: numpy.float64}
-_PREFIXES: Final = {"o": "0", "t": ""}
 
 
 def value_text(type: Type, content: Any, arrays: Sequence[RecordedArray] = ()) -> str:
-    """A value in a line."""
     if isinstance(type, TileType):
         array = numpy.asarray(content)
         return _pointers(array, arrays) if isinstance(type.element, PointerType) else numbers_text(type.element, array)
@@ -81,7 +77,6 @@ def _first(element: Type, array: Array) -> str:
 
 
 def result_text(value: Any) -> str:
-    """The result of an expression, in a line."""
     if isinstance(value, numpy.ndarray):
         element = element_of_dtype(value.dtype)
         return numbers_text(element, value) if element is not None else str(value)
@@ -94,7 +89,6 @@ def result_text(value: Any) -> str:
 
 
 def result_type(value: Any) -> str:
-    """The type of the result of an expression."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         element = element_of_dtype(value.dtype)
         return array_type(value.shape, element.spelling if element is not None else value.dtype.name)
@@ -158,58 +152,17 @@ def formatted(element: Type, array: Array, format: str = "") -> list[str]:
     if isinstance(element, IntegerType):
         # Integers of four bits, and truth values, are in a byte each.
         bits = [number & ((1 << element.width) - 1) for number in bits]
-    kind = {"a": "x", "t": "b"}.get(format, format)
-    return [f"{_PREFIXES.get(format, '0x')}{number:{kind}}" for number in bits]
+    kind, prefix = {"o": ("o", "0"), "t": ("b", "")}.get(format, ("x", "0x"))
+    return [f"{prefix}{number:{kind}}" for number in bits]
 
 
-# --- what steps access ---
-
-_SHOWN: Final = 4
-"""Elements whose contents are shown."""
-_LISTED: Final = 1 << 20
-"""The elements of a larger access are not listed."""
-
-AccessKind = Literal["read", "write", "atomic"]
-_KINDS: Final[dict[int, AccessKind]] = {READ: "read", WRITE: "write", ATOMIC: "atomic"}
+_SHOWN: Final = 4  # Elements whose contents are shown.
+_LISTED: Final = 1 << 20  # The elements of a larger access are not listed.
+_VERBS: Final = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}
 
 
-@dataclass
-class ElementAccess:
-    """One access of a step to one array; None is memory that is no array, as what `alloca` reserves."""
-
-    kind: AccessKind
-    array: RecordedArray | None
-    count: int
-    """How many elements it accesses."""
-    masked: int
-    """How many elements of the tile it does not access: masked off, or outside of the tensor."""
-    where: str = ""
-    """As in `c[0:64, 32:64]`."""
-    old: list[str] = field(default_factory=list)
-    """The first elements before it."""
-    new: list[str] = field(default_factory=list)
-    """The first elements behind it."""
-
-    @property
-    def text(self) -> str:
-        """The access in a line."""
-        name = self.where or "memory"
-        masked = f", {several(self.masked, 'element')} masked" if self.masked else ""
-        if not self.count:
-            return f"{_VERBS[self.kind]} nothing of {name}{masked}"
-        more = ", .." if self.count > len(self.old) else ""
-        if self.kind == "read" or self.old == self.new:
-            values = f"  [{', '.join(self.old)}{more}]" if self.old else ""
-        else:
-            values = f"  [{', '.join(self.old)}{more}] -> [{', '.join(self.new)}{more}]"
-        return f"{_VERBS[self.kind]} {name}{values}{masked}"
-
-
-_VERBS: Final = {"read": "reads", "write": "writes", "atomic": "updates"}
-
-
-def accesses_since(recording: Recording, position: Position, since: int) -> list[ElementAccess]:
-    """What a tile block has accessed from behind a step up to a position, in order."""
+def accesses_since(recording: Recording, position: Position, since: int) -> list[str]:
+    """What a tile block has accessed from behind a step up to a position, in order: an access in a line."""
     rows = recording.rows(position.block)
     steps = recording.accesses.step[rows]
     chosen = rows[(steps > since) & (steps <= position.step)].tolist()
@@ -217,67 +170,62 @@ def accesses_since(recording: Recording, position: Position, since: int) -> list
         return [_access(recording, int(row)) for row in chosen]
 
 
-def _access(recording: Recording, row: int) -> ElementAccess:
+def _access(recording: Recording, row: int) -> str:
+    """As in `writes c[0:64, 32]  [1.0, 2.0, ..] -> [3.0, 4.0, ..], 64 elements masked`."""
     table = recording.accesses
-    number = int(table.array[row])
+    number, kind = int(table.array[row]), int(table.kind[row])
     array = recording.arrays[number] if number >= 0 else None
     count = sum([int(numpy.prod(extents, dtype=numpy.int64)) for _, extents, _ in table.boxes(row)])
-    found = ElementAccess(_KINDS[int(table.kind[row])], array, count, int(table.masked[row]))
-    if array is None:
-        return found
-    indices = _indices(array, table.elements(row)) if count <= _LISTED else None
-    if indices is None:
-        found.where = f"{several(count, 'element')} of {array.name}"
-        return found
-    found.where = _ranges(array, indices, bool(table.approximate[row]))
-    first = [tuple([int(one) for one in index]) for index in indices[:, :_SHOWN].T]
-    end = table.behind(row)
-    recording.go_to(row)
-    found.old = found.new = _contents(array, first)
-    if found.kind != "read":
-        recording.go_to(end)
-        found.new = _contents(array, first)
-    return found
+    masked = f", {several(int(table.masked[row]), 'element')} masked" if table.masked[row] else ""
+    # Memory that is no array is what `alloca` reserves.
+    where, values = "memory", ""
+    if array is not None:
+        indices = _indices(array, table.elements(row)) if count <= _LISTED else None
+        where = f"{several(count, 'element')} of {array.name}"
+        if indices is not None:
+            where = _ranges(array, indices, bool(table.approximate[row]))
+            end = table.behind(row)
+            recording.go_to(row)
+            values = _contents(array, indices, count)
+            if kind != READ:
+                recording.go_to(end)
+                new = _contents(array, indices, count)
+                values = f"{values} -> {new}" if new != values else values
+    values = f"  {values}" if values and count else ""
+    return f"{_VERBS[kind]} {'' if count else 'nothing of '}{where}{values}{masked}"
 
 
-def _contents(array: RecordedArray, elements: list[tuple[int, ...]]) -> list[str]:
+def _contents(array: RecordedArray, indices: Array, count: int) -> str:
+    """The first elements that an access touches."""
     contents = array.contents()
-    if not elements:
-        return []
-    return texts_of(array.element, numpy.array([contents[index] for index in elements], contents.dtype))
+    first = [contents[tuple(index)] for index in indices[:, :_SHOWN].T.tolist()]
+    texts = texts_of(array.element, numpy.array(first, contents.dtype)) if first else []
+    return f"[{', '.join(texts)}{', ..' if count > len(texts) else ''}]"
 
 
 def _indices(array: RecordedArray, elements: Array) -> Array | None:
     """The indices of elements, a column for each; None where the array does not have them in order."""
-    offset = (array.address - array.low) // array.size
-    rest = elements - offset
-    found = []
-    for extent, stride in sorted(zip(array.shape, array.strides, strict=True), key=lambda pair: -abs(pair[1])):
+    rest = elements - (array.address - array.low) // array.size
+    found = numpy.zeros((len(array.shape), elements.size), numpy.int64)
+    for axis in sorted(range(len(array.shape)), key=lambda axis: -abs(array.strides[axis])):
+        extent, stride = array.shape[axis], array.strides[axis]
         if stride <= 0:
             return None
-        number = rest // stride if extent > 1 else numpy.zeros_like(rest)
-        rest = rest - number * stride if extent > 1 else rest
-        if number.size and (int(number.min()) < 0 or int(number.max()) >= extent):
+        if extent > 1:
+            found[axis], rest = numpy.divmod(rest, stride)
+        if ((found[axis] < 0) | (found[axis] >= extent)).any():
             return None
-        found.append(number)
-    if rest.size and rest.any():
-        return None
-    order = sorted(range(len(array.shape)), key=lambda axis: -abs(array.strides[axis]))
-    rows: list[Array] = [found[order.index(axis)] for axis in range(len(array.shape))]
-    return numpy.array(rows, numpy.int64).reshape(len(array.shape), elements.size)
+    return None if rest.any() else found
 
 
 def _ranges(array: RecordedArray, indices: Array, approximate: bool) -> str:
     count = indices.shape[1]
-    if not count or not len(array.shape):
+    if not count or not array.shape:
         return array.name
     low, high = indices.min(axis=1).tolist(), indices.max(axis=1).tolist()
-    if approximate:
-        return f"elements of {array.name} between {bracketed(tuple(low))} and {bracketed(tuple(high))}"
     spans = [last - first + 1 for first, last in zip(low, high, strict=True)]
-    if int(numpy.prod(spans)) != count:
-        return (
-            f"{several(count, 'element')} of {array.name} between {bracketed(tuple(low))} and {bracketed(tuple(high))}"
-        )
+    if approximate or int(numpy.prod(spans)) != count:
+        which = "elements" if approximate else several(count, "element")
+        return f"{which} of {array.name} between {bracketed(tuple(low))} and {bracketed(tuple(high))}"
     parts = [str(first) if last == first else f"{first}:{last + 1}" for first, last in zip(low, high, strict=True)]
     return f"{array.name}[{', '.join(parts)}]"

@@ -120,7 +120,7 @@ def _adapter(given: Arguments) -> int:
     given.refuse(others, "is not for --dap: the editor says what is launched")
     if given.operands:
         raise ToolFailure("--dap takes no FILE: the editor says what is launched")
-    from tileir.serve.debugger.adapter.connections import GREETED, serve, standard_channel
+    from tileir.serve.debugger.adapter.editor import GREETED, host, serve, standard_channel
 
     if given.has("tcp"):
         from tileir.tools.help.lsp import announced
@@ -131,7 +131,6 @@ def _adapter(given: Arguments) -> int:
                 ["-m", "tileir", "debug", "--dap"],
             )
         return EXIT_FINE
-    from tileir.serve.debugger.adapter.editor import host
     from tileir.tools.kernels.emulate import run_script
 
     # Taken out of the environment: a script that is debugged does not see it.

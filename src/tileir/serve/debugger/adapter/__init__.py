@@ -3,5 +3,5 @@
 Begin with `requests` (the channel, the table of requests, their arguments, the threads that answer) and `session`
 (`Session`: what requests share, its events, its console).  `launch_thread` has the thread that runs the launch.
 Requests are methods of classes that derive from `Session`, in `inspection` and `execution` (`EditorSession`).
-`connections` has standard streams and TCP, `editor` what an editor launches and attaches to.
+`editor` has standard streams and TCP, and what an editor launches and attaches to.
 """

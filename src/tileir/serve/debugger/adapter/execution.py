@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from tileir.serve.debugger.adapter.inspection import InspectionRequests, Node, operation_number
+from tileir.serve.debugger.adapter.inspection import InspectionRequests, Node, element_name, operation_number
 from tileir.serve.debugger.adapter.launch_thread import Job
 from tileir.serve.debugger.adapter.requests import DEFERRED, Arguments, BadRequest, Message, Reply, request
 from tileir.serve.debugger.adapter.session import ClientFormat, Stage
 from tileir.serve.debugger.breakpoints import ACCESS_KINDS, BreakpointSpec, Kind
+from tileir.serve.debugger.history import Frame
 from tileir.serve.debugger.session import How
-from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Event, Position, Stop
 
 FILTERS: Final[tuple[tuple[Event, str, str], ...]] = (
@@ -68,9 +68,8 @@ class EditorSession(InspectionRequests):
         if is_launch and not self.can_launch:
             raise BadRequest("this is a script that waits for a debugger: attach to it")
         if not is_launch and self.can_launch:
-            raise BadRequest(
-                "there is no script to attach to: attach to the address that tileir.debug or TILEIR_DEBUG listens at"
-            )
+            where = "the address that tileir.debug or TILEIR_DEBUG listens at"
+            raise BadRequest(f"there is no script to attach to: attach to {where}")
         if self.is_launched:
             raise BadRequest("there is a launch already: a session has one")
         self.is_launched = True
@@ -157,12 +156,13 @@ class EditorSession(InspectionRequests):
         stage = self.stopped()
         file, line = self.file(given.inner("source")), self.format.own_line(given)
         line, before, behind = stage.debugger.visits(file, line)
-        targets: list[Message] = []
-        for text, step in (("the next time", behind), ("the last time before", before)):
-            if step is not None:
-                number = stage.add(Position(stage.debugger.position.block, step))
-                label = f"line {line}, {text} (step {step})"
-                targets.append({"id": number, "label": label, "line": self.format.line(line)})
+        steps = {"the next time": behind, "the last time before": before}
+        block, shown = stage.debugger.position.block, self.format.line(line)
+        targets = [
+            {"id": stage.add(Position(block, step)), "label": f"line {line}, {text} (step {step})", "line": shown}
+            for text, step in steps.items()
+            if step is not None
+        ]
         return {"targets": targets}
 
     @request("goto")
@@ -182,35 +182,34 @@ class EditorSession(InspectionRequests):
         breakpoints = given.objects("breakpoints")
         if not breakpoints and isinstance(given.given.get("lines"), list):
             breakpoints = [Arguments({"line": line}, "'lines'") for line in given.given["lines"]]
-        specs = [_spec(one, "line", file, line=self.format.own_line(one)) for one in breakpoints]
-        for spec, one in zip(specs, breakpoints, strict=True):
-            spec.column = self.format.own_column(one)
+        form = self.format
+        specs = [_spec(one, "line", file, line=form.own_line(one), column=form.own_column(one)) for one in breakpoints]
         return self._set("line", specs, file)
 
     @request("setFunctionBreakpoints")
     def _set_function_breakpoints(self, given: Arguments) -> Message:
         """Kernels, operations by mnemonic, values by name, tile blocks as `block 3`."""
-        specs: list[BreakpointSpec] = []
-        for one in given.objects("breakpoints"):
-            name = one.text("name")
-            kind: Kind = "block" if name.startswith("block ") else "operation"
-            specs.append(_spec(one, kind, name.removeprefix("block ")))
+        named = [(one, one.text("name")) for one in given.objects("breakpoints")]
+        specs = [
+            _spec(one, "block" if name.startswith("block ") else "operation", name.removeprefix("block "))
+            for one, name in named
+        ]
         return self._set("function", specs)
 
     @request("setInstructionBreakpoints")
     def _set_instruction_breakpoints(self, given: Arguments) -> Message:
-        specs: list[BreakpointSpec] = []
-        for one in given.objects("breakpoints"):
-            number = operation_number(one.text("instructionReference")) + one.number("offset", 0)
-            specs.append(_spec(one, "operation", str(number)))
+        def number(one: Arguments) -> int:
+            return operation_number(one.text("instructionReference")) + one.number("offset", 0)
+
+        specs = [_spec(one, "operation", str(number(one))) for one in given.objects("breakpoints")]
         return self._set("instruction", specs)
 
     @request("setDataBreakpoints")
     def _set_data_breakpoints(self, given: Arguments) -> Message:
-        specs: list[BreakpointSpec] = []
-        for one in given.objects("breakpoints"):
-            access = one.choice("accessType", "write", ACCESS_KINDS)
-            specs.append(_spec(one, "data", one.text("dataId"), access=access))
+        specs = [
+            _spec(one, "data", one.text("dataId"), access=one.choice("accessType", "write", ACCESS_KINDS))
+            for one in given.objects("breakpoints")
+        ]
         return self._set("data", specs)
 
     @request("dataBreakpointInfo")
@@ -218,15 +217,13 @@ class EditorSession(InspectionRequests):
         """Whether something can be watched: elements of arrays, and values."""
         stage = self.stopped()
         name = given.text("name")
-        watched = name.removeprefix("%")
         reference = given.number("variablesReference", 0)
         whole = stage.find(reference, Node, "these variables are").name if reference else ""
-        if whole and name.startswith("["):
-            watched = f"{whole[:-1]}, {name[1:]}" if whole.endswith("]") else f"{whole}{name}"
+        watched = element_name(whole, name) if whole and name.startswith("[") else name.removeprefix("%")
         breakpoints = stage.debugger.breakpoints
         with self.lock:
             tried = breakpoints.add("data", watched)
-            breakpoints.remove(tried.number)
+            breakpoints.pop(tried.number, None)
         if not tried.is_verified:
             return {"dataId": None, "description": tried.message or f"{name} cannot be watched"}
         return {"dataId": watched, "description": watched, "accessTypes": [*ACCESS_KINDS], "canPersist": True}
@@ -250,10 +247,6 @@ class EditorSession(InspectionRequests):
         last = form.own_line(given, "endLine") if given.has("endLine") else first
         low, high = (first, form.own_column(given)), (last, form.own_column(given, "endColumn", 1 << 53))
         lines = self.stage.debugger.lines
-        found = [
-            {"line": self.format.line(line), "column": self.format.column(column)}
-            for line in lines.numbers_at(file, first, last)
-            for column in lines.columns_at(file, line)
-            if low <= (line, column) <= high
-        ]
-        return {"breakpoints": found}
+        columns = [(line, one) for line in lines.numbers_at(file, first, last) for one in lines.columns_at(file, line)]
+        chosen = [(line, column) for line, column in columns if low <= (line, column) <= high]
+        return {"breakpoints": [{"line": form.line(line), "column": form.column(column)} for line, column in chosen]}

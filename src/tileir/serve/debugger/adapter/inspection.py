@@ -19,32 +19,27 @@ from tileir.ir.types import IntegerType, Type
 from tileir.serve.debugger.adapter.requests import Arguments, BadRequest, Message, Reply, request
 from tileir.serve.debugger.adapter.session import Session, Stage
 from tileir.serve.debugger.expressions import BadExpression, Lookup
+from tileir.serve.debugger.history import Frame
 from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.source_lines import PRINTED
-from tileir.serve.debugger.stack import Frame
-from tileir.serve.debugger.terminal.commands import COMMANDS, BadCommand, split
+from tileir.serve.debugger.terminal.shell import COMMANDS, BadCommand, split
 from tileir.serve.debugger.values import FIRST_ELEMENTS, array_type, formatted, numbers_text
 
-_MOST: Final = 10_000
-"""Children that are sent at once."""
-_COMMAND_MARK: Final = "`"
-"""Before a command whose name is also that of a value."""
+_MOST: Final = 10_000  # Children that are sent at once.
+_COMMAND_MARK: Final = "`"  # Before a command whose name is also that of a value.
 _LAST_WORD: Final = re.compile(r"[\w%$-]*$")
-_MOST_BYTES: Final = 1 << 24
-"""Of memory that is read at once."""
-_MOST_ACCESSES: Final = 100
-"""Of a step that are shown."""
+_MOST_BYTES: Final = 1 << 24  # Of memory that is read at once.
+_MOST_ACCESSES: Final = 100  # Of a step that are shown.
+Find = Callable[[], Sequence[Variable | tuple[str, str]]]
 
 
 @dataclass(eq=False)
 class Node:
     """Something with named children: variables, or rows of text, that are looked up when it is opened."""
 
-    find: Callable[[], Sequence[Variable | tuple[str, str]]]
-    indexed: int = field(default=0, kw_only=True)
-    """How many indexed children it has."""
-    name: str = field(default="", kw_only=True)
-    """What expressions call it; empty if they cannot."""
+    find: Find
+    indexed: int = field(default=0, kw_only=True)  # How many indexed children it has.
+    name: str = field(default="", kw_only=True)  # What expressions call it; empty if they cannot.
 
     def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
         return []
@@ -67,13 +62,12 @@ class Elements(Node):
     def __init__(self, name: str, element: Type, array: Array, *, is_row: bool = False) -> None:
         find = (list) if is_row else partial(_statistics, element, array)
         super().__init__(find, indexed=array.shape[0] if array.ndim else 0, name=name)
-        self._element: Type = element
-        self._array: Array = array
+        self._element, self._array = element, array
 
     def reference(self, stage: Stage) -> Message:
         """What leads a client to the children."""
-        found: Message = {"variablesReference": stage.add(self)}
-        return found | {"indexedVariables": self.indexed} if self.indexed else found
+        indexed = {"indexedVariables": self.indexed} if self.indexed else {}
+        return {"variablesReference": stage.add(self), **indexed}
 
     def text(self, hex: bool) -> str:
         if not hex:
@@ -84,21 +78,21 @@ class Elements(Node):
     def elements(self, stage: Stage, start: int, end: int, hex: bool) -> list[Message]:
         if self._array.ndim == 1:
             texts = formatted(self._element, self._array[start:end], "x" if hex else "")
-            return [
-                message_of(f"[{index}]", text, self._element.spelling, self._indexed_name(index))
-                for index, text in enumerate(texts, start)
-            ]
+            rows = [(f"[{number}]", text) for number, text in enumerate(texts, start)]
+            type = self._element.spelling
+            return [message_of(index, text, type, element_name(self.name, index)) for index, text in rows]
+        type = array_type(self._array.shape[1:], self._element.spelling)
         found: list[Message] = []
-        for index in range(start, end):
-            row = Elements(self._indexed_name(index), self._element, self._array[index], is_row=True)
-            type = array_type(row._array.shape, self._element.spelling)
-            found.append(message_of(f"[{index}]", row.text(hex), type, row.name) | row.reference(stage))
+        for number in range(start, end):
+            index = f"[{number}]"
+            row = Elements(element_name(self.name, index), self._element, self._array[number], is_row=True)
+            found.append(message_of(index, row.text(hex), type, row.name) | row.reference(stage))
         return found
 
-    def _indexed_name(self, index: int) -> str:
-        if not self.name:
-            return ""
-        return f"{self.name[:-1]}, {index}]" if self.name.endswith("]") else f"{self.name}[{index}]"
+
+def element_name(whole: str, index: str) -> str:
+    """The name of an element by that of an array or a row, which is empty where expressions cannot name it."""
+    return f"{whole[:-1]}, {index[1:]}" if whole.endswith("]") else f"{whole}{index}" if whole else ""
 
 
 def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
@@ -113,27 +107,18 @@ def _statistics(element: Type, array: Array) -> list[tuple[str, str]]:
     return [shape, *rows, ("NaN", str(found["nan"])), ("infinite", str(found["infinite"]))]
 
 
-# --- as the protocol has them ---
-
-
 def message_of(name: str, text: str, type: str = "", evaluate_name: str = "") -> Message:
-    found: Message = {"name": name, "value": text, "variablesReference": 0}
-    found["presentationHint"] = {"attributes": ["readOnly"]}
-    if type:
-        found["type"] = type
-    if evaluate_name:
-        found["evaluateName"] = evaluate_name
-    return found
+    hint = {"attributes": ["readOnly"]}
+    found: Message = {"name": name, "value": text, "variablesReference": 0, "presentationHint": hint}
+    return found | {key: word for key, word in (("type", type), ("evaluateName", evaluate_name)) if word}
 
 
 def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Message:
-    """A value or an array of the launch."""
     name, numbers = expression_name(variable.name), variable.numbers
-    is_one = numbers is None or (variable.array is None and not numbers[1].ndim)
-    node = None if is_one or numbers is None else Elements(name, *numbers)
-    text = variable.text
-    if hex and node is not None:
-        text = node.text(hex)
+    text, node = variable.text, None
+    if numbers is not None and (variable.array is not None or numbers[1].ndim):
+        node = Elements(name, *numbers)
+        text = node.text(True) if hex else text
     elif hex and numbers is not None:
         text = formatted(*numbers, "x")[0]
     elif hex and isinstance(variable.value, int):
@@ -147,7 +132,6 @@ def variable_message(stage: Stage, variable: Variable, hex: bool = False) -> Mes
 
 
 def expression_name(name: str) -> str:
-    """How expressions write a name."""
     plain = name.removeprefix("%")
     return plain if plain.isidentifier() else name
 
@@ -168,11 +152,11 @@ def _value(
     stage: Stage, given: Arguments, text: str, hex: bool, whole: bool = False, more: Lookup | None = None
 ) -> Message:
     """The value of an expression; the name of a value shows it as the scopes do, unless all elements are `whole`."""
-    frame = frame_of(stage, given)
-    debugger = stage.debugger
-    text = text.strip()
-    own = debugger.variables(position=frame.position if frame is not None else None)
-    known = [*own, *debugger.parameters(), *debugger.arrays()] if not whole else []
+    frame, debugger, text = frame_of(stage, given), stage.debugger, text.strip()
+    known = []
+    if not whole:
+        position = frame.position if frame is not None else None
+        known = [*debugger.variables(position=position), *debugger.parameters(), *debugger.arrays()]
     variable = next((one for one in known if text in (one.name, expression_name(one.name))), None)
     if variable is None:
         variable = debugger.evaluate(text, frame, more)
@@ -204,9 +188,8 @@ class InspectionRequests(Session):
         # An unknown thread is an old one: the client is about to request the new ones.
         frames = stage.debugger.stack(stage.blocks.get(given.number("threadId", 0) - 1))
         start, levels = given.number("startFrame", 0, 0), given.number("levels", 0, 0)
-        end = start + levels if levels else len(frames)
         found: list[Message] = []
-        for number, frame in list(enumerate(frames))[start:end]:
+        for number, frame in list(enumerate(frames))[start : start + levels if levels else None]:
             one: Message = {"id": stage.add(frame), "name": frame.name, "line": 0, "column": 0, "canRestart": True}
             one |= self.location(frame.location)
             if number == 0:
@@ -219,8 +202,7 @@ class InspectionRequests(Session):
     @request("scopes")
     def _scopes(self, given: Arguments) -> Message:
         stage = self.stopped()
-        frame = frame_of(stage, given)
-        debugger = stage.debugger
+        frame, debugger = frame_of(stage, given), stage.debugger
         frames = debugger.stack(frame.position if frame is not None else None)
         names = [one.name for one in frames]
         frames = frames[names.index(frame.name) if frame is not None and frame.name in names else 0 :]
@@ -228,20 +210,15 @@ class InspectionRequests(Session):
         functions = debugger.functions(position)
         found: list[Message] = []
 
-        def add(
-            name: str, find: Callable[[], Sequence[Variable | tuple[str, str]]], hint: str = "", expensive: bool = False
-        ) -> None:
+        def add(name: str, find: Find, hint: str = "", expensive: bool = False) -> None:
             scope: Message = {"name": name, "variablesReference": stage.add(Node(find)), "expensive": expensive}
             found.append(scope | {"presentationHint": hint} if hint else scope)
 
-        def variables_of(number: int) -> list[Variable]:
-            return debugger.functions(position)[number][1]
-
         if functions:
             add("Arguments", partial(debugger.parameters, position), "arguments")
-        for number, (function, _) in enumerate(functions):
-            name = f"Locals of {function}" if number else "Locals"
-            add(name, partial(variables_of, number), "" if number else "locals")
+        for number, (function, variables) in enumerate(functions):
+            name, hint = (f"Locals of {function}", "") if number else ("Locals", "locals")
+            add(name, partial(list, variables), hint)
         kind = "Expressions" if functions else "Values"
         for number, one in enumerate(frames):
             name = f"{kind} of {'the kernel' if one.kind == 'kernel' else one.name}" if number else kind
@@ -253,7 +230,7 @@ class InspectionRequests(Session):
             add("Parameters", debugger.parameters, "arguments")
         size = sum([array.nbytes for array in debugger.recording.arrays])
         add("Arrays", debugger.arrays, expensive=size > _MOST_BYTES)
-        accesses = [one.text.partition(" ") for one in debugger.accesses()[:_MOST_ACCESSES]]
+        accesses = [one.partition(" ") for one in debugger.accesses()[:_MOST_ACCESSES]]
         if accesses:
             add("Last step", lambda: [(verb, rest) for verb, _, rest in accesses])
         return {"scopes": found}
@@ -266,8 +243,6 @@ class InspectionRequests(Session):
         start, count = given.number("start", 0, 0), given.number("count", 0, 0)
         with self.lock:
             return {"variables": node.children(stage, which, start, count, given.inner("format").flag("hex"))}
-
-    # --- sources and memory ---
 
     @request("source")
     def _source(self, given: Arguments) -> Message:
@@ -354,10 +329,6 @@ class InspectionRequests(Session):
         if line == word or " " in line.strip():
             commands = self.console.completions(line.removeprefix(_COMMAND_MARK))
             kinds = dict.fromkeys(commands, "keyword") | kinds
-        start = self.format.column(len(line) - len(word) + 1)
         names = sorted([name for name in kinds if name.startswith(word)], key=lambda name: kinds[name] == "keyword")
-        return {
-            "targets": [
-                {"label": name, "type": kinds[name], "start": start, "length": len(word)} for name in names[:200]
-            ]
-        }
+        place = {"start": self.format.column(len(line) - len(word) + 1), "length": len(word)}
+        return {"targets": [{"label": name, "type": kinds[name], **place} for name in names[:200]]}

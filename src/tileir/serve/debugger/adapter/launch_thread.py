@@ -13,8 +13,7 @@ from tileir.serve.debugger.stops import Stop
 
 Run = Callable[[], Stop]
 
-_AGAIN: Final = 0.05
-"""Seconds until a run that was interrupted before it began is interrupted once more."""
+_AGAIN: Final = 0.05  # Seconds until a run that was interrupted before it began is interrupted once more.
 
 
 @dataclass
@@ -23,8 +22,7 @@ class Job:
 
     run: Run
     further: Run | None = None
-    stops_at_end: bool = False
-    """Whether the end of the launch is a stop like others, from where one may go back."""
+    stops_at_end: bool = False  # Whether the end of the launch is a stop like others, from where one may go back.
 
 
 class LaunchThread:
@@ -32,34 +30,27 @@ class LaunchThread:
 
     def __init__(self, started: Callable[[], None], stopped: Callable[[Stop, Job], None]) -> None:
         """These are called where each run begins and ends, on the thread that runs."""
-        self._started: Callable[[], None] = started
-        self._stopped: Callable[[Stop, Job], None] = stopped
-        self._changed: threading.Condition = threading.Condition()
+        self._started, self._stopped = started, stopped
+        self._changed = threading.Condition()
         self._job: Job | None = None
         self._debugger: Debugger | None = None
-        self.running: bool = False
-        self._held: bool = False
-        self._holders: int = 0
-        self._pauses: bool = False
-        self._is_left: bool = False
+        self.running = self._held = self._pauses = self._is_left = False
+        self._holders = 0
 
     # --- on the thread that has the launch ---
 
     def work(self, debugger: Debugger, first: Job) -> None:
         """Run a launch as jobs say, until it is left."""
         with self._changed:
-            self._debugger = debugger
-            self._is_left = False
-            self.running = True
-            self._job = first
+            self._debugger, self._job = debugger, first
+            self._is_left, self.running = False, True
         try:
             while (job := self._next()) is not None:
                 self._started()
                 self._stopped(self._perform(debugger, job), job)
         finally:
             with self._changed:
-                self._debugger = None
-                self.running = False
+                self._debugger, self.running = None, False
                 self._changed.notify_all()
 
     def _perform(self, debugger: Debugger, job: Job) -> Stop:
@@ -101,19 +92,15 @@ class LaunchThread:
             self.running = True
 
     def submit(self, job: Job) -> None:
-        """Run a launch that is stopped."""
         with self._changed:
-            self.running = True
-            self._job = job
+            self.running, self._job = True, job
             self._changed.notify_all()
 
     def pause(self) -> None:
         """Stop the run soon, or the next one where it begins."""
         with self._changed:
-            if self._debugger is None:
-                self._pauses = True
-            elif self.running:
-                self._pauses = True
+            self._pauses = self._pauses or self._debugger is None or self.running
+            if self._debugger is not None and self.running:
                 self._debugger.interrupt()
 
     @contextmanager

@@ -1,7 +1,6 @@
 """Messages on a pair of streams, and requests: the table from names to functions, their arguments, their answers.
 
-A body that is no message does not end the session: `Channel.read` returns what is wrong with it, and the next read
-begins behind it.  A malformed header does.
+A body that is no message does not end the session, which a malformed header does.
 """
 
 from __future__ import annotations
@@ -21,23 +20,17 @@ from tileir.serve.framing import BadFrame, MessageReader, frame
 Message = dict[str, object]
 Choice = TypeVar("Choice", bound=str)
 
-LONGEST: Final = 1 << 26
-"""The most bytes that a message may have."""
+LONGEST: Final = 1 << 26  # The most bytes that a message may have.
 
 
 class Channel:
     """Reads messages on one thread and writes them from any."""
 
     def __init__(self, read: Callable[[int], bytes], target: BinaryIO, *, is_greeted: bool = False) -> None:
-        """`read` returns at most so many bytes, and none at the end of the stream.
-
-        `is_greeted` says that the client's `initialize`, which is read again, has its response (`connections.greet`).
-        """
-        self._reader: MessageReader = MessageReader(read, LONGEST)
-        self._target: BinaryIO = target
-        self._lock: threading.Lock = threading.Lock()
-        self._is_greeted: bool = is_greeted
-        self._sequence: int = 1 if is_greeted else 0
+        """`is_greeted`: the client's `initialize`, which is read again, has its response (`editor.greet`)."""
+        self._reader, self._target = MessageReader(read, LONGEST), target
+        self._lock = threading.Lock()
+        self._is_greeted, self._sequence = is_greeted, int(is_greeted)
 
     def read(self) -> Message | str | None:
         """The next message, or why it is none; None where the session ends."""
@@ -58,8 +51,9 @@ class Channel:
                 self._is_greeted = False
                 return True
             self._sequence += 1
-            numbered: Message = {"seq": self._sequence, **message}
-            body = json.dumps(numbered, allow_nan=False, separators=(",", ":")).encode("ascii")
+            body = json.dumps({"seq": self._sequence, **message}, allow_nan=False, separators=(",", ":")).encode(
+                "ascii"
+            )
             try:
                 self._target.write(frame(body))
                 self._target.flush()
@@ -110,8 +104,7 @@ class BadRequest(Exception):
 
     def __init__(self, message: str, short: str = "") -> None:
         super().__init__(message)
-        self.message: str = message
-        self.short: str = short
+        self.message, self.short = message, short
 
 
 class Arguments:
@@ -135,12 +128,10 @@ class Arguments:
         return value
 
     def text(self, name: str, default: str | None = None) -> str:
-        found: str = self._read(name, default, str, "a text")
-        return found
+        return str(self._read(name, default, str, "a text"))
 
     def number(self, name: str, default: int | None = None, least: int | None = None) -> int:
-        value = self.given.get(name)
-        value = default if value is None else value
+        value = self._read(name, default, object, "")
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 53:
@@ -150,8 +141,7 @@ class Arguments:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        found: bool = self._read(name, default, bool, "true or false")
-        return found
+        return bool(self._read(name, default, bool, "true or false"))
 
     def choice(self, name: str, default: Choice, choices: tuple[Choice, ...]) -> Choice:
         value = self.text(name, default)
@@ -189,14 +179,12 @@ class Reply:
     then: Callable[[], object] | None = None
 
 
-DEFERRED: Final = Reply()
-"""The response comes later, from another thread."""
+DEFERRED: Final = Reply()  # The response comes later, from another thread.
 Handler = Callable[[Any, Arguments], "Message | Reply | None"]
 """Answers a request, given the session and the arguments."""
-REQUESTS: Final[dict[str, Handler]] = {}
-"""By name; filled by the modules with requests."""
+REQUESTS: Final[dict[str, Handler]] = {}  # By name; filled by the modules with requests.
+# Requests that are about those before them, or must not wait for them.
 AT_ONCE: Final = ("pause", "terminate", "disconnect", "cancel")
-"""Requests that are about those before them, or must not wait for them."""
 
 
 def request(name: str) -> Callable[[Handler], Handler]:
@@ -214,12 +202,9 @@ class Dispatcher:
 
     def __init__(self, channel: Channel, session: object, gone: Callable[[], None]) -> None:
         """`gone` is called when the client has closed the connection."""
-        self._channel: Channel = channel
-        self._session: object = session
-        self._gone: Callable[[], None] = gone
+        self._channel, self._session, self._gone = channel, session, gone
         self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self.cancelled: set[int] = set()
-        """The numbers of requests to refuse if their answers have not begun."""
+        self.cancelled: set[int] = set()  # The numbers of requests to refuse if their answers have not begun.
 
     def start(self) -> None:
         threading.Thread(target=self._read, name="tileir debug adapter: reads", daemon=True).start()

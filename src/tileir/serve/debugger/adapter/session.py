@@ -19,13 +19,12 @@ from tileir.serve.debugger.breakpoints import Breakpoint, Breakpoints
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import PRINTED, SourceLocation
 from tileir.serve.debugger.stops import Event, Position, Stop
-from tileir.serve.debugger.terminal.commands import BadCommand
 from tileir.serve.debugger.terminal.session_commands import SessionCommands
+from tileir.serve.debugger.terminal.shell import BadCommand
 
 Thing = TypeVar("Thing")
 
-_SLOW: Final = 1.0
-"""Seconds after which the client shows progress."""
+_SLOW: Final = 1.0  # Seconds after which the client shows progress.
 _REASONS: Final = {
     "entry": ("entry", "Stopped at the beginning"),
     "beginning": ("entry", "Stopped at the beginning of the launch: nothing is before it"),
@@ -47,10 +46,10 @@ class ClientFormat:
 
     def __init__(self, given: Arguments) -> None:
         # Added to lines and columns of tileir, which begin at 1.
-        self._line: int = 0 if given.flag("linesStartAt1", True) else -1
-        self._column: int = 0 if given.flag("columnsStartAt1", True) else -1
-        self._has_uris: bool = given.text("pathFormat", "path") == "uri"
-        self.shows_progress: bool = given.flag("supportsProgressReporting")
+        self._line = 0 if given.flag("linesStartAt1", True) else -1
+        self._column = 0 if given.flag("columnsStartAt1", True) else -1
+        self.has_uris = given.text("pathFormat", "path") == "uri"
+        self.shows_progress = given.flag("supportsProgressReporting")
 
     def line(self, line: int) -> int:
         return line + self._line
@@ -65,22 +64,14 @@ class ClientFormat:
     def own_column(self, given: Arguments, name: str = "column", default: int = 0) -> int:
         return given.number(name) - self._column if given.has(name) else default
 
-    def path(self, path: str) -> str:
-        return f"file://{quote(path)}" if self._has_uris else path
-
-    def own_path(self, path: str) -> str:
-        return unquote(urlparse(path).path) if path.startswith("file://") else path
-
 
 class Stage:
     """A launch that is debugged, and what the client knows of it since it stopped."""
 
     def __init__(self, debugger: Debugger) -> None:
-        self.debugger: Debugger = debugger
-        self.stop: Stop | None = None
-        """Where it stands; None as long as it has not stopped."""
-        self.blocks: dict[int, Position] = {}
-        """The tile blocks that the client knows as threads, and where they stand."""
+        self.debugger = debugger
+        self.stop: Stop | None = None  # Where it stands; None as long as it has not stopped.
+        self.blocks: dict[int, Position] = {}  # The tile blocks that the client knows as threads, and where they stand.
         self._objects: dict[int, object] = {}
         # A number is not used twice, so that an old one is known to be old.
         self._numbers = count(1)
@@ -107,41 +98,34 @@ class Session:
     """The debugger of an editor.  The thread that has the program calls the methods up to `debug`."""
 
     def __init__(self, channel: Channel, *, can_launch: bool) -> None:
-        self.channel: Channel = channel
-        self.format: ClientFormat = ClientFormat(Arguments({}, "'initialize'"))
-        self.can_launch: bool = can_launch
+        self.channel = channel
+        self.format = ClientFormat(Arguments({}, "'initialize'"))
+        self.can_launch = can_launch
         """Whether this process belongs to the client: otherwise it is a script that the client attaches to."""
-        self.can_restart: bool = False
+        self.can_restart = False
         self.launches: queue.SimpleQueue[Arguments | None] = queue.SimpleQueue()
         """The arguments of `launch` or `attach`; None once the client has ended the session."""
-        self.is_launched: bool = False
-        self.configured: threading.Event = threading.Event()
-        self.arguments: Arguments = Arguments({}, "'launch'")
-        """Of the launch, to begin again with."""
+        self.is_launched = False
+        self.configured = threading.Event()
+        self.arguments = Arguments({}, "'launch'")  # Of the launch, to begin again with.
         self.restarting: Arguments | None = None
-        self.is_over: bool = False
-        """The client has gone, or ended the session."""
-        self.gone: threading.Event = threading.Event()
-        self.ends_program: bool = can_launch
-        """Whether the program ends with the session."""
-        self.end_program: Callable[[], None] | None = None
-        """Ends a script that is not launching a kernel."""
-        self._leave_how: str = ""
-        self.printed: str | None = None
-        """The program as it is printed, which is in no file."""
-        self.thread: LaunchThread = LaunchThread(self._started, self._stopped)
+        self.is_over = False  # The client has gone, or ended the session.
+        self.gone = threading.Event()
+        self.ends_program = can_launch  # Whether the program ends with the session.
+        self.end_program: Callable[[], None] | None = None  # Ends a script that is not launching a kernel.
+        self._leave_how = "done"
+        self.printed: str | None = None  # The program as it is printed, which is in no file.
+        self.thread = LaunchThread(self._started, self._stopped)
         self.stage: Stage | None = None
-        self.breakpoints: Breakpoints = Breakpoints()
+        self.breakpoints = Breakpoints()
         self.stop_on: set[Event] = {"failure"}
-        self.lock: threading.RLock = threading.RLock()
-        """Held by who reads the stage, and by who changes it."""
-        self.console: Console = Console(self)
+        self.lock = threading.RLock()  # Held by who reads the stage, and by who changes it.
+        self.console = Console(self)
         # What shows the progress of a run when it takes long, and the number of the one that is shown.
         self._timer: threading.Timer | None = None
-        self._progress: str = ""
-        self._progress_numbers = count(1)
-        self._progress_lock: threading.Lock = threading.Lock()
-        self.requests: Dispatcher = Dispatcher(channel, self, lambda: self.disconnect(can_launch))
+        self._progress, self._progress_numbers = "", count(1)
+        self._progress_lock = threading.Lock()
+        self.requests = Dispatcher(channel, self, lambda: self.disconnect(can_launch))
         self.requests.start()
 
     def wait_for_request(self) -> Arguments | None:
@@ -169,7 +153,6 @@ class Session:
         self.channel.event("output", category=category, output=text)
 
     def exited(self, status: int) -> None:
-        """The program is over."""
         self.channel.event("exited", exitCode=status)
         self.channel.event("terminated")
 
@@ -182,7 +165,7 @@ class Session:
             debugger.stop_on = set(self.stop_on)
             self.breakpoints = debugger.breakpoints
             self.console.launch, self.console.is_running = debugger, True
-            for one in self.breakpoints:
+            for one in self.breakpoints.values():
                 if one.spec.owner[0]:
                     self.channel.event("breakpoint", reason="changed", breakpoint=self.breakpoint_message(one))
 
@@ -200,10 +183,8 @@ class Session:
                     self.console.is_running = False
         if self.is_over:
             return "quit" if self.ends_program else "detach"
-        how, self._leave_how = self._leave_how, ""
-        return how or "done"
-
-    # --- what the client sees of a run ---
+        how, self._leave_how = self._leave_how, "done"
+        return how
 
     def _started(self) -> None:
         if self.format.shows_progress:
@@ -242,19 +223,15 @@ class Session:
         if displays:
             self.show("console", displays)
         reason, description = _REASONS[stop.reason]
-        hit = {one.number: one.spec.owner[0] for one in self.breakpoints if one.number in stop.breakpoints}
+        hit = {
+            one.number: one.spec.owner[0] for one in list(self.breakpoints.values()) if one.number in stop.breakpoints
+        }
         kinds = set(hit.values())
         if stop.reason == "breakpoint" and kinds in ({"function"}, {"instruction"}):
             reason = f"{kinds.pop()} breakpoint"
-        self.channel.event(
-            "stopped",
-            reason=reason,
-            description=description,
-            text=stop.text or None,
-            threadId=stop.position.block + 1,
-            allThreadsStopped=True,
-            hitBreakpointIds=[number for number, kind in hit.items() if kind] or None,
-        )
+        numbers = [number for number, kind in hit.items() if kind] or None
+        more = {"threadId": stop.position.block + 1, "allThreadsStopped": True, "hitBreakpointIds": numbers}
+        self.channel.event("stopped", reason=reason, description=description, text=stop.text or None, **more)
 
     def _update_threads(self, stage: Stage) -> None:
         blocks = {position.block: position for position in stage.debugger.unfinished_blocks()}
@@ -263,8 +240,6 @@ class Session:
         for block in blocks.keys() - stage.blocks.keys():
             self.channel.event("thread", reason="started", threadId=block + 1)
         stage.blocks = blocks
-
-    # --- what requests do ---
 
     def stopped(self) -> Stage:
         """The launch, which must be stopped."""
@@ -275,7 +250,6 @@ class Session:
         return self.stage
 
     def run(self, stage: Stage, job: Job) -> None:
-        """Run a launch that is stopped."""
         with self.lock:
             stage.forget()
             self.thread.submit(job)
@@ -291,12 +265,10 @@ class Session:
         self.thread.leave()
 
     def disconnect(self, ends_program: bool) -> None:
-        """The client has gone."""
         self.end(ends_program)
         self.gone.set()
 
     def end(self, ends_program: bool) -> None:
-        """The client ends the session."""
         if not self.is_over:
             self.ends_program = ends_program
         self.is_over = True
@@ -307,12 +279,11 @@ class Session:
             end_program()
         self.thread.leave()
 
-    # --- as the protocol has it ---
-
     def source(self, file: str) -> Message:
         if file == PRINTED and self.printed is not None:
             return {"name": PRINTED, "sourceReference": 1, "origin": "the program as it is printed"}
-        return {"name": os.path.basename(file), "path": self.format.path(os.path.abspath(file))}
+        path = os.path.abspath(file)
+        return {"name": os.path.basename(file), "path": f"file://{quote(path)}" if self.format.has_uris else path}
 
     def location(self, location: SourceLocation | None, source: str = "source") -> Message:
         """A location; `source` is the key of the file."""
@@ -334,14 +305,14 @@ class Session:
         return found
 
     def file(self, source: Arguments) -> str:
-        """The file that a client means."""
         number = source.number("sourceReference", 0, 0)
         if number:
             self.text_of(number)
             return PRINTED
         if not source.has("path") and not source.has("name"):
             raise BadRequest("a source has a 'path' or a 'sourceReference'")
-        return self.format.own_path(source.text("path" if source.has("path") else "name"))
+        path = source.text("path" if source.has("path") else "name")
+        return unquote(urlparse(path).path) if path.startswith("file://") else path
 
     def text_of(self, number: int) -> str:
         """The text of a source that is in no file."""
@@ -394,7 +365,6 @@ class Console(SessionCommands):
         return Reply({"result": output.rstrip("\n"), "variablesReference": 0}, then=self._then)
 
     def displayed(self) -> str:
-        """What is shown at each stop."""
         self.frame_number = 0
         self.show_displays()
         return self._taken()

@@ -9,26 +9,20 @@ from typing import Final
 from tileir.execute.arguments.argument_text import natural
 from tileir.serve.debugger.breakpoints import AccessKind, Breakpoint, BreakpointSpec
 from tileir.serve.debugger.stops import Event
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand
-from tileir.serve.debugger.terminal.shell import Shell, sentence, short
+from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, Shell, sentence, short
 
-WATCHPOINTS: Final[dict[AccessKind, str]] = {
-    "write": "Watchpoint",
-    "read": "Read watchpoint",
-    "readWrite": "Access watchpoint",
-}
+WATCHPOINTS: Final = {"write": "Watchpoint", "read": "Read watchpoint", "readWrite": "Access watchpoint"}
 _IF: Final = re.compile(r"(?:^|\s)if(?=[\s(]|$)")
 _BLOCK: Final = re.compile(r"(?:^|\s)(?:block|thread)\s+(\(?[\d, ]+\)?)\s*$")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*,?(.*)$', re.DOTALL)
-_CONVERSION: Final = re.compile(r"%%|%[-+ #0]*\d*(?:\.\d+)?[hlqjzt]*[A-Za-z]")
-"""Of gdb's formats."""
+_CONVERSION: Final = re.compile(r"%%|%[-+ #0]*\d*(?:\.\d+)?[hlqjzt]*[A-Za-z]")  # Of gdb's formats.
 _EVENTS: Final[dict[str, Event]] = {"assert": "failure", "failure": "failure", "sanitizer": "sanitizer", "nan": "nan"}
 _DETAILS: Final = """
 A LOCATION is LINE, FILE:LINE, a kernel, an operation (mmaf), the name of a value (%acc: where it is computed), or
 *NUMBER of an operation. CONDITION is an expression in NumPy's terms, as in: break 12 block 3 if x.max() > 1"""
 
 _command = partial(COMMANDS.command, group="breakpoints")
-_watch_command = partial(_command, usage="NAME | ARRAY[INDEX] [if CONDITION]", completes="value")
+_watching = partial(_command, usage="NAME | ARRAY[INDEX] [if CONDITION]", completes="value")
 _break_command = partial(_command, usage="[LOCATION] [block N] [if CONDITION]", completes="location")
 
 
@@ -58,7 +52,7 @@ class BreakpointCommands(Shell):
         """Place a breakpoint and show it; one that cannot be placed is removed again."""
         found = self.debugger.breakpoints.place(spec)
         if not found.is_verified:
-            self.debugger.breakpoints.remove(found.number)
+            self.debugger.breakpoints.pop(found.number, None)
             raise BadCommand(sentence(found.message))
         if found.kind == "data":
             self.say(f"{what} {found.number}: {found.text}")
@@ -88,15 +82,11 @@ class BreakpointCommands(Shell):
         name, condition = _without_condition(rest)
         self._place(WATCHPOINTS[access], BreakpointSpec("data", name.strip(), condition=condition, access=access))
 
-    _watch_command("watch", help="Stop where a value is computed, or an element of an array is written.")(
-        partial(_watch, access="write")
-    )
-    _watch_command("rwatch", "rw", help="Stop where a value is used, or an element of an array is read.")(
-        partial(_watch, access="read")
-    )
-    _watch_command("awatch", "aw", help="Stop at all of these: where a value or an element is read or written.")(
-        partial(_watch, access="readWrite")
-    )
+    _watch_writes, _watch_reads = partial(_watch, access="write"), partial(_watch, access="read")
+    _watch_all = partial(_watch, access="readWrite")
+    _watching("watch", help="Stop where a value is computed, or an element of an array is written.")(_watch_writes)
+    _watching("rwatch", "rw", help="Stop where a value is used, or an element of an array is read.")(_watch_reads)
+    _watching("awatch", "aw", help="Stop at all of these: where a value or an element is read or written.")(_watch_all)
 
     @_command("catch", usage="[no] assert | sanitizer | nan")
     def _catch(self, rest: str) -> None:
@@ -130,13 +120,11 @@ class BreakpointCommands(Shell):
         spec.log = _template(text.strip())
         self._place("Dprintf", spec)
 
-    # --- existing breakpoints ---
-
     def _numbered(self, rest: str) -> list[Breakpoint]:
         """Breakpoints by number, as `1 3-5`; all without a number."""
         breakpoints = self.debugger.breakpoints
         if not rest:
-            return list(breakpoints)
+            return list(breakpoints.values())
         found: list[Breakpoint] = []
         for word in rest.replace(",", " ").split():
             low, dash, high = word.partition("-")
@@ -176,18 +164,15 @@ class BreakpointCommands(Shell):
     def _delete(self, rest: str) -> None:
         """Delete breakpoints; all without a number."""
         for one in self._numbered(rest):
-            self.debugger.breakpoints.remove(one.number)
+            self.debugger.breakpoints.pop(one.number, None)
             self.attached.pop(one.number, None)
 
     @_command("clear", "cl", usage="[LOCATION]")
     def _clear(self, rest: str) -> None:
         """Delete the breakpoints of a line."""
         file, line = self.location(rest) if rest else self._line_of_frame()
-        numbers = [
-            str(one.number)
-            for one in self.debugger.breakpoints
-            if one.location is not None and (one.location.file, one.location.line) == (file, line)
-        ]
+        placed = [(one.number, one.location) for one in self.debugger.breakpoints.values() if one.location is not None]
+        numbers = [str(number) for number, place in placed if (place.file, place.line) == (file, line)]
         if not numbers:
             raise BadCommand(f"No breakpoint at {short(file)}:{line}.")
         self._delete(" ".join(numbers))
@@ -197,17 +182,14 @@ class BreakpointCommands(Shell):
         for one in self._numbered(rest):
             one.is_enabled = is_enabled
 
-    _command("enable", "en", usage="[NUMBER ..]", help="Have breakpoints stop again.")(
-        partial(_set_enabled, is_enabled=True)
-    )
-    _command("disable", "dis", usage="[NUMBER ..]", help="Have breakpoints no longer stop.")(
-        partial(_set_enabled, is_enabled=False)
-    )
+    _enable, _disable = partial(_set_enabled, is_enabled=True), partial(_set_enabled, is_enabled=False)
+    _command("enable", "en", usage="[NUMBER ..]", help="Have breakpoints stop again.")(_enable)
+    _command("disable", "dis", usage="[NUMBER ..]", help="Have breakpoints no longer stop.")(_disable)
 
     @_command("commands", usage="[NUMBER ..]")
     def _commands(self, rest: str) -> None:
         """Carry out commands when a breakpoint is hit, up to 'end'."""
-        known = list(self.debugger.breakpoints)
+        known = list(self.debugger.breakpoints.values())
         if not known:
             raise BadCommand("No breakpoints specified.")
         chosen = self._numbered(rest) if rest else known[-1:]
@@ -279,7 +261,6 @@ def _template(text: str) -> str:
 
 
 def _separated(text: str) -> list[str]:
-    """Expressions with commas between them."""
     found: list[str] = []
     depth = 0
     for part in text.split(","):
@@ -293,5 +274,5 @@ def _separated(text: str) -> list[str]:
 
 def _kind(one: Breakpoint) -> str:
     if one.kind == "data":
-        return {"write": "watchpoint", "read": "read watchpoint", "readWrite": "acc watchpoint"}[one.spec.access]
+        return WATCHPOINTS[one.spec.access].lower().replace("access", "acc")
     return "dprintf" if one.log is not None else "breakpoint"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy
 
@@ -15,25 +15,19 @@ from tileir.execute.locations.wording import several
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.types import Type
 from tileir.serve.debugger.inspection import Variable
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
-from tileir.serve.debugger.terminal.shell import Shell, named, short
+from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, Shell, named, short, split
 from tileir.serve.debugger.values import FORMATS, formatted
 
 _command = partial(COMMANDS.command, group="stack")
-
+_data_command = partial(COMMANDS.command, group="data", completes="value")
 _FORMAT: Final = re.compile(r"/(\d*)([a-z]*)\s*")
 _ELEMENT: Final = re.compile(r"(%?[\w$.#-]+)\s*(?:\[(.*)\])?$", re.DOTALL)
-_ACROSS: Final = 8
-"""Elements of a line that `x` writes."""
+_ACROSS: Final = 8  # Elements of a line that `x` writes.
 _MOST_EXAMINED: Final = 100_000
-
-_data_command = partial(COMMANDS.command, group="data", completes="value")
 
 
 class InspectionCommands(Shell):
     """The launch where it stands."""
-
-    # --- the stack ---
 
     @INFO.command("stack", "s", help="The stack.")
     @_command("backtrace", "bt", "where", usage="[N | -N]")
@@ -81,15 +75,12 @@ class InspectionCommands(Shell):
         partial(_select, direction=-1)
     )
 
-    # --- sources ---
-
     @_command("list", "l", usage="[LOCATION | FIRST,LAST | -]", repeats=True, again="list", completes="location")
     def _list(self, rest: str) -> None:
         """Show lines of the source."""
         file, line = self.current_line()
         size = self.settings["listsize"]
-        first = max(line - size // 2, 1)
-        last = 0
+        first, last = max(line - size // 2, 1), 0
         if rest == "-" and self.listed is not None:
             file, behind = self.listed
             first, last = max(behind - 2 * size, 1), max(behind - size - 1, 1)
@@ -111,12 +102,10 @@ class InspectionCommands(Shell):
             raise BadCommand(f"Line number {first} out of range; {short(file)} has {len(lines)} lines.")
         here = self.debugger.location if self.is_running else None
         end_line = min(last or first + size - 1, len(lines))
+        marked = here.line if here is not None and here.file == file else 0
         for number in range(first, end_line + 1):
-            is_here = here is not None and (here.file, here.line) == (file, number)
-            self.show_line(number, lines[number - 1], f"{self.paint('=>', 'bold') if is_here else '  '} ")
+            self.show_line(number, lines[number - 1], f"{self.paint('=>', 'bold') if number == marked else '  '} ")
         self.listed = (file, end_line + 1)
-
-    # --- info ---
 
     @_command("info", "i", "inf", usage="WHAT", completes="info")
     def _info(self, rest: str) -> None:
@@ -172,8 +161,7 @@ class InspectionCommands(Shell):
     @INFO.command("accesses", "ac")
     def _info_accesses(self, rest: str) -> None:
         """What the last step has read and written."""
-        accesses = self.running.accesses()
-        self.say("\n".join([one.text for one in accesses]) or "The last step has accessed no memory.")
+        self.say("\n".join(self.running.accesses()) or "The last step has accessed no memory.")
 
     @INFO.command("frame", "f")
     def _info_frame(self, rest: str) -> None:
@@ -191,11 +179,9 @@ class InspectionCommands(Shell):
         """The operations of a line."""
         file, line = self.location(rest) if rest else self.current_line()
         begun, numbers = self.debugger.lines.at(file, line)
-        if not numbers:
-            self.say(f"Line {line} of {short(file)} has no operations, nor has any behind it.")
-            return
         moved = "" if begun == line else f" is in or before line {begun}, which"
-        self.say(f"Line {line} of {short(file)}{moved} begins at {several(len(numbers), 'operation')}:")
+        begins = f"{moved} begins at {several(len(numbers), 'operation')}:"
+        self.say(f"Line {line} of {short(file)}{begins if numbers else ' has no operations, nor has any behind it.'}")
         for number in numbers:
             self.say(f"  {number}: {self._operation(number)}")
 
@@ -221,9 +207,8 @@ class InspectionCommands(Shell):
         for number in order[first : first + 11]:
             mark = "*" if number == current else " "
             at = f"step {unfinished[number]} of " if number in unfinished else ""
-            self.say(
-                f"{mark} {number:<5} {self.block_text(number)}  {at}{several(len(debugger.steps(number)), 'step')}"
-            )
+            steps = several(len(debugger.steps(number)), "step")
+            self.say(f"{mark} {number:<5} {self.block_text(number)}  {at}{steps}")
         if len(order) > 11:
             self.say(f"  .. {len(order) - 11} more")
 
@@ -239,9 +224,8 @@ class InspectionCommands(Shell):
         """A result as `print` shows it: all elements, where there is room for them."""
         value = result.value
         if isinstance(value, int) and format:
-            return {"x": f"{value:#x}", "o": f"0{value:o}", "t": f"{value:b}", "a": f"{value:#x}"}.get(
-                format, str(value)
-            )
+            shown = {"x": f"{value:#x}", "o": f"0{value:o}", "t": f"{value:b}", "a": f"{value:#x}"}
+            return shown.get(format, str(value))
         limit = self.settings["print elements"] or _MOST_EXAMINED
         if result.numbers is None or (not format and (not value.ndim or value.size > limit)):
             return result.text
@@ -253,13 +237,9 @@ class InspectionCommands(Shell):
         texts = formatted(element, corner, format)
         width = max([len(text) for text in texts], default=0)
         table = numpy.array(texts, object).reshape(corner.shape)
-        written = numpy.array2string(
-            table,
-            threshold=max(table.size, 1),
-            max_line_width=100,
-            separator=", ",
-            formatter={"all": lambda text: str(text).rjust(width)},
-        )
+        justified: Any = {"all": lambda text: str(text).rjust(width)}
+        size = max(table.size, 1)
+        written = numpy.array2string(table, threshold=size, max_line_width=100, separator=", ", formatter=justified)
         more = "" if corner.size == array.size else f"  .. {array.size - corner.size} more elements"
         return f"{written}{more}" if array.ndim == 1 else f"\n{written}{more}"
 
@@ -326,8 +306,6 @@ class InspectionCommands(Shell):
         type = (variable.type_text if variable is not None else "") or self.evaluate(rest).type_text
         self.say(f"type = {type}")
 
-    # --- displays ---
-
     @_data_command("display", "disp", usage="[/FORMAT] EXPRESSION")
     def _display(self, rest: str) -> None:
         """Compute an expression at each stop."""
@@ -338,19 +316,16 @@ class InspectionCommands(Shell):
         number = max(self.displays, default=0) + 1
         self.displays[number] = (format, expression)
         if self.is_running:
-            self._show_display(number)
+            self.show_displays(number)
 
-    def show_displays(self) -> None:
-        for number in self.displays:
-            self._show_display(number)
-
-    def _show_display(self, number: int) -> None:
-        format, expression = self.displays[number]
-        try:
-            text = self._text(self.evaluate(expression), format)
-        except TileIRError as error:
-            text = f"<{error.message}>"
-        self.say(f"{number}: {f'/{format} ' if format else ''}{expression} = {text}")
+    def show_displays(self, first: int = 0) -> None:
+        for number, (format, expression) in self.displays.items():
+            if number >= first:
+                try:
+                    text = self._text(self.evaluate(expression), format)
+                except TileIRError as error:
+                    text = f"<{error.message}>"
+                self.say(f"{number}: {f'/{format} ' if format else ''}{expression} = {text}")
 
     @_data_command("undisplay", usage="[NUMBER ..]")
     def _undisplay(self, rest: str) -> None:
@@ -358,10 +333,8 @@ class InspectionCommands(Shell):
         if not rest:
             self.displays.clear()
         for word in rest.split():
-            number = natural(word)
-            if number not in self.displays:
+            if self.displays.pop(natural(word) or 0, None) is None:
                 raise BadCommand(f"Arguments must be display numbers, and {word} is none.")
-            del self.displays[number]
 
     @INFO.command("display")
     def _info_display(self, rest: str) -> None:

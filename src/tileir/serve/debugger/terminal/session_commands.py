@@ -6,16 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from tileir import __version__
 from tileir.execute.arguments.argument_text import natural
+from tileir.serve.debugger.expressions import UNCHANGED
 from tileir.serve.debugger.session import How, Unit
 from tileir.serve.debugger.terminal.breakpoint_commands import BreakpointCommands
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand
 from tileir.serve.debugger.terminal.inspection_commands import InspectionCommands
-from tileir.serve.debugger.terminal.shell import count_in
+from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, count_in, sentence
 
 _command = partial(COMMANDS.command, group="running")
-
-
 _GROUPS: Final = {
     "running": "Running the launch, forwards and backwards",
     "breakpoints": "Making the launch stop at certain places",
@@ -24,7 +23,6 @@ _GROUPS: Final = {
     "support": "The debugger itself",
 }
 _SETTINGS: Final = {"listsize": "lines that 'list' shows", "print elements": "elements that 'print' shows, 0 for all"}
-
 _support_command = partial(COMMANDS.command, group="support")
 
 
@@ -60,7 +58,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
         """Run on to the next stop; N: pass the breakpoint N - 1 times more."""
         debugger = self.running
         times = count_in(rest) - 1
-        for one in debugger.breakpoints:
+        for one in debugger.breakpoints.values():
             if times and debugger.operation in one.operations:
                 one.hit_condition = (">", one.hits + times)
                 self.say(f"Will ignore next {times} crossings of breakpoint {one.number}.")
@@ -97,9 +95,8 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
         for _ in range(count_in(rest)):
             self.run(lambda: debugger.resume(reverse=True))
 
-    _add_steps(
-        _step, "reverse-", "r", True, "Go back one", "Run back to where the loop, the branch or the tile block began."
-    )
+    _began = "Run back to where the loop, the branch or the tile block began."
+    _add_steps(_step, "reverse-", "r", True, "Go back one", _began)
 
     @_command("block", "thread", usage="[N | X,Y,Z]")
     def _block(self, rest: str) -> None:
@@ -175,9 +172,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
             # Files of commands for gdb set these; there is nothing to confirm, and no pager.
             return
         if rest.startswith("var") or "=" in rest:
-            raise BadCommand(
-                "Nothing can be changed: a launch that is debugged is what it was, so that time can run both ways."
-            )
+            raise BadCommand(sentence(UNCHANGED))
         raise BadCommand(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
 
     @_support_command("show", usage="[NAME | commands | version]")
@@ -186,17 +181,14 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
         if rest in ("commands", "history"):
             for number, line in enumerate(self.typed, 1):
                 self.say(f"{number:5}  {line}")
-            return
-        if rest == "version":
-            from tileir import __version__
-
+        elif rest == "version":
             self.say(f"tileir {__version__}")
-            return
-        found = [name for name in _SETTINGS if name.startswith(rest)]
-        if not found:
-            raise BadCommand(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
-        for name in found:
-            self.say(f"{name}: {self.settings[name]}  ({_SETTINGS[name]})")
+        else:
+            found = [name for name in _SETTINGS if name.startswith(rest)]
+            if not found:
+                raise BadCommand(f'No setting "{rest}": there is {", ".join(_SETTINGS)}.')
+            for name in found:
+                self.say(f"{name}: {self.settings[name]}  ({_SETTINGS[name]})")
 
     @_support_command("history")
     def _history(self, rest: str) -> None:

@@ -1,76 +1,138 @@
-"""`Shell`: carries out gdb's commands; the terminal and the console of an editor are shells."""
+"""gdb's commands: `COMMANDS` finds them by name, `Shell` carries them out, for the terminal and an editor's console.
+
+A command has a name and abbreviations; any prefix that no other has will do.  `COMMANDS`, and `INFO` for what follows
+`info`, are filled by the modules `session_commands`, `breakpoint_commands` and `inspection_commands`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import os
 import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tileir.execute.arguments.argument_text import natural
 from tileir.execute.locations.wording import parenthesized
 from tileir.execute.schedule import block_at
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.quoting import harmless
+from tileir.ir.quoting import close_names, harmless
 from tileir.serve.debugger.expressions import BadExpression
+from tileir.serve.debugger.history import Frame
 from tileir.serve.debugger.inspection import Variable
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.source_lines import SourceLocation, same_file
-from tileir.serve.debugger.stack import Frame
 from tileir.serve.debugger.stops import Stop
-from tileir.serve.debugger.terminal.commands import COMMANDS, INFO, BadCommand, split
 
-_MOST_NESTED: Final = 20
-"""Files of commands that read files of commands."""
+_MOST_NESTED: Final = 20  # Files of commands that read files of commands.
 _HISTORY_NAME: Final = re.compile(r"(\$\$?)(\d{0,9})$")
-_COLORS: Final = {
-    "bold": "\033[1m",
-    "dim": "\033[2m",
-    "red": "\033[1;31m",
-    "green": "\033[32m",
-    "yellow": "\033[33m",
-    "blue": "\033[34m",
-    "cyan": "\033[36m",
-}
+_COLORS: Final = {"bold": "1", "dim": "2", "red": "1;31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _TOKEN: Final = re.compile(
     r"(?P<dim>//.*|#(?![\w]).*$)|(?P<cyan>%[\w$.-]+|@[\w$.-]+)|(?P<green>\"[^\"]*\")"
     r"|(?P<blue>!?\b(?:tile|ptr|token|\w*_view)\b)"
 )
 
 
+Function = Callable[[Any, str], None]
+"""Carries out a command, given the shell and what follows the name; its docstring is the help."""
+
+
+class BadCommand(Exception):
+    """A command cannot be carried out; the message says why."""
+
+
+@dataclass
+class Command:
+    name: str
+    short: tuple[str, ...]
+    function: Function
+    summary: str
+    details: str
+    group: str = ""
+    usage: str = ""  # What follows the name.
+    repeats: bool = False  # Whether an empty line carries it out again.
+    again: str | None = None  # What an empty line does instead.
+    completes: str = ""
+    """What its argument is completed with: "value", "command", "location", "info"."""
+
+    @property
+    def names(self) -> str:
+        """The name and its abbreviations, except those that merely begin like it."""
+        return ", ".join([self.name, *[one for one in self.short if len(one) < 3 or not self.name.startswith(one)]])
+
+    def help(self) -> str:
+        text = f"{self.names}{' ' if self.usage else ''}{self.usage}\n{self.summary}"
+        return f"{text}\n{self.details}" if self.details else text
+
+
+class CommandTable:
+    """A set of commands; `what` names them in messages."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self.commands: dict[str, Command] = {}
+        self._names: dict[str, Command] = {}
+
+    def command(self, name: str, *short: str, help: str = "", **options: Any) -> Callable[[Function], Function]:
+        """Add the function that follows; `options` are fields of `Command`."""
+
+        def add(function: Function) -> Function:
+            summary, _, details = inspect.cleandoc(help or function.__doc__ or "").partition("\n")
+            added = Command(name, short, function, summary, details.strip(), **options)
+            self.commands[name] = added
+            for one in (name, *short):
+                assert one not in self._names, f"two commands are called {one}"
+                self._names[one] = added
+            return function
+
+        return add
+
+    def find(self, word: str) -> Command:
+        found = [name for name in self.commands if name.startswith(word)]
+        if word in self._names or len(found) == 1:
+            return self._names[word if word in self._names else found[0]]
+        if found:
+            raise BadCommand(f'Ambiguous {self._what} "{word}": {", ".join(found)}.')
+        close = close_names(word, self._names)
+        hint = f' Did you mean "{close[0]}"?' if close else ' Try "help".'
+        raise BadCommand(f'Undefined {self._what}: "{word}".{hint}')
+
+
+COMMANDS: Final = CommandTable("command")
+INFO: Final = CommandTable('"info" command')
+
+
+def split(line: str) -> tuple[str, str]:
+    """The name of a command and what follows it, which may be a format right behind it, as in `p/x`."""
+    line = line.strip()
+    rest = re.sub(r"^([\w-]+|.)", "", line, count=1)
+    return line[: len(line) - len(rest)], rest.strip()
+
+
 class Shell(ABC):
     """A session of commands: the launch, the selected frame, displays, printed values, the last command."""
 
     def __init__(self, write: Callable[[str], object], colors: bool = False) -> None:
-        self.launch: Debugger | None = None
-        """The launch, once there is one."""
-        self.is_running: bool = False
-        """Whether the launch has begun, and is not over."""
-        self._write: Callable[[str], object] = write
-        self._colors: bool = colors
+        self.launch: Debugger | None = None  # The launch, once there is one.
+        self.is_running: bool = False  # Whether the launch has begun, and is not over.
+        self._write, self._colors = write, colors
         self.frame_number: int = 0
         self.displays: dict[int, tuple[str, str]] = {}
         """What is shown at each stop, by number: a format and an expression."""
-        self.printed: list[Any] = []
-        """What was printed: `$1` is the first."""
-        self.attached: dict[int, list[str]] = {}
-        """The commands of breakpoints."""
-        self.pending: deque[str] = deque()
-        """Commands of breakpoints that were hit, to be carried out."""
-        self.typed: list[str] = []
-        """The commands that were given."""
-        self.listed: tuple[str, int] | None = None
-        """The file and the line behind the last one that was listed."""
+        self.printed: list[Any] = []  # What was printed: `$1` is the first.
+        self.attached: dict[int, list[str]] = {}  # The commands of breakpoints.
+        self.pending: deque[str] = deque()  # Commands of breakpoints that were hit, to be carried out.
+        self.typed: list[str] = []  # The commands that were given.
+        self.listed: tuple[str, int] | None = None  # The file and the line behind the last one that was listed.
         self.settings: dict[str, int] = {"listsize": 10, "print elements": 200}
         self.reader: Callable[[str], str | None] | None = None
         """Reads a line of a command that continues, as of `commands`; None at the end."""
-        self.failed: bool = False
-        """Whether a command could not be carried out."""
-        self._last: str = ""
-        self._depth: int = 0
+        self.failed: bool = False  # Whether a command could not be carried out.
+        self._last, self._depth = "", 0
 
     @abstractmethod
     def begin(self, stop_on_entry: bool) -> None:
@@ -87,8 +149,6 @@ class Shell(ABC):
     @abstractmethod
     def python(self) -> None:
         """Open Python's debugger where the script launches the kernel."""
-
-    # --- commands ---
 
     def execute(self, line: str, typed: bool = True) -> bool:
         """Carry out a command; False if it could not be.  An empty line that is `typed` repeats the last one."""
@@ -108,12 +168,8 @@ class Shell(ABC):
             while self.pending:
                 if not self.execute(self.pending.popleft(), typed=False):
                     self.pending.clear()
-        except BadCommand as error:
-            self.say(str(error))
-        except BadExpression as error:
-            self.say(sentence(error.message))
-        except TileIRError as error:
-            self.say(str(error))
+        except (BadCommand, TileIRError) as error:
+            self.say(sentence(error.message) if isinstance(error, BadExpression) else str(error))
         else:
             return True
         self.failed = True
@@ -150,12 +206,8 @@ class Shell(ABC):
             completes = COMMANDS.find(name).completes
         except BadCommand:
             return []
-        found: list[str] = []
-        if completes == "command":
-            found = list(COMMANDS.commands)
-        elif completes == "info":
-            found = list(INFO.commands)
-        elif completes == "location" and self.launch is not None:
+        found = {"command": [*COMMANDS.commands], "info": [*INFO.commands]}.get(completes, [])
+        if completes == "location" and self.launch is not None:
             operations = self.launch.recording.program.operations
             mnemonics = dict.fromkeys([operation.declaration.mnemonic for operation in operations])
             found = [*mnemonics, *[f"{short(file)}:" for file in self.launch.lines.files]]
@@ -164,23 +216,18 @@ class Shell(ABC):
         word = stripped.rpartition(" ")[2]
         return [each for each in found if each.startswith(word)]
 
-    # --- output ---
-
     def say(self, text: str) -> None:
-        """Write a line, or several."""
         self.write(f"{text}\n")
 
     def write(self, text: str) -> None:
         self._write(harmless(text, keep="\n\t\033" if self._colors else "\n\t"))
 
     def paint(self, text: str, color: str) -> str:
-        return f"{_COLORS[color]}{text}\033[0m" if self._colors and text else text
+        return f"\033[{_COLORS[color]}m{text}\033[0m" if self._colors and text else text
 
     def _code(self, line: str) -> str:
         """A line of a program: comments, names, strings and types stand out."""
         return _TOKEN.sub(lambda found: self.paint(found[0], found.lastgroup or ""), line) if self._colors else line
-
-    # --- the launch ---
 
     @property
     def debugger(self) -> Debugger:
@@ -207,7 +254,6 @@ class Shell(ABC):
         return frames[min(self.frame_number, len(frames) - 1)]
 
     def evaluate(self, expression: str) -> Variable:
-        """Compute an expression where the launch stands."""
         return self.running.evaluate(expression, self.frame, self.printed_value)
 
     def printed_value(self, name: str) -> Any:
@@ -228,9 +274,9 @@ class Shell(ABC):
             if not colon:
                 return self.current_line()[0], int(line)
             files = self.debugger.lines.files
-            for known in files:
-                if same_file(known, file):
-                    return known, int(line)
+            known = next((one for one in files if same_file(one, file)), None)
+            if known is not None:
+                return known, int(line)
             raise BadCommand(f"No source file named {file}: there is {', '.join([short(one) for one in files])}.")
         head = self.debugger.lines.head
         if text.strip().removeprefix("@") == self.debugger.name and head is not None:
@@ -249,8 +295,6 @@ class Shell(ABC):
     def block_text(self, block: int) -> str:
         return parenthesized(block_at(block, self.debugger.grid))
 
-    # --- sources ---
-
     def source(self, file: str) -> list[str]:
         """The lines of a source; none if the file cannot be read."""
         text = self.debugger.lines.text(file)
@@ -266,9 +310,9 @@ class Shell(ABC):
         """The line where the launch stands, as gdb shows it."""
         if location is None:
             self.say(operation)
-            return
-        line = self.source_line(location.file, location.line)
-        self.show_line(location.line, line if line is not None else location.text)
+        else:
+            line = self.source_line(location.file, location.line)
+            self.show_line(location.line, line if line is not None else location.text)
 
     def frame_text(self, frame: Frame) -> str:
         location = frame.location

@@ -6,8 +6,9 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
 from types import FrameType
 from typing import Final
 
@@ -16,14 +17,12 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.serve.debugger.session import Debugger
 from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.terminal.breakpoint_commands import WATCHPOINTS
-from tileir.serve.debugger.terminal.commands import BadCommand
 from tileir.serve.debugger.terminal.session_commands import SessionCommands
+from tileir.serve.debugger.terminal.shell import BadCommand
 
 PROMPT: Final = "(tileir) "
-_PATIENCE: Final = 3
-"""Times that Ctrl-C is pressed until what does not stop is ended."""
-_MOST_STEPS: Final = 64
-"""The values of more steps than these are not shown."""
+_PATIENCE: Final = 3  # Times that Ctrl-C is pressed until what does not stop is ended.
+_MOST_STEPS: Final = 64  # The values of more steps than these are not shown.
 _MOST_VALUES: Final = 6
 
 
@@ -33,12 +32,10 @@ def interruptible(debugger: Debugger) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed = 0
+    presses = count(1)
 
     def interrupt(*_: object) -> None:
-        nonlocal pressed
-        pressed += 1
-        if pressed >= _PATIENCE:
+        if next(presses) >= _PATIENCE:
             raise KeyboardInterrupt
         debugger.interrupt()
 
@@ -56,29 +53,24 @@ class Leave(Exception):
 class Terminal(SessionCommands):
     """A session about the launch of a program, which may run again and again, or about those of a script."""
 
-    def __init__(
-        self, commands: Sequence[str | tuple[str, str]] = (), *, colors: bool = False, batch: bool = False
-    ) -> None:
+    def __init__(self, commands: Iterable[tuple[str, str]], *, colors: bool, batch: bool = False) -> None:
         """With `batch`, there is no prompt when the commands are done."""
         # A script may change its standard streams.
         super().__init__(lambda text: sys.stdout.write(text), colors)
         # Those that were carried out are removed: the others are for the next launch.
-        self._given = deque([("ex", one) if isinstance(one, str) else one for one in commands])
+        self._given = deque(commands)
         self._batch: bool = batch
         self._is_of_script: bool = False
         self._caller: FrameType | None = None
         self.reader = self._read
-        # What readline completes the word to that is being typed.
-        self._completed: list[str] = []
-        # The last stop, and the frame that was shown there.
-        self._before: Position | None = None
-        self._shown: tuple[int, str] | None = None
+        self._completed: list[str] = []  # What readline completes the word to that is being typed.
+        self._before: Position | None = None  # The last stop.
+        self._shown: tuple[int, str] | None = None  # The tile block and the frame that were shown there.
 
     def begin(self, stop_on_entry: bool) -> None:
         if self._is_of_script and self.is_running:
-            raise BadCommand(
-                "The kernel is launched already: 'continue' runs it, 'next-launch' goes on to the next one."
-            )
+            hint = "'continue' runs it, 'next-launch' goes on to the next one"
+            raise BadCommand(f"The kernel is launched already: {hint}.")
         self.is_running = True
         self._before = self._shown = None
         self.perform(lambda: self.debugger.start(stop_on_entry), False)
@@ -115,8 +107,6 @@ class Terminal(SessionCommands):
         self.say("[Python's debugger, at the launch; 'continue' comes back to this one]")
         python.interaction(self._caller, None)
 
-    # --- stops, as gdb shows them ---
-
     def _show_stop(self, stop: Stop) -> None:
         block = stop.position.block
         before, self._before = self._before, stop.position
@@ -136,30 +126,25 @@ class Terminal(SessionCommands):
         self.show_displays()
 
     def _headline(self, stop: Stop) -> str:
-        paint = self.paint
         if stop.reason in ("failure", "sanitizer", "nan"):
             # The text of a NaN begins with what is made.
             headings = {"failure": "The launch fails: ", "sanitizer": "The sanitizer finds: ", "nan": ""}
-            return paint(f"{headings[stop.reason]}{stop.text}", "red")
+            return self.paint(f"{headings[stop.reason]}{stop.text}", "red")
         if stop.reason in ("breakpoint", "data"):
             numbers = ", ".join([str(number) for number in stop.breakpoints])
-            known = self.debugger.breakpoints
-            hit = [known[number] for number in stop.breakpoints if stop.reason == "data" and number in known]
-            accesses = {one.spec.access for one in hit}
-            kind = "Breakpoint"
-            if stop.reason == "data":
-                kind = WATCHPOINTS[accesses.pop()] if len(accesses) == 1 else "Watchpoint"
-            more = f": {stop.text}" if stop.text else "".join([self._new_value(one.text) for one in hit])
-            return f"{paint(f'{kind} {numbers}', 'bold')}{more}"
+            is_data, known = stop.reason == "data", self.debugger.breakpoints
+            hit = [known[number].spec for number in stop.breakpoints if is_data and number in known]
+            kinds = {WATCHPOINTS[spec.access] for spec in hit}
+            kind = kinds.pop() if len(kinds) == 1 else "Watchpoint" if is_data else "Breakpoint"
+            more = f": {stop.text}" if stop.text else "".join([self._new_value(str(spec.what)) for spec in hit])
+            return f"{self.paint(f'{kind} {numbers}', 'bold')}{more}"
         headings = {"pause": "Interrupted.", "limit": stop.text, "beginning": "No more reverse-execution history."}
         return headings.get(stop.reason, "")
 
     def _new_value(self, text: str) -> str:
-        """The value of what is watched."""
-        try:
+        with suppress(TileIRError):
             return f": {text} = {self.debugger.evaluate(text).text}"
-        except TileIRError:
-            return f": {text}"
+        return f": {text}"
 
     def _show_values(self, before: Position, now: Position) -> None:
         """What the steps between two stops have computed."""
@@ -170,8 +155,6 @@ class Terminal(SessionCommands):
             self.say(f"  {self.paint(variable.name, 'cyan')} = {variable.text}")
         if len(found) > _MOST_VALUES:
             self.say(f"  .. and {several(len(found) - _MOST_VALUES, 'more value')}")
-
-    # --- the session ---
 
     def debug(self, debugger: Debugger, stop_on_entry: bool, caller: FrameType | None) -> str:
         """Debug a launch of a script; breakpoints are those of the launch before."""
@@ -215,18 +198,14 @@ class Terminal(SessionCommands):
         except KeyboardInterrupt:
             self.say("Quit")
 
-    # --- what is typed ---
-
     def _read(self, prompt: str) -> str | None:
         """The next line; None at the end of the input.  Without a terminal, no prompt is shown."""
-        try:
-            if sys.stdin is None or not sys.stdin.isatty():
-                line = sys.stdin.readline() if sys.stdin is not None else ""
-                return line.rstrip("\n") if line else None
-            with self._readline():
-                return input(prompt)
-        except EOFError:
-            return None
+        if sys.stdin is None or not sys.stdin.isatty():
+            line = sys.stdin.readline() if sys.stdin is not None else ""
+            return line.rstrip("\n") if line else None
+        with self._readline(), suppress(EOFError):
+            return input(prompt)
+        return None
 
     @contextmanager
     def _readline(self) -> Iterator[None]:
