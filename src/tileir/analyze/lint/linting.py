@@ -22,7 +22,7 @@ from tileir.execute.locations.source_locations import user_location
 from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
-from tileir.ir.location import CharacterLocation, SourceText, TextLocation
+from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
 from tileir.text.lexer import TOKEN
@@ -85,8 +85,9 @@ def lint_steps(
                 finding.rule, finding.severity = rule.name, rule.severity
                 found.append(finding)
         yield
+    known: dict[Location, Location] = {}
     for finding in found:
-        finding.location = user_location(finding.location)
+        finding.location = user_location(finding.location, known)
     if isinstance(module.location, TextLocation):
         source = module.location.source
         found = _unsilenced(found, silences_in(source), source, settings)
