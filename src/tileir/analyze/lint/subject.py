@@ -27,6 +27,7 @@ from tileir.ir.traits import ATOMIC, ENDS_ITERATION, NO_MEMORY_EFFECT, PURE
 from tileir.ir.traversal import memory_changes, pre_order
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
+from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.matching import received_values, receiver
 from tileir.rewrite.token_order import TokenOrder
@@ -67,7 +68,7 @@ class Subject:
                 attributes = frozenset(operation.attributes.items())
                 computed = (operation.declaration, operation.segments, attributes, operands)
                 for result in operation.results:
-                    constant = self.facts.fact(result).value
+                    constant = self.facts.fact(result).value if width_of(result.type) else None
                     key = (result.index, computed) if constant is None else constant
                     found[result] = firsts.setdefault((result.type, key), result)
         return found

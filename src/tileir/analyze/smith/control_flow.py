@@ -191,17 +191,11 @@ def _return(writer: Writer) -> None:
     writer.op(ops.IF, condition, regions=[Region([scope.block]), Region()])
 
 
-STATEMENTS = (
-    Statement(ops.IF, _if),
-    Statement(ops.FOR, _for),
-    Statement(ops.LOOP, _loop),
-)
+BRANCHES = (Statement(ops.IF, _if), Statement(ops.FOR, _for), Statement(ops.LOOP, _loop))
 TERMINATORS = (
-    Statement(ops.YIELD, _if),
-    Statement(ops.CONTINUE, _for),
-    Statement(ops.BREAK, _loop),
+    Statement(ops.YIELD, _if), Statement(ops.CONTINUE, _for), Statement(ops.BREAK, _loop),
     Statement(ops.RETURN, _return),
-)
+)  # fmt: skip
 
 
 def _assert(writer: Writer) -> None:
@@ -246,8 +240,7 @@ def _print(writer: Writer) -> None:
 
 
 PROMISES = (
-    Statement(ops.ASSERT, _assert),
-    Statement(ops.ASSUME, _assume),
+    Statement(ops.ASSERT, _assert), Statement(ops.ASSUME, _assume),
     *statements(_grid, ops.GET_NUM_TILE_BLOCKS, ops.GET_TILE_BLOCK_ID),
-)
+)  # fmt: skip
 PRINTING = (Statement(ops.PRINT_TKO, _print),)

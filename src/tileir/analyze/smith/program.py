@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
-from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.families import EVERYTHING, FAMILIES, ON_REQUEST
-from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile
+from tileir.analyze.smith.arithmetic import ARITHMETIC, FUNCTIONS
+from tileir.analyze.smith.control_flow import BRANCHES, PRINTING, PROMISES, TERMINATORS
+from tileir.analyze.smith.conversions import CONVERSIONS, MOVES
+from tileir.analyze.smith.memory import ATOMICS, FENCES, MEMORY
+from tileir.analyze.smith.reductions import PRODUCTS, REDUCTIONS
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Bits, Tile
+from tileir.analyze.smith.views import VIEWS
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
@@ -30,6 +34,64 @@ ENTRY = "kernel"
 _GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
 # GPUs with more and more types.
 _TARGETS = ("sm_90", "sm_100", "sm_107")
+
+
+class Family(NamedTuple):
+    """What the statements of a program are drawn from; one that is there n times is drawn n times as often."""
+
+    name: str
+    summary: str
+    statements: tuple[Statement, ...]
+
+
+EVERYTHING = "everything"
+_FAMILIES = (
+    Family("arithmetic", "integers, floats, comparisons and select, element by element", ARITHMETIC),
+    Family(
+        "conversions",
+        "between widths, between integers and floats, of bits, of packed bytes, with the small float types",
+        CONVERSIONS * 2 + ARITHMETIC,
+    ),
+    Family("shapes", "reshape, permute, broadcast, cat, extract, insert", MOVES * 3 + ARITHMETIC),
+    Family(
+        "reductions",
+        "reduce and scan of integers, extremes, positions and exact sums",
+        REDUCTIONS * 10 + ARITHMETIC + MOVES,
+    ),
+    Family(
+        "functions",
+        "exp, log, sin and the like, seen through comparisons that every approximation answers alike",
+        FUNCTIONS * 3 + ARITHMETIC,
+    ),
+    Family(
+        "control_flow",
+        "if, for, loop, with break, continue and return, nested, carrying values and tokens",
+        BRANCHES * 6 + TERMINATORS + ARITHMETIC + MEMORY,
+    ),
+    Family(
+        "memory",
+        "loads and stores through pointers, tokens, alloca, globals, casts of pointers, fences",
+        MEMORY * 3 + FENCES + ARITHMETIC + BRANCHES * 2,
+    ),
+    Family(
+        "views",
+        "tensor views and tiles of them: partitions, strides, gathers, padding, sizes known only at the launch",
+        VIEWS * 5 + ARITHMETIC + BRANCHES + MOVES,
+    ),
+    Family(
+        "atomics",
+        "read-modify-write and compare-and-swap of one's own, and of what all tile blocks share in any order",
+        ATOMICS * 8 + ARITHMETIC + MEMORY + BRANCHES,
+    ),
+    Family("products", "mmaf, mmai and mmaf_scaled of numbers whose sums are exact", PRODUCTS * 8 + ARITHMETIC + MOVES),
+    Family(
+        EVERYTHING,
+        "all of the others in one program, with assertions and assumptions",
+        (*ARITHMETIC, *CONVERSIONS, *MOVES, *REDUCTIONS * 3, *FUNCTIONS, *PRODUCTS, *BRANCHES * 2, *TERMINATORS)
+        + (*MEMORY, *FENCES, *VIEWS, *ATOMICS, *PROMISES),
+    ),
+)
+FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
 
 
 @dataclass(eq=False, repr=False)
@@ -215,8 +277,8 @@ def program(
     dialect = NEWEST if version is None else version_named(version)
     bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else []))
     name, statements = _chosen(bits, family, operations, dialect)
-    # What several tile blocks print has no order.
-    alone = any(statement in ON_REQUEST for statement in statements)
+    # Programs print only on request, and what several tile blocks print has no order.
+    alone = any(statement in PRINTING for statement in statements)
     grid = _GRIDS[0] if alone else bits.choice(_GRIDS)
     writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
     writer.integers = [INTEGERS[place] for place in bits.order(len(INTEGERS))[: bits.between(1, 2)]]
@@ -240,7 +302,7 @@ def _chosen(
         name = bits.choice(list(FAMILIES)) if family is None else family
         return name, [statement for statement in FAMILIES[name].statements if statement.is_in(version)]
     name = EVERYTHING if family is None else family
-    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *ON_REQUEST)}
+    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *PRINTING)}
     found = []
     for word in operations:
         statement = known.get(word.removeprefix("cuda_tile."))

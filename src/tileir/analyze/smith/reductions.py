@@ -131,14 +131,12 @@ def _along(writer: Writer, shape: Shape, axis: int) -> Tile:
     return found if flat == shape else found.moved(writer.value(ops.BROADCAST, found, shape))
 
 
-_KINDS = (_integers, _integers, _float_extremes, _float_sums, _first_of_the_largest)
-
-
 def _any(writer: Writer, declaration: OperationDeclaration) -> None:
-    writer.bits.choice(_KINDS)(writer, declaration)
+    kinds = (_integers, _integers, _float_extremes, _float_sums, _first_of_the_largest)
+    writer.bits.choice(kinds)(writer, declaration)
 
 
-STATEMENTS = (*statements(_any, ops.REDUCE, ops.SCAN),)
+REDUCTIONS = (*statements(_any, ops.REDUCE, ops.SCAN),)
 
 
 # Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
@@ -222,7 +220,6 @@ def _scale(writer: Writer, shape: Shape, element: Type) -> Tile:
 
 
 PRODUCTS = (
-    Statement(ops.MMAF, _float_product),
-    Statement(ops.MMAI, _integer_product),
+    Statement(ops.MMAF, _float_product), Statement(ops.MMAI, _integer_product),
     Statement(ops.MMAF_SCALED, _scaled_product),
-)
+)  # fmt: skip

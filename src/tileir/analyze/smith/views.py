@@ -149,11 +149,9 @@ def _index_space(writer: Writer) -> None:
     _sizes(writer, ops.GET_INDEX_SPACE_SHAPE, view.value, view.counts)
 
 
-STATEMENTS = (
-    Statement(ops.LOAD_VIEW_TKO, _load),
-    Statement(ops.MAKE_TENSOR_VIEW, _load),
+VIEWS = (
+    Statement(ops.LOAD_VIEW_TKO, _load), Statement(ops.MAKE_TENSOR_VIEW, _load),
     *statements(_load_through, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW),
-    Statement(ops.STORE_VIEW_TKO, _store_view),
-    Statement(ops.GET_TENSOR_SHAPE, _tensor_shape),
+    Statement(ops.STORE_VIEW_TKO, _store_view), Statement(ops.GET_TENSOR_SHAPE, _tensor_shape),
     Statement(ops.GET_INDEX_SPACE_SHAPE, _index_space),
-)
+)  # fmt: skip

@@ -9,8 +9,7 @@ from functools import partial
 from math import prod
 from typing import NamedTuple
 
-from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.tiles import Memory, Shape, State, Tile, range_of, width_of
+from tileir.analyze.smith.tiles import Bits, Memory, Shape, State, Tile, range_of, width_of
 from tileir.dialect import ops
 from tileir.dialect.inference import Call, result_types
 from tileir.dialect.signature import bind, made_operation, make_operands, signature_of
