@@ -43,9 +43,8 @@ def cost(
     elif is_cutile_kernel(kernel):
         made = compile(kernel, arguments)
     elif not isinstance(kernel, (Kernel, SpecializedKernel)):
-        raise TypeError(
-            f"the cost of {type_text(kernel)} is not known: pass a kernel, a module, a file, or a cuTile kernel"
-        )
+        known = "pass a kernel, a module, a file, or a cuTile kernel"
+        raise TypeError(f"the cost of {type_text(kernel)} is not known: {known}")
     values: tuple[object, ...] = arguments
     if isinstance(made, SpecializedKernel):
         values = made.values(*arguments)

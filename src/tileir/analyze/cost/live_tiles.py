@@ -125,19 +125,16 @@ def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None
             if not is_same:
                 made[result], depths[result] = ends[operation] + bool(operation.regions), depth
     sizes = _sizes(made, architecture)
-    spans = [(value, made[value], last[value]) for value in sizes if value in last]
-    return _fullest(operations, spans, sizes, architecture)
+    spans = [(value, made[value], last[value], size) for value, size in sizes.items() if value in last]
+    return _fullest(operations, spans, architecture)
 
 
 def _fullest(
-    operations: list[Operation],
-    spans: list[tuple[Value, int, int]],
-    sizes: dict[Value, int],
-    architecture: Architecture,
+    operations: list[Operation], spans: list[tuple[Value, int, int, int]], architecture: Architecture
 ) -> LiveTiles | None:
     # Before an operation there are its operands, after it its results: it may write over what it reads.
-    before = _totals(2 * len(operations), [(first + 1, end + 1, sizes[value]) for value, first, end in spans])
-    after = _totals(2 * len(operations), [(first, end, sizes[value]) for value, first, end in spans])
+    before = _totals(2 * len(operations), [(first + 1, end + 1, size) for _, first, end, size in spans])
+    after = _totals(2 * len(operations), [(first, end, size) for _, first, end, size in spans])
     best, at, factors = 0, -1, 0
     for position, operation in zip(range(0, 2 * len(operations), 2), operations, strict=True):
         extra = _taken_by_product(operation, architecture) if operation.declaration in PRODUCTS else 0
@@ -148,9 +145,9 @@ def _fullest(
         return None
     is_before = before[at] >= after[at]
     alive = [
-        (value, sizes[value])
-        for value, first, end in spans
-        if sizes[value] and (first < at <= end if is_before else first <= at < end)
+        (value, size)
+        for value, first, end, size in spans
+        if size and (first < at <= end if is_before else first <= at < end)
     ]
     alive.sort(key=lambda pair: -pair[1])
     return LiveTiles(best, operations[at // 2], tuple(alive), factors)
@@ -194,9 +191,8 @@ def _is_cheap(maker: Operation | None, cheap: set[Value]) -> bool:
     result = maker.results[0].type
     if not maker.declaration.traits & ELEMENTWISE or not isinstance(result, TileType):
         return False
-    return isinstance(result.element, (IntegerType, PointerType)) and all(
-        _root(each) in cheap for each in maker.operands
-    )
+    is_integer = isinstance(result.element, (IntegerType, PointerType))
+    return is_integer and all(_root(each) in cheap for each in maker.operands)
 
 
 def _root(value: Value) -> Value:

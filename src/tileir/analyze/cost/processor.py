@@ -116,7 +116,7 @@ def _measured(name: str) -> Processor:
     elements = blocks * _LANES
     one = {"num_threads": 1}
     alone = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large, **one))
-    together = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large), time.perf_counter)
+    together = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large), by_wall=True)
     return Processor(
         name,
         processors(),
@@ -129,20 +129,17 @@ def _measured(name: str) -> Processor:
     )
 
 
-def _best(run: Callable[[], object], clock: Callable[[], float] | None = None) -> float:
-    """Seconds of a launch, by a clock or as its thread has used them."""
+def _best(run: Callable[[], object], by_wall: bool = False) -> float:
+    """Seconds of a launch, by the clock on the wall or as its thread has used them."""
     run()
     found = []
     for _ in range(_ROUNDS):
-        begins = [each() for each in (time.thread_time, time.process_time, clock or time.perf_counter)]
+        begins = [each() for each in (time.thread_time, time.process_time, time.perf_counter)]
         run()
-        ends = [each() for each in (time.thread_time, time.process_time, clock or time.perf_counter)]
+        ends = [each() for each in (time.thread_time, time.process_time, time.perf_counter)]
         thread, process, wall = [end - begin for begin, end in zip(begins, ends, strict=True)]
-        if clock is not None:
-            found.append(wall)
-        else:
-            # Other threads of this process may compute too; but for some launches it is another thread that runs them.
-            found.append(thread if thread > process / 10 else process)
+        # Other threads of this process may compute too; but for some launches it is another thread that runs them.
+        found.append(wall if by_wall else thread if thread > process / 10 else process)
     return max(min(found), 1e-9)
 
 
@@ -242,10 +239,8 @@ def estimate_on_processor(work: Work, machine: Processor, cores: int) -> tuple[f
     computing = compute_seconds(work, machine) * most / work.blocks
     reasons = []
     if work.footprint:
-        text = (
-            f"{quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}, which {several(cores, 'core')} reached"
-        )
-        reasons.append(f"memory: {text} = {duration(memory)}")
+        text = f"memory: {quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}"
+        reasons.append(f"{text}, which {several(cores, 'core')} reached = {duration(memory)}")
     for name, amount, rate, unit in _parts(work, machine):
         if amount:
             text = f"{quantity(amount, '')} at {quantity(rate, unit)} on each of {several(cores, 'core')}"

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tileir.analyze.lint.configuration import LintSettings, unknown_rule
 from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.silences import (
-    UNKNOWN_RULE,
-    UNUSED_SILENCE,
-    Silence,
-    silences_in,
-    silences_in_script,
-)
+from tileir.analyze.lint.silences import UNKNOWN_RULE, UNUSED_SILENCE, Silence, silences_in, silences_in_script
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.execute.locations.source_locations import user_location
@@ -58,8 +52,8 @@ def lint_module(
 ) -> list[LintFinding]:
     """All findings in a verified module, from the top of its text to the end.
 
-    `scripts` are the texts of the cuTile scripts that it was compiled from, by their names in its locations: findings
-    are about them then, as far as their authors can do something about it, and their comments silence findings.
+    `scripts` are the texts of the cuTile scripts that it was compiled from, by their names in its locations: then only
+    what their authors can do something about is found, and their comments silence findings.
     """
     steps = lint_steps(module, settings, scripts)
     try:
@@ -93,7 +87,7 @@ def lint_steps(
         found = _unsilenced(found, silences_in(source), source, settings)
     for name, text in (scripts or {}).items():
         found = _unsilenced(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
-    return _in_order(found, module)
+    return _in_order(found, whole.all_operations)
 
 
 def _unsilenced(
@@ -132,27 +126,23 @@ def _about_silence(silence: Silence, settings: LintSettings, source: SourceText)
             yield LintFinding(None, message, location=location, rule=rule.name, severity=rule.severity)
 
 
-def _in_order(found: list[LintFinding], module: Operation) -> list[LintFinding]:
+def _in_order(found: list[LintFinding], operations: list[Operation]) -> list[LintFinding]:
     """From the top of the text to its end; those without a place come last, in the order of the program."""
-    places = [position_of(finding.location) for finding in found]
-    order: dict[Operation, int] = {}
-    if None in places:
-        order = {operation: number for number, operation in enumerate(module.walk())}
+    order: dict[Operation | None, int] = {operation: number for number, operation in enumerate(operations)}
 
-    def key(index: int) -> tuple[int, int, int, str]:
-        place, finding = places[index], found[index]
+    def key(finding: LintFinding) -> tuple[int, int, int, str]:
+        place = position_of(finding.location)
         if place is not None:
-            return (0, place.line, place.column, finding.rule)
-        return (1, order.get(finding.operation, 0) if finding.operation is not None else 0, 0, finding.rule)
+            return 0, place.line, place.column, finding.rule
+        return 1, order.get(finding.operation, 0), 0, finding.rule
 
-    return [found[index] for index in sorted(range(len(found)), key=key)]
+    return sorted(found, key=key)
 
 
 # --- fixes ---
 
 
-@dataclass(slots=True)
-class FixedText:
+class FixedText(NamedTuple):
     """A text, and how many fixes were made in it."""
 
     text: str

@@ -42,10 +42,6 @@ def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:
     return found
 
 
-def _body(writer: Writer) -> None:
-    writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
-
-
 # --- branches ---
 
 
@@ -58,7 +54,7 @@ def _if(writer: Writer) -> None:
     branches: list[tuple[Scope, list[State]]] = []
     for number in range(2):
         with writer.inside(Block()) as scope:
-            _body(writer)
+            writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
             if number == 0 and leaves:
                 _leave(writer)
         branches.append((scope, writer.states))
@@ -146,7 +142,7 @@ def _for(writer: Writer) -> None:
         writer.know(Tile(block.arguments[0], low.low, max(low.low, high.high - 1)))
         loop = Loop(types, types, None)
         writer.loops.append(loop)
-        _body(writer)
+        writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
         _end(writer, loop, types)
         writer.loops.pop()
     unsigned = writer.version >= V13_2 and bits.chance(20)
@@ -171,7 +167,7 @@ def _loop(writer: Writer) -> None:
             _end(writer, loop, results, is_break=True)
         writer.states = before
         writer.op(ops.IF, enough, regions=[Region([last.block]), Region()])
-        _body(writer)
+        writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
         _end(writer, loop, types)
         writer.loops.pop()
     found = [*results, *[TOKEN] * len(writer.memories)]

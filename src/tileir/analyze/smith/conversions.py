@@ -119,9 +119,8 @@ def _bitcast(writer: Writer) -> None:
 
 
 def _pack(writer: Writer) -> None:
-    source = writer.numeric(
-        writer.some([*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, TF32))])
-    )
+    kinds = [*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, TF32))]
+    source = writer.numeric(writer.some(kinds))
     width = 32 if source.element is TF32 else width_of(source.element)
     count = prod(source.shape)
     if width != 8 and width * count % 8 == 0:

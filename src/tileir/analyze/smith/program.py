@@ -30,7 +30,9 @@ from tileir.ir.versions import NEWEST, Version, version_named, version_text
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
 DEFAULT_SIZE = 80
-ENTRY = "kernel"
+_ENTRY: Attribute = string_attribute("kernel")
+# The name that a module has when it is read from bytecode, which keeps none.
+_MODULE: Attribute = string_attribute("kernels")
 _GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
 # GPUs with more and more types.
 _TARGETS = ("sm_90", "sm_100", "sm_107")
@@ -47,50 +49,26 @@ class Family(NamedTuple):
 EVERYTHING = "everything"
 _FAMILIES = (
     Family("arithmetic", "integers, floats, comparisons and select, element by element", ARITHMETIC),
-    Family(
-        "conversions",
-        "between widths, between integers and floats, of bits, of packed bytes, with the small float types",
-        CONVERSIONS * 2 + ARITHMETIC,
-    ),
+    Family("conversions", "between widths, between integers and floats, of bits, of packed bytes, with the small float "
+           "types", CONVERSIONS * 2 + ARITHMETIC),
     Family("shapes", "reshape, permute, broadcast, cat, extract, insert", MOVES * 3 + ARITHMETIC),
-    Family(
-        "reductions",
-        "reduce and scan of integers, extremes, positions and exact sums",
-        REDUCTIONS * 10 + ARITHMETIC + MOVES,
-    ),
-    Family(
-        "functions",
-        "exp, log, sin and the like, seen through comparisons that every approximation answers alike",
-        FUNCTIONS * 3 + ARITHMETIC,
-    ),
-    Family(
-        "control_flow",
-        "if, for, loop, with break, continue and return, nested, carrying values and tokens",
-        BRANCHES * 6 + TERMINATORS + ARITHMETIC + MEMORY,
-    ),
-    Family(
-        "memory",
-        "loads and stores through pointers, tokens, alloca, globals, casts of pointers, fences",
-        MEMORY * 3 + FENCES + ARITHMETIC + BRANCHES * 2,
-    ),
-    Family(
-        "views",
-        "tensor views and tiles of them: partitions, strides, gathers, padding, sizes known only at the launch",
-        VIEWS * 5 + ARITHMETIC + BRANCHES + MOVES,
-    ),
-    Family(
-        "atomics",
-        "read-modify-write and compare-and-swap of one's own, and of what all tile blocks share in any order",
-        ATOMICS * 8 + ARITHMETIC + MEMORY + BRANCHES,
-    ),
+    Family("reductions", "reduce and scan of integers, extremes, positions and exact sums",
+           REDUCTIONS * 10 + ARITHMETIC + MOVES),
+    Family("functions", "exp, log, sin and the like, seen through comparisons that every approximation answers alike",
+           FUNCTIONS * 3 + ARITHMETIC),
+    Family("control_flow", "if, for, loop, with break, continue and return, nested, carrying values and tokens",
+           BRANCHES * 6 + TERMINATORS + ARITHMETIC + MEMORY),
+    Family("memory", "loads and stores through pointers, tokens, alloca, globals, casts of pointers, fences",
+           MEMORY * 3 + FENCES + ARITHMETIC + BRANCHES * 2),
+    Family("views", "tensor views and tiles of them: partitions, strides, gathers, padding, sizes known only at the "
+           "launch", VIEWS * 5 + ARITHMETIC + BRANCHES + MOVES),
+    Family("atomics", "read-modify-write and compare-and-swap of one's own, and of what all tile blocks share in any "
+           "order", ATOMICS * 8 + ARITHMETIC + MEMORY + BRANCHES),
     Family("products", "mmaf, mmai and mmaf_scaled of numbers whose sums are exact", PRODUCTS * 8 + ARITHMETIC + MOVES),
-    Family(
-        EVERYTHING,
-        "all of the others in one program, with assertions and assumptions",
-        (*ARITHMETIC, *CONVERSIONS, *MOVES, *REDUCTIONS * 3, *FUNCTIONS, *PRODUCTS, *BRANCHES * 2, *TERMINATORS)
-        + (*MEMORY, *FENCES, *VIEWS, *ATOMICS, *PROMISES),
-    ),
-)
+    Family(EVERYTHING, "all of the others in one program, with assertions and assumptions",
+           ARITHMETIC + CONVERSIONS + MOVES + REDUCTIONS * 3 + FUNCTIONS + PRODUCTS + BRANCHES * 2 + TERMINATORS
+           + MEMORY + FENCES + VIEWS + ATOMICS + PROMISES),
+)  # fmt: skip
 FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
 
 
@@ -165,8 +143,7 @@ class SmithProgram:
 
         `results` are those arrays, or all arguments of the launch.
         """
-        expected = self.results()
-        found = arrays_of(results)
+        expected, found = self.results(), arrays_of(results)
         if len(found) != len(expected):
             return f"{len(found)} arrays where {len(expected)} are expected"
         for array, (number, wanted) in zip(found, expected, strict=True):
@@ -319,12 +296,9 @@ def _chosen(
 
 
 def _module(writer: Writer) -> Operation:
-    type = function_type(tuple([argument.type for argument in writer.entry.arguments]), ())
-    attributes: dict[str, Attribute] = {"sym_name": string_attribute(ENTRY), "function_type": type_attribute(type)}
-    entry = Operation(ops.ENTRY, [], [], attributes, [Region([writer.entry])])
+    type = type_attribute(function_type(tuple([argument.type for argument in writer.entry.arguments]), ()))
+    entry = Operation(ops.ENTRY, [], [], {"sym_name": _ENTRY, "function_type": type}, [Region([writer.entry])])
     block = Block()
     for operation in (*writer.globals, entry):
         block.append(operation)
-    # The name that a module has when it is read from bytecode, which keeps none.
-    named: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
-    return Operation(ops.MODULE, [], [], named, [Region([block])])
+    return Operation(ops.MODULE, [], [], {"sym_name": _MODULE}, [Region([block])])

@@ -26,7 +26,7 @@ Choice = TypeVar("Choice")
 
 
 class Bits:
-    """Choices that are the same on every machine and with every version of Python, which `random.Random` does not promise:
+    """Choices that are the same on every machine and with every version of Python, unlike `random`:
     SplitMix64, as for the numbers in arrays (`execute/arguments/argument_text.py`)."""
 
     __slots__ = ("_state",)
@@ -91,13 +91,7 @@ class Tile:
     __slots__ = ("high", "low", "numeric", "value", "whole")
 
     def __init__(
-        self,
-        value: Value,
-        low: int | None = None,
-        high: int | None = None,
-        *,
-        numeric: bool = True,
-        whole: bool = False,
+        self, value: Value, low: int | None = None, high: int | None = None, numeric: bool = True, whole: bool = False
     ) -> None:
         self.value: Value = value
         least, most = range_of(self.element)
@@ -138,13 +132,9 @@ def range_of(element: Type) -> tuple[int, int]:
 
 def either(first: Tile, second: Tile, value: Value) -> Tile:
     """What is known of a value whose elements come from one of two tiles."""
-    return Tile(
-        value,
-        min(first.low, second.low),
-        max(first.high, second.high),
-        numeric=first.numeric and second.numeric,
-        whole=first.whole and second.whole,
-    )
+    low, high = min(first.low, second.low), max(first.high, second.high)
+    numeric, whole = first.numeric and second.numeric, first.whole and second.whole
+    return Tile(value, low, high, numeric=numeric, whole=whole)
 
 
 def width_of(element: Type) -> int:

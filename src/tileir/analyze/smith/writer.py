@@ -33,8 +33,6 @@ INPUT = 256
 DEEPEST = 3
 # Interesting floats beside small ones; written by what they are, since constants of every type are made of them.
 _FLOATS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.0, -0.0, 0.1, 1.5, -7.25, 100.0, 1e-6, 60000.0, -1e30, float("inf"))
-
-
 # The others come from conversions: some have no constants, some no negative numbers.
 _MADE: tuple[Type, ...] = (I1, I8, I16, I32, I64, F16, BF16, F32, F64)
 
@@ -91,8 +89,8 @@ class Writer:
         self.written: int = 0
         self.grid: tuple[int, int, int] = grid
         self.blocks: int = prod(grid)
-        self.arguments: list[str] = []
         # In the words of `tileir run --arg`, one for each parameter.
+        self.arguments: list[str] = []
         self.entry: Block = Block()
         self.scopes: list[Scope] = [Scope(self.entry)]
         self.globals: list[Operation] = []
@@ -169,9 +167,8 @@ class Writer:
 
     def compare(self, predicate: str, left: Tile, right: Tile, how: str = "") -> Tile:
         """A comparison: signed or ordered, unless `how` says otherwise."""
-        if isinstance(left.element, FloatType):
-            return Tile(self.value(ops.CMPF, left, right, predicate, how or "ordered"))
-        return Tile(self.value(ops.CMPI, left, right, predicate, how or "signed"))
+        comparison, usual = (ops.CMPF, "ordered") if isinstance(left.element, FloatType) else (ops.CMPI, "signed")
+        return Tile(self.value(comparison, left, right, predicate, how or usual))
 
     def may_have(self, declaration: OperationDeclaration, name: str) -> bool:
         """Whether the version has an attribute of an operation."""
@@ -187,9 +184,8 @@ class Writer:
     def keep(self, key: object, make: Callable[[], Tile]) -> Tile:
         """What has the same value wherever it is asked for is made once, and again where that is out of sight."""
         for scope in reversed(self.scopes):
-            found = scope.kept.get(key)
-            if found is not None:
-                return found
+            if key in scope.kept:
+                return scope.kept[key]
         found = self.scopes[-1].kept[key] = make()
         return found
 
@@ -244,12 +240,8 @@ class Writer:
         """A tile of one of these element types."""
         bits = self.bits
         if bits.chance(85):
-            found = [
-                tile
-                for scope in self.scopes
-                for tile in scope.all
-                if tile.element in elements and len(tile.shape) >= least_rank and prod(tile.shape) <= most
-            ]
+            near = [tile for scope in self.scopes for tile in scope.all if tile.element in elements]
+            found = [tile for tile in near if len(tile.shape) >= least_rank and prod(tile.shape) <= most]
             if found:
                 return bits.recent(found)
         made = [element for element in elements if element in _MADE]
@@ -290,9 +282,8 @@ class Writer:
     def compared(self, shape: Shape) -> Tile:
         """Booleans that nobody knows before the launch."""
         element = self.bits.choice([*self.integers, I32])
-        left, right = self.want(shape, element), self.want(shape, element)
-        predicate = self.bits.choice(("less_than", "equal", "greater_than", "not_equal"))
-        return self.know(self.compare(predicate, left, right))
+        tiles = self.want(shape, element), self.want(shape, element)
+        return self.know(self.compare(self.bits.choice(("less_than", "equal", "greater_than", "not_equal")), *tiles))
 
     def condition(self) -> Tile:
         """A boolean that may differ from tile block to tile block."""
@@ -328,9 +319,7 @@ class Writer:
         return self.keep(("filled", scalar.value, shape), make)
 
     def reshaped(self, tile: Tile, shape: Shape) -> Tile:
-        if tile.shape == shape:
-            return tile
-        return tile.moved(self.value(ops.RESHAPE, tile, shape))
+        return tile if tile.shape == shape else tile.moved(self.value(ops.RESHAPE, tile, shape))
 
     # --- values of which enough is known ---
 
@@ -365,9 +354,8 @@ class Writer:
 
     def whole(self, shape: Shape, element: Type, most: int) -> Tile:
         """Floats that are integers of at most this magnitude (a power of two less one), so that sums do not round."""
-        known = [
-            tile for tile in self.find(tile_type(shape, element)) if tile.whole and max(-tile.low, tile.high) <= most
-        ]
+        found = [tile for tile in self.find(tile_type(shape, element)) if tile.whole]
+        known = [tile for tile in found if max(-tile.low, tile.high) <= most]
         if known and self.bits.chance(50):
             return self.bits.recent(known)
         source = self.want(shape, self.bits.choice([kind for kind in self.integers if width_of(kind) >= 8] or [I8]))
@@ -423,9 +411,7 @@ class Writer:
 
     def joined(self, tokens: list[Value]) -> Value | None:
         """One token for all, or none."""
-        if len(tokens) < 2:
-            return tokens[0] if tokens else None
-        return self.value(ops.JOIN_TOKENS, tokens)
+        return self.value(ops.JOIN_TOKENS, tokens) if len(tokens) > 1 else next(iter(tokens), None)
 
     def token(self, memory: Memory) -> Value:
         """One token for all accesses so far."""

@@ -109,9 +109,8 @@ def false_assumption(subject: Subject) -> Iterable[LintFinding]:
                 yield LintFinding(assume, f"the assumption is false: the value is {values}")
         elif isinstance(predicate, DivByAttribute) and predicate.every is None:
             if fact.value and trailing_zeros(fact.value) < trailing_zeros(predicate.divisor):
-                yield LintFinding(
-                    assume, f"the assumption is false: {fact.value} is not divisible by {predicate.divisor}"
-                )
+                message = f"the assumption is false: {fact.value} is not divisible by {predicate.divisor}"
+                yield LintFinding(assume, message)
 
 
 _THROUGH: Final = (
@@ -271,17 +270,11 @@ _NOT_ASSOCIATIVE: Final = (
 def order_dependent_reduction(subject: Subject) -> Iterable[LintFinding]:
     for aggregate in subject.operations(ops.REDUCE, ops.SCAN):
         body = aggregate.regions[0].block
-        last = body.last
-        if last is None or last.declaration is not ops.YIELD:
-            continue
         arguments: set[Value] = set(body.arguments)
-        for value in last.operands:
+        for value in body.last.operands if body.last is not None else ():
             maker = value.defining_operation
             if maker is not None and maker.declaration in _NOT_ASSOCIATIVE and arguments.issuperset(maker.operands):
                 what = "reduction" if aggregate.declaration is ops.REDUCE else "scan"
-                yield LintFinding(
-                    aggregate,
-                    f"the {what} depends on an order that is not specified",
-                    notes=[(f"'{maker.declaration.mnemonic}' is not associative", maker)],
-                )
+                notes = [(f"'{maker.declaration.mnemonic}' is not associative", maker)]
+                yield LintFinding(aggregate, f"the {what} depends on an order that is not specified", notes)
                 break

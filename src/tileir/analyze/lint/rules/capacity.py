@@ -72,10 +72,8 @@ def register_spill(subject: Subject) -> Iterable[LintFinding]:
         return
     live = max(known.values(), key=lambda each: each.registers)
     capacity = min([_capacity(entry, each) for each in lacking])
-    message = (
-        f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on "
-        f"{named(lacking)}"
-    )
+    message = f"tiles that are needed at once take {live.registers} registers; a tile block has {capacity} on"
+    message += f" {named(lacking)}"
     notes: list[Note] = []
     for value, registers in live.tiles[:_SHOWN]:
         where = "made here" if value.defining_operation is not None else "carried by the loop"
@@ -120,10 +118,8 @@ def shared_memory_exceeded(subject: Subject) -> Iterable[LintFinding]:
         lacking = subject.affected([gpu for gpu in subject.gpus if needed > gpu.shared_memory_per_block])
         if lacking:
             capacity = max([each.shared_memory_per_block for each in lacking]) // 1024
-            message = (
-                f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
-                f"a tile block has no more than {capacity} KiB on {named(lacking)}"
-            )
+            message = f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
+            message += f"a tile block has no more than {capacity} KiB on {named(lacking)}"
             shown = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
             yield LintFinding(loop, message, notes=shown)
 
@@ -203,8 +199,6 @@ def _too_many(entry: Operation, architecture: Architecture) -> Iterable[LintFind
     live = live_tiles(entry, architecture)
     capacity = register_capacity(architecture, warps, advised)
     if live is not None and capacity <= live.registers < register_capacity(architecture, warps):
-        message = (
-            f"with {advised} tile blocks on a multiprocessor of {name}, as advised, each has {capacity} registers, and "
-            f"tiles that are needed at once take {live.registers}"
-        )
+        message = f"with {advised} tile blocks on a multiprocessor of {name}, as advised, each has {capacity} registers"
+        message += f", and tiles that are needed at once take {live.registers}"
         yield LintFinding(entry, message, notes=[("they are needed here", live.operation)])

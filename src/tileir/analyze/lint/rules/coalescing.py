@@ -73,13 +73,10 @@ def uncoalesced_access(subject: Subject) -> Iterable[LintFinding]:
 
 def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFinding]:
     size = element_size(tile.element)
-    moving: list[tuple[int, int]] = []
-    for step, extent in zip(steps, tile.shape, strict=True):
-        if extent > 1 and step is None:
-            return
-        if extent > 1 and step:
-            moving.append((abs(step), extent))
-    moving.sort()
+    pairs = [pair for pair in zip(steps, tile.shape, strict=True) if pair[1] > 1]
+    if any(step is None for step, _ in pairs):
+        return
+    moving = sorted([(abs(step), extent) for step, extent in pairs if step])
     if prod([extent for _, extent in moving]) * size < _LEAST_BYTES:
         return
     together = 1
@@ -94,10 +91,8 @@ def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFi
         waste, message = min(_SECTOR // size, apart), f"elements are {apart * size} bytes apart"
     if waste >= _LEAST_WASTE:
         verb = "reads" if access.declaration.reads is not None else "writes"
-        message = (
-            f"{verb} a {tile.spelling} of which {message} in memory: about {waste} times as much is moved as is used"
-        )
-        yield LintFinding(access, message)
+        message = f"{verb} a {tile.spelling} of which {message} in memory"
+        yield LintFinding(access, f"{message}: about {waste} times as much is moved as is used")
 
 
 _VECTOR: Final = 16
@@ -321,11 +316,6 @@ def _reshape(steps: TileSteps, operation: Operation) -> Steps:
     return tuple([0 if extent == 1 else next(following)[1] for extent in target])
 
 
-def _permute(steps: TileSteps, operation: Operation) -> Steps:
-    found = steps.of(operation.operands[0])
-    return tuple([found[axis] for axis in operation.permutation])
-
-
 def _same(steps: TileSteps, operation: Operation) -> Steps:
     return steps.of(operation.operands[0])
 
@@ -338,7 +328,7 @@ _RULES: Final[dict[OperationDeclaration, Callable[[TileSteps, Operation], Steps]
     ops.IOTA: lambda steps, operation: (1,),
     ops.MULI: _product,
     ops.OFFSET: _sum,
-    ops.PERMUTE: _permute,
+    ops.PERMUTE: lambda steps, operation: tuple([_same(steps, operation)[axis] for axis in operation.permutation]),
     ops.RESHAPE: _reshape,
     ops.SHLI: _product,
     ops.SUBI: _sum,

@@ -96,15 +96,14 @@ def idle_loop(subject: Subject) -> Iterable[LintFinding]:
 def invariant_load(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
         loop = subject.loop_of(load)
-        if loop is None or load.parent_operation is not loop or load.memory_ordering_semantics != "weak":
+        if loop is None or load.parent_operation is not loop or loop in subject.changing:
             continue
-        if loop in subject.changing:
+        if load.memory_ordering_semantics != "weak":
             continue
         if any(_varies(subject, value, loop) for value in load.operands if value is not load.token):
             continue
-        yield LintFinding(
-            load, "every round of the loop loads the same tile again", notes=[("nothing in this loop writes", loop)]
-        )
+        message = "every round of the loop loads the same tile again"
+        yield LintFinding(load, message, [("nothing in this loop writes", loop)])
 
 
 def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
@@ -136,15 +135,14 @@ def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
 )
 def repeated_load(subject: Subject) -> Iterable[LintFinding]:
     """Within one block: from load to load nothing may have written."""
-    blocks = dict.fromkeys([load.parent for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO)])
-    for block in blocks:
+    loads = subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO)
+    weak = {load for load in loads if load.memory_ordering_semantics == "weak"}
+    for block in dict.fromkeys([load.parent for load in loads]):
         known: dict[object, Operation] = {}
         for operation in block or ():
             if operation in subject.changing:
                 known.clear()
-            elif (
-                operation.declaration in (LOAD_PTR_TKO, LOAD_VIEW_TKO) and operation.memory_ordering_semantics == "weak"
-            ):
+            elif operation in weak:
                 places = tuple([subject.same(value) for value in operation.operands if value is not operation.token])
                 earlier = known.setdefault((operation.results[0].type, places), operation)
                 if earlier is not operation:

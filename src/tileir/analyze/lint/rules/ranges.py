@@ -48,14 +48,12 @@ _MASKED: Final = [
 )
 def constant_mask(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(*_MASKED):
-        mask = access.mask
-        known = subject.facts.integer(mask) if mask is not None else None
+        known = subject.facts.integer(access.mask) if access.mask is not None else None
         if known is None:
             continue
         if known:
-            remedy = "Leave the mask out"
-            remedy += ", and the padding value." if access.declaration is ops.LOAD_PTR_TKO else "."
-            yield LintFinding(access, "the mask is true for every element", remedy=remedy)
+            more = ", and the padding value" if access.declaration is ops.LOAD_PTR_TKO else ""
+            yield LintFinding(access, "the mask is true for every element", remedy=f"Leave the mask out{more}.")
         else:
             yield LintFinding(access, "the mask is false for every element: nothing is touched")
 
@@ -91,10 +89,8 @@ def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
             continue
         signed = comparison.signedness == "signed"
         ranges = [range_text(*facts.range(value, signed)) for value in (left, right)]
-        yield LintFinding(
-            comparison,
-            f"the comparison is always {_TRUTHS[known]}: the left side is {ranges[0]}, the right one {ranges[1]}",
-        )
+        message = f"the comparison is always {_TRUTHS[known]}"
+        yield LintFinding(comparison, f"{message}: the left side is {ranges[0]}, the right one {ranges[1]}")
 
 
 def _is_reported_elsewhere(comparison: Operation) -> bool:
@@ -196,12 +192,9 @@ def missing_padding(subject: Subject) -> Iterable[LintFinding]:
             uses = uses_of(load.results[0], _is_elementwise)
             used = next((user for user, value in uses if _combines(user, value, dimension)), None)
             if used is not None:
-                yield LintFinding(
-                    load,
-                    f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view has "
-                    "no padding value: what is read there is unspecified",
-                    notes=[("elements are combined here", used)],
-                )
+                message = f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view"
+                message += " has no padding value: what is read there is unspecified"
+                yield LintFinding(load, message, [("elements are combined here", used)])
                 break
 
 
@@ -260,7 +253,6 @@ def index_outside_view(subject: Subject) -> Iterable[LintFinding]:
             least = subject.facts.range(index, False)[0]
             if least >= count:
                 tiles = "1 tile" if count == 1 else f"{count} tiles"
-                yield LintFinding(
-                    access, f"index {dimension} is {least} or more, and there are {tiles} along that dimension"
-                )
+                message = f"index {dimension} is {least} or more, and there are {tiles} along that dimension"
+                yield LintFinding(access, message)
                 break

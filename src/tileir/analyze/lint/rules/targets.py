@@ -64,21 +64,15 @@ def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
         unit = _DEPTH_BYTES // element_size(left.element)
         message = ""
         if rows < LEAST_ROWS or columns < LEAST_COLUMNS:
-            message = (
-                f"a product of {shown} is computed without tensor cores on {named(where)}: "
-                f"they multiply {LEAST_ROWS} rows and {LEAST_COLUMNS} columns at least"
-            )
+            message = f"a product of {shown} is computed without tensor cores on {named(where)}: "
+            message += f"they multiply {LEAST_ROWS} rows and {LEAST_COLUMNS} columns at least"
         elif depth < unit:
-            message = (
-                f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
-                "the rest is filled up with zeros"
-            )
+            message = f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
+            message += "the rest is filled up with zeros"
         elif rows < _GROUP_ROWS:
             where = subject.affected([gpu for gpu in where if gpu.has_wgmma or gpu.has_tensor_memory])
-            message = (
-                f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
-                f"theirs take {_GROUP_ROWS} rows at least"
-            )
+            message = f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
+            message += f"theirs take {_GROUP_ROWS} rows at least"
         if where and message:
             yield LintFinding(product, message)
 
@@ -117,12 +111,11 @@ def f32_product(subject: Subject) -> Iterable[LintFinding]:
         times = f"{gains[0]}" if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
         message = f"f32 is multiplied without tensor cores: as tf32 up to {times} times as fast on {named(where)}"
         narrow = _narrow_source(product)
+        lost, remedy = "with 11 bits of each factor instead of 24", ""
         if narrow:
-            message += f", and nothing is lost, since the factors are made of {narrow}"
-            yield LintFinding(product, message, remedy=f"Multiply {narrow} as it is: it accumulates in f32 too.")
-        else:
-            message += ", with 11 bits of each factor instead of 24"
-            yield LintFinding(product, message)
+            lost = f"and nothing is lost, since the factors are made of {narrow}"
+            remedy = f"Multiply {narrow} as it is: it accumulates in f32 too."
+        yield LintFinding(product, f"{message}, {lost}", remedy=remedy)
 
 
 def _narrow_source(product: Operation) -> str:
