@@ -1,21 +1,4 @@
-"""How long a launch takes on a GPU, and why: the model of docs/cost.md.
-
-A launch takes as long as the slowest of these:
-
-* memory: what a perfect cache would move, at a part of the peak that kernels reach;
-* the level-2 cache: what tile blocks ask for, at the width of the way into the multiprocessors;
-* units: matrix products, instructions, special functions, f64, each at its own peak, on the multiprocessor that has the
-  most tile blocks;
-* one after the other: a tile block by itself uses its units in turn and waits for memory between; so many such times
-  follow each other as there are waves.
-
-The last is what decides where a multiprocessor holds few tile blocks; where it holds many, one computes while others
-wait.
-
-Each instruction takes a slot in the queue of one of the four parts of a multiprocessor.  Those for exponentials,
-logarithms, roots, sines and reciprocals also take one in a unit of their own, a quarter (on some GPUs an eighth) as
-wide.
-"""
+"""How long a launch takes on a GPU, and why: as long as the slowest of the units of the model in docs/cost.md."""
 
 from __future__ import annotations
 

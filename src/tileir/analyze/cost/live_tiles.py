@@ -1,17 +1,14 @@
 """How many registers the tiles of a kernel take that must exist at the same time, before anything is compiled.
 
-The model, of what NVIDIA's assembler makes:
+The model, of what NVIDIA's assembler makes; `benchmarks/lint_registers.py` holds it against compiled kernels:
 
-1. Elementwise operations in a row are done a part of the tile at a time: their tiles never exist as wholes.
-   Reductions, scans, matmuls, transpositions and loops need whole tiles, and what is used after one of them has to
-   stay meanwhile.  So the tiles that count are those that live across such an operation.
+1. Elementwise operations in a row are done a part of the tile at a time.  Reductions, scans, matmuls, transpositions
+   and loops need whole tiles, so the tiles that count are those that live across such an operation.
 2. A tile lives from its definition to its last use; where a loop uses it that does not define it, to the loop's end.
 3. What is cheap to compute again takes nothing: constants, `iota`, broadcasts, and integers computed from those.
 4. Operands of matmuls that are loaded go through shared memory.  Accumulators are in registers, except on GPUs that
    have a memory for them; where tensor cores keep too few bits of accumulators of f8, there are two of each.
 5. Matmuls without tensor cores take the rows and columns that a thread multiplies in addition.
-
-`benchmarks/lint_registers.py` holds this against the resources of compiled kernels.
 """
 
 from __future__ import annotations

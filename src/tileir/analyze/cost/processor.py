@@ -1,10 +1,8 @@
 """What this processor can do, measured, and how long a launch takes on it: the model of docs/cost.md.
 
-It is measured in about a second, and kept in the cache of compiled kernels.
-
-What is measured is what the CPU engine reaches: kernels of a few lines on small arrays, on one core by the clock of the
-process, which other work on the machine leaves alone; and memory with all of them, by the clock on the wall.  While the
-machine has other work to do, nothing is kept, and the next one to ask measures again.
+The measurement takes about a second and is kept in the cache of compiled kernels, unless the machine has other work to
+do.  It is of what the CPU engine reaches: kernels of a few lines on small arrays, on one core by the clock of the
+process, which other work leaves alone; and memory with all cores, by the clock on the wall.
 """
 
 from __future__ import annotations
@@ -187,10 +185,6 @@ def _programs() -> list[Any]:
 
 
 # --- the model ---
-#
-# Each core takes tile blocks one after the other, and computes products, arithmetic and functions one after the other.
-# What memory takes for the footprint and what the core with the most tile blocks computes overlap in part: the time is
-# the root of the sum of their squares.
 
 LAUNCH: Final = 10e-6
 """Seconds that a launch takes if it does nothing."""

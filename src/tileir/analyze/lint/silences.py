@@ -1,11 +1,6 @@
-"""Comments that silence findings.
+"""Comments that silence findings: `// tileir: ignore[unused-value]: why`, in cuTile files with `#` (docs/lint.md).
 
-    %x = addi %a, %b : tile<i32>    // tileir: ignore[unused-value]: kept for the debugger
-    // tileir: ignore[unused-value, dead-store]     of the line below
-    // tileir: ignore-file[missing-token]: why       of the whole file; before the first operation
-
-Behind the brackets there may be a reason.  Without brackets every rule is silenced.  In cuTile files, whose comments
-begin with `#`, they are written the same way.
+One behind an operation is for its line, one on a line of its own for the line below, `ignore-file` for the whole file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What rules are given: a kernel, what is known about its values, and what it is meant to run on.
-
-Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) instead of walking the program each.
-"""
+"""What rules are given: a kernel, what is known about its values, and what it is meant to run on."""
 
 from __future__ import annotations
 
@@ -128,9 +125,8 @@ class Subject:
         found: dict[Block | None, tuple[Operation | None, int]] = {}
         for operation in self.all_operations:
             loop, depth = found.get(operation.parent, (None, 0))
-            for region in operation.regions:
-                for block in region.blocks:
-                    found[block] = (operation if operation.declaration.is_loop else loop, depth + 1)
+            inner = (operation if operation.declaration.is_loop else loop, depth + 1)
+            found.update([(block, inner) for region in operation.regions for block in region.blocks])
         return found
 
     def loop_of(self, operation: Operation) -> Operation | None:
@@ -153,8 +149,7 @@ class Subject:
     def affected(self, gpus: list[Architecture]) -> list[Architecture]:
         """Of the GPUs that something holds on, those that advice is given for.
 
-        Without stated targets, these are all common GPUs or none, so that a program that is meant for one of them is
-        not blamed for another.
+        Without stated targets, these are all common GPUs or none: what is meant for one is not blamed for another.
         """
         return gpus if self.targets or len(gpus) == len(COMMON) else []
 
@@ -207,10 +202,9 @@ class Varying:
                 self._pending.extend(operation.results)
         while self._pending:
             value = self._pending.pop()
-            if value not in self.values:
-                self.values.add(value)
-                for user in value.users:
-                    self._visit(user, value)
+            for user in value.users if value not in self.values else ():
+                self._visit(user, value)
+            self.values.add(value)
         self._chosen: set[Block | None] = set()
         for operation in operations:
             if operation in self.branching or operation.parent in self._chosen:
@@ -227,9 +221,8 @@ class Varying:
 
     def _vary(self, operation: Operation) -> None:
         self._pending.extend(operation.results)
-        for region in operation.regions:
-            for block in region.blocks:
-                self._pending.extend(block.arguments)
+        for block in [block for region in operation.regions for block in region.blocks]:
+            self._pending.extend(block.arguments)
 
     def _branch(self, operation: Operation) -> None:
         """Not all tile blocks do what is in an operation: nor what leaves a loop from there."""
@@ -240,10 +233,9 @@ class Varying:
         if operation.declaration is not IF:
             return
         for inner in operation.walk():
-            if inner.declaration.has_trait(ENDS_ITERATION):
-                loop = receiver(inner)
-                if loop is not None and loop.is_ancestor_of(operation):
-                    self._branch(loop)
+            loop = receiver(inner) if inner.declaration.has_trait(ENDS_ITERATION) else None
+            if loop is not None and loop.is_ancestor_of(operation):
+                self._branch(loop)
 
     def chooses(self, operation: Operation) -> bool:
         """Whether some tile blocks may not get to an operation, or not as often as others."""
