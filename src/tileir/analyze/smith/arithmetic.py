@@ -46,13 +46,13 @@ def _binary_integer(writer: Writer, declaration: OperationDeclaration) -> None:
     """Additions and the like, with a promise that nothing wraps where that is known."""
     left, right = writer.pair(writer.integers if "overflow" in declaration.inherent else [*writer.integers, I1])
     bounds = _bounds(declaration, left, right)
-    promised: dict[str, str] = {}
+    overflow = None
     if bounds is not None and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
         words = ["no_signed_wrap"]
         if min(left.low, right.low, bounds[0]) >= 0:
             words += ["no_unsigned_wrap", "no_wrap"]
-        promised["overflow"] = writer.bits.choice(words)
-    writer.know(Tile(writer.value(declaration, left, right, **promised), *(bounds or (None, None))))
+        overflow = writer.bits.choice(words)
+    writer.know(Tile(writer.value(declaration, left, right, overflow=overflow), *(bounds or (None, None))))
 
 
 def _signed_or_not(writer: Writer) -> str:
@@ -69,12 +69,11 @@ def _division(writer: Writer, declaration: OperationDeclaration) -> None:
     left = writer.some(writer.integers)
     right = writer.positive(writer.want(left.shape, left.element))
     signedness = _signed_or_not(writer)
-    rounded: dict[str, str] = {}
+    rounding = None
     if writer.may_have(declaration, "rounding") and writer.bits.chance(40):
         # There is no floor of an unsigned quotient.
-        floor = signedness == "signed" and writer.bits.chance(50)
-        rounded["rounding"] = "negative_inf" if floor else "positive_inf"
-    writer.know(Tile(writer.value(declaration, left, right, signedness, **rounded)))
+        rounding = "negative_inf" if signedness == "signed" and writer.bits.chance(50) else "positive_inf"
+    writer.know(Tile(writer.value(declaration, left, right, signedness, rounding=rounding)))
 
 
 def _shift(writer: Writer, declaration: OperationDeclaration) -> None:
@@ -91,11 +90,9 @@ def _shift(writer: Writer, declaration: OperationDeclaration) -> None:
 
 def _unary_integer(writer: Writer, declaration: OperationDeclaration) -> None:
     source = writer.some(writer.integers)
-    promised: dict[str, str] = {}
-    apart = source.low > range_of(source.element)[0]
-    if apart and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
-        promised["overflow"] = "no_signed_wrap"
-    writer.know(Tile(writer.value(declaration, source, **promised)))
+    is_safe = source.low > range_of(source.element)[0] and writer.may_have(declaration, "overflow")
+    overflow = "no_signed_wrap" if is_safe and writer.bits.chance(40) else None
+    writer.know(Tile(writer.value(declaration, source, overflow=overflow)))
 
 
 def _high_half(writer: Writer) -> None:
@@ -112,12 +109,10 @@ def _compare_integers(writer: Writer) -> None:
 
 def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, object]:
     """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
-    named: dict[str, object] = {}
-    if writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25):
-        named["rounding_mode"] = writer.bits.choice(_IEEE_MODES)
-    if tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15):
-        named["flush_to_zero"] = True
-    return named
+    is_set = writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25)
+    mode = writer.bits.choice(_IEEE_MODES) if is_set else None
+    flushes = tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15)
+    return {"rounding_mode": mode, "flush_to_zero": flushes or None}
 
 
 def _float_operation(writer: Writer, declaration: OperationDeclaration) -> None:
@@ -223,11 +218,10 @@ def _function(declaration: OperationDeclaration, reference: Callable[..., float]
     def build(writer: Writer) -> None:
         element, shape = writer.bits.choice(writer.floats), writer.some_shape()
         tiles = [operand(writer, shape, element) for operand in operands]
-        named: dict[str, str] = {}
-        if element is F32 and writer.may_have(declaration, "rounding_mode") and writer.bits.chance(30):
-            named["rounding_mode"] = "approx"
+        is_fast = element is F32 and writer.may_have(declaration, "rounding_mode") and writer.bits.chance(30)
         numbers = product(*[map(float, range(tile.low, tile.high + 1)) for tile in tiles])
-        _observe(writer, writer.apply(declaration, *tiles, **named), [reference(*each) for each in numbers])
+        found = writer.apply(declaration, *tiles, rounding_mode="approx" if is_fast else None)
+        _observe(writer, found, [reference(*each) for each in numbers])
 
     return Statement(declaration, build)
 

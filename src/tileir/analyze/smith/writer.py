@@ -153,7 +153,7 @@ class Writer:
         signature = signature_of(declaration)
         call = Call(declaration, self.scope.block, Symbols())
         plain = tuple([_plain(each) for each in arguments])
-        bind(signature, call, plain, {name: _plain(each) for name, each in named.items()})
+        bind(signature, call, plain, {name: _plain(each) for name, each in named.items() if each is not None})
         make_operands(call, UNKNOWN)
         return self.append(made_operation(call, result_types(call, signature.inference), UNKNOWN))
 
