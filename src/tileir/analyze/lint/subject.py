@@ -170,9 +170,8 @@ def architecture_named(text: object) -> Architecture:
         return ARCHITECTURES[target_named(text)]
     except OptionError:
         shown = f"'{text}'" if isinstance(text, str) else repr(text)
-        raise OptionError(
-            f"there is no target {shown}: choose one of {', '.join(TARGETS)}, or a GPU of {', '.join(GPUS)}"
-        ) from None
+        known = f"{', '.join(TARGETS)}, or a GPU of {', '.join(GPUS)}"
+        raise OptionError(f"there is no target {shown}: choose one of {known}") from None
 
 
 def named(architectures: list[Architecture]) -> str:

@@ -16,6 +16,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I64
 from tileir.ir.values import Value
+from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.matching import carried_values, receiver
 
@@ -64,11 +65,12 @@ def uncoalesced_access(subject: Subject) -> Iterable[LintFinding]:
             strides = tuple([type.tensor.strides[axis] for axis in type.dim_map])
             steps = tuple([None if stride == DYNAMIC else stride for stride in strides])
             yield from _finding(access, type.tile, steps)
-    known = TileSteps(subject.all_operations, subject.facts)
-    for load in subject.operations(ops.LOAD_PTR_TKO):
-        yield from _finding(load, tile_type_of(load.results[0]), known.of(load.source))
-    for store in subject.operations(ops.STORE_PTR_TKO):
-        yield from _finding(store, tile_type_of(store.value), known.of(store.destination))
+    accesses = subject.operations(ops.LOAD_PTR_TKO, ops.STORE_PTR_TKO)
+    known = TileSteps(subject.all_operations if accesses else (), subject.facts)
+    for access in accesses:
+        is_load = access.declaration is ops.LOAD_PTR_TKO
+        tile, pointers = (access.results[0], access.source) if is_load else (access.value, access.destination)
+        yield from _finding(access, tile_type_of(tile), known.of(pointers))
 
 
 def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFinding]:
@@ -254,16 +256,19 @@ class TileSteps:
         for operation in operations:
             declaration = operation.declaration
             rule = _RULES.get(declaration)
-            if rule is not None:
+            if rule is not None and width_of(operation.results[0].type):
                 self._known[operation.results[0]] = rule(self, operation)
             elif declaration.is_loop:
                 carried = carried_values(operation)
                 for argument, given in zip(carried, operation.operands[-len(carried) :], strict=bool(carried)):
-                    self._known.setdefault(argument, self.of(given))
+                    if width_of(argument.type):
+                        self._known.setdefault(argument, self.of(given))
             elif declaration is ops.CONTINUE:
                 loop = receiver(operation)
                 carried = carried_values(loop) if loop is not None else []
                 for argument, given in zip(carried, operation.operands, strict=True):
+                    if not width_of(argument.type):
+                        continue
                     before, after = self.of(argument), self.of(given)
                     joined = tuple([one if one == other else None for one, other in zip(before, after, strict=True)])
                     is_changed |= joined != before
