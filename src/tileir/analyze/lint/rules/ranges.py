@@ -1,4 +1,4 @@
-"""What ranges of values decide: masks, comparisons and conditions that are always the same, and edges of arrays."""
+"""What ranges of values decide: masks, comparisons, conditions and loops that are always the same, edges of arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
-from tileir.rewrite.matching import uses_of
+from tileir.rewrite.matching import loop_ends, uses_of
 
 _TRUTHS: Final = ("false", "true")
 _MASKED: Final = [
@@ -144,6 +144,69 @@ def constant_condition(subject: Subject) -> Iterable[LintFinding]:
         if known is not None and maker is not None and maker.declaration is ops.CONSTANT:
             which = "second" if known else "first"
             yield LintFinding(choice, f"the condition is always {_TRUTHS[known]}: the {which} value is never chosen")
+
+
+# --- loops ---
+
+
+@Rule(
+    "suspicious",
+    "A loop cannot end",
+    reason="The kernel never comes to its end; on a GPU it has to be killed, and its results with it.",
+    remedy="End the loop with a `break` under a condition, or use `for`.",
+    example="""\
+ entry @k(%p: tile<ptr<i32>>) {
+-  loop { // here
++  %zero = constant <i32: 0> : tile<i32>
++  loop {
+     %old, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+-    print_tko "%d\\n", %old : tile<i32> -> token
++    %done = cmpi not_equal %old, %zero, signed : tile<i32> -> tile<i1>
++    if %done {
++      break
++    }
+     continue
+   }
+""",
+)
+def endless_loop(subject: Subject) -> Iterable[LintFinding]:
+    for loop in subject.operations(ops.LOOP):
+        # A `break` of an inner loop leaves that one; a `return` leaves all.
+        if not loop_ends(loop, ops.BREAK) and not any(inner.declaration is ops.RETURN for inner in loop.walk()):
+            yield LintFinding(loop, "nothing ends this loop: there is no 'break' and no 'return' in it")
+
+
+@Rule(
+    "suspicious",
+    "A loop never runs, or once at most",
+    reason="Its bounds leave room for no second round, so what it is there for does not happen.",
+    remedy="Correct the bounds or the step, or do without the loop.",
+    severity=REMARK,
+    example="""\
+-entry @k(%p: tile<ptr<i32>>) {
+-  %lower = constant <i32: 8> : tile<i32>
+-  %upper = constant <i32: 0> : tile<i32>
+-  %step = constant <i32: 1> : tile<i32>
+-  for %i in (%lower to %upper, step %step) : tile<i32> { // here
++entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
++  %lower = constant <i32: 0> : tile<i32>
++  %step = constant <i32: 8> : tile<i32>
++  for %i in (%lower to %n, step %step) : tile<i32> {
+     print_tko "%d\\n", %i : tile<i32> -> token
+     continue
+   }
+""",
+)
+def idle_loop(subject: Subject) -> Iterable[LintFinding]:
+    facts = subject.facts
+    for loop in subject.operations(ops.FOR):
+        signed = not loop.unsigned_cmp
+        lower, upper = facts.range(loop.operands[0], signed), facts.range(loop.operands[1], signed)
+        step = facts.range(loop.operands[2], signed)
+        if lower[0] >= upper[1]:
+            yield LintFinding(loop, f"the loop never runs: it begins at {lower[0]} or later and ends before {upper[1]}")
+        elif upper[1] - lower[0] <= step[0] and lower[0] == lower[1]:
+            yield LintFinding(loop, f"the loop runs once at most: its step, {step[0]}, is as long as its whole range")
 
 
 # --- tiles at the edges of arrays: what is read there, and indices that lead elsewhere ---
