@@ -52,7 +52,7 @@ def cost(
     check_number(made.entry, values)
     names = [script_name(given.name) if isinstance(given, Pointer) else "" for given in values]
     arrays = [given.array if isinstance(given, Pointer) else given for given in values]
-    found = estimate(made.entry, check_grid(grid), arrays, chosen, names, assemble=assemble)
+    found = estimate(made.entry, check_grid(grid), arrays, chosen, names, assemble)
     if measure:
         _measure(found, made, chosen, grid, values)
     return found

@@ -26,13 +26,7 @@ _SECONDS: Final = 30.0
 
 
 def estimate(
-    entry: Operation,
-    grid: BlockId,
-    arguments: Sequence[object],
-    target: Target,
-    names: Sequence[str] = (),
-    *,
-    assemble: bool = True,
+    entry: Operation, grid: BlockId, arguments: Sequence[object], target: Target, names: Sequence[str], assemble: bool
 ) -> Cost:
     """What a launch of a kernel costs.  `names` are those of the arguments, where they have any; else those of the text
     that the program was read from."""

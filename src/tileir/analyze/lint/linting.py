@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from tileir.analyze.lint.configuration import LintSettings, unknown_rule
 from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
@@ -225,7 +224,8 @@ def _about_silence(silence: Silence, settings: LintSettings, source: SourceText)
 # --- fixes ---
 
 
-class FixedText(NamedTuple):
+@dataclass(slots=True)
+class FixedText:
     """A text, and how many fixes were made in it."""
 
     text: str

@@ -82,10 +82,9 @@ def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
         if known is None or comparison.operands[0] is comparison.operands[1]:
             continue
         left, right = comparison.operands
-        if facts.integer(left) is not None and facts.integer(right) is not None:
-            # What a front end writes for constants of the script; it is folded, and nobody wrote it.
-            continue
-        if _is_reported_elsewhere(comparison):
+        # What a front end writes for constants of the script: it is folded, and nobody wrote it.
+        is_folded = facts.integer(left) is not None and facts.integer(right) is not None
+        if is_folded or _is_reported_elsewhere(comparison):
             continue
         signed = comparison.signedness == "signed"
         ranges = [range_text(*facts.range(value, signed)) for value in (left, right)]
@@ -132,9 +131,8 @@ def constant_condition(subject: Subject) -> Iterable[LintFinding]:
         notes: list[Note] = []
         if maker is not None and maker.declaration is not ops.CONSTANT:
             notes.append((f"this is always {_TRUTHS[known]}", maker))
-        has_other = len(branching.regions) > 1 and len(branching.regions[1].blocks) > 0
         message = f"the {'second' if known else 'first'} branch never runs"
-        if not has_other:
+        if len(branching.regions) < 2 or not branching.regions[1].blocks:
             message = "it need not be asked" if known else "what is inside never runs"
         yield LintFinding(branching, f"the condition is always {_TRUTHS[known]}: {message}", notes=notes)
     for choice in subject.operations(ops.SELECT):
@@ -247,9 +245,8 @@ def missing_padding(subject: Subject) -> Iterable[LintFinding]:
         for dimension, tile in enumerate(view.tile_shape):
             extent = view.tensor.shape[view.dim_map[dimension]]
             # Whether the last tile is known to reach beyond the tensor, and this may be it.
-            if extent == DYNAMIC or not extent % tile:
-                continue
-            if subject.facts.range(load.index[dimension], False)[1] < extent // tile:
+            is_whole = extent == DYNAMIC or not extent % tile
+            if is_whole or subject.facts.range(load.index[dimension], False)[1] < extent // tile:
                 continue
             # What combines the elements, or those of what is computed from them element by element.
             uses = uses_of(load.results[0], _is_elementwise)

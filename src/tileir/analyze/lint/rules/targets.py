@@ -250,8 +250,6 @@ def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
         rows, columns, depth = total.shape[-2], total.shape[-1], left.shape[-1]
         shown = f"{rows}x{columns}x{depth}"
         where = subject.affected([gpu for gpu in subject.gpus if left.element.text in gpu.factors])
-        if not where:
-            continue
         unit = _DEPTH_BYTES // element_size(left.element)
         message = ""
         if rows < LEAST_ROWS or columns < LEAST_COLUMNS:

@@ -37,9 +37,8 @@ from tileir.rewrite.matching import carried_values, sources_of
 def unused_value(subject: Subject) -> Iterable[LintFinding]:
     counts: dict[Operation, int] = {}
     for operation in subject.all_operations:
-        if operation.declaration in (CONSTANT, MAKE_TOKEN):
-            continue
-        if operation.results and operation.is_unused and is_memory_effect_free(operation):
+        is_unused = operation.results and operation.is_unused and operation.declaration not in (CONSTANT, MAKE_TOKEN)
+        if is_unused and is_memory_effect_free(operation):
             others = _only_for(operation, counts)
             title = "Delete this operation"
             notes: list[Note] = []
