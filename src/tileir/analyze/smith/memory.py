@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tileir.analyze.smith.tiles import Memory, Shape, Tile
+from tileir.analyze.smith.tiles import Memory, Shape, State, Tile
 from tileir.analyze.smith.writer import GivenUp, Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.literals import dense_of
@@ -45,21 +45,18 @@ def _check_room(writer: Writer) -> None:
         raise GivenUp
 
 
-def _apart(writer: Writer, shape: Shape, count: int) -> Tile:
-    """Places below a power of two, each element's its own: two elements of one store must not meet."""
-    size = prod(shape)
+def _apart(writer: Writer, found: Memory, shape: Shape) -> Tile:
+    """Pointers into a memory, each element's its own: two elements of one store must not meet."""
+    size, count = prod(shape), found.count
     lanes = writer.reshaped(writer.lanes(size), shape)
     kind = writer.bits.below(4)
     if kind == 0 and size < count:
-        start = writer.bits.below(count - size + 1)
-        found = writer.apply(ops.ADDI, lanes, writer.constant(shape, I32, start))
+        lanes = writer.apply(ops.ADDI, lanes, writer.constant(shape, I32, writer.bits.below(count - size + 1)))
     elif kind == 1:
-        found = writer.apply(ops.XORI, lanes, writer.constant(shape, I32, writer.bits.below(count)))
+        lanes = writer.apply(ops.XORI, lanes, writer.constant(shape, I32, writer.bits.below(count)))
     elif kind == 2:
-        found = writer.apply(ops.SUBI, writer.constant(shape, I32, count - 1), lanes)
-    else:
-        return lanes
-    return Tile(found.value, 0, count - 1)
+        lanes = writer.apply(ops.SUBI, writer.constant(shape, I32, count - 1), lanes)
+    return writer.pointers(found.base, lanes)
 
 
 def _small_shape(writer: Writer, most: int) -> Shape:
@@ -78,9 +75,9 @@ def _load(writer: Writer) -> None:
     if writer.bits.chance(30):
         element = writer.bits.choice(writer.stored)
         writer.know(writer.loaded(writer.some_shape(), element))
-        return
-    found = _memory(writer)
-    _read(writer, found, _pointers(writer, found))
+    else:
+        found = _memory(writer)
+        _read(writer, found, _pointers(writer, found))
 
 
 def _pointers(writer: Writer, found: Memory) -> Tile:
@@ -101,8 +98,8 @@ def _store(writer: Writer) -> None:
     found = _memory(writer)
     shape = _small_shape(writer, found.count)
     value = writer.numeric(writer.want(shape, found.element))
-    pointers = writer.pointers(found.base, _apart(writer, shape, found.count))
-    mask = writer.want(value.shape, I1) if writer.bits.chance(30) else None
+    pointers = _apart(writer, found, shape)
+    mask = writer.want(shape, I1) if writer.bits.chance(30) else None
     token = writer.joined(found.accesses)
     found.was_written(writer.value(ops.STORE_PTR_TKO, pointers, value, mask, token, **ordering(writer, "release")))
 
@@ -114,11 +111,9 @@ def _alloca(writer: Writer) -> None:
     count = writer.bits.choice((8, 16, 32))
     pointer = scalar_tile(pointer_type(element))
     base = Tile(writer.value(ops.ALLOCA, pointer, count, writer.bits.choice((8, 16, 64))))
-    found = Memory(base, element, count)
     value = writer.numeric(writer.want((count,), element))
-    pointers = writer.pointers(found.base, writer.lanes(count))
-    found.was_written(writer.value(ops.STORE_PTR_TKO, pointers, value))
-    writer.memories.append(found)
+    stored = writer.value(ops.STORE_PTR_TKO, writer.pointers(base, writer.lanes(count)), value)
+    writer.memories.append(Memory(base, element, count, State(stored)))
 
 
 def _global(writer: Writer) -> None:
@@ -162,8 +157,7 @@ def _other_pointers(writer: Writer) -> None:
     found = _memory(writer, [kind for kind in (*writer.integers, *writer.floats) if kind in _TWINS])
     if found.element is I8:
         return
-    element = _TWINS[found.element]
-    pointers = _pointers(writer, found)
+    element, pointers = _TWINS[found.element], _pointers(writer, found)
     other = Tile(writer.value(ops.PTR_TO_PTR, pointers, tile_type(pointers.shape, pointer_type(element))))
     _read(writer, found, other, numeric=not isinstance(element, FloatType))
 
@@ -183,8 +177,7 @@ def _offset(writer: Writer) -> None:
 
 def _tokens(writer: Writer, count: int) -> list[Value]:
     found = [token for memory in writer.memories for token in memory.last_write]
-    made = [writer.value(ops.MAKE_TOKEN) for _ in range(count - len(found))]
-    return [*found, *made][:4]
+    return [*found, *[writer.value(ops.MAKE_TOKEN) for _ in range(count - len(found))]][:4]
 
 
 def _ordered(writer: Writer, token: Value) -> None:
@@ -223,12 +216,10 @@ MEMORY = (
 _SHARED = 16
 """Elements of an array that all tile blocks share."""
 _COMMUTATIVE = ("and", "or", "xor", "add", "max", "min", "umax", "umin")
-_ANY_SCOPE = ("tl_blk", "device", "sys")
-_ORDERINGS = ("relaxed", "relaxed", "acquire", "release", "acq_rel")
 
 
-def _atomic_ordering(writer: Writer, scopes: tuple[str, ...]) -> dict[str, object]:
-    semantics = writer.bits.choice(_ORDERINGS)
+def _atomic_ordering(writer: Writer, *scopes: str) -> dict[str, object]:
+    semantics = writer.bits.choice(("relaxed", "relaxed", "acquire", "release", "acq_rel"))
     return {"memory_ordering_semantics": semantics, "memory_scope": writer.bits.choice(scopes)}
 
 
@@ -237,27 +228,26 @@ def _own(writer: Writer) -> None:
     found = _memory(writer, [I32, I64, F32, F64])
     shape = _small_shape(writer, found.count)
     value = writer.numeric(writer.want(shape, found.element))
-    integer = found.element in (I32, I64)
-    mode = writer.bits.choice((*_COMMUTATIVE, "xchg")) if integer else "xchg"
-    pointers = writer.pointers(found.base, _apart(writer, shape, found.count))
-    _combine(writer, found, ops.ATOMIC_RMW_TKO, pointers, value, mode=mode)
+    mode = writer.bits.choice((*_COMMUTATIVE, "xchg")) if found.element in (I32, I64) else "xchg"
+    _combine(writer, found, ops.ATOMIC_RMW_TKO, _apart(writer, found, shape), value, mode=mode)
 
 
 def _swap(writer: Writer) -> None:
     found = _memory(writer, [I32, I64, F32, F64])
     shape = _small_shape(writer, found.count)
     compared, value = (writer.numeric(writer.want(shape, found.element)) for _ in range(2))
-    pointers = writer.pointers(found.base, _apart(writer, shape, found.count))
+    pointers = _apart(writer, found, shape)
     mask = writer.want(shape, I1) if writer.bits.chance(30) else None
     _combine(writer, found, ops.ATOMIC_CAS_TKO, pointers, compared, value, mask)
 
 
 def _combine(
-    writer: Writer, found: Memory, declaration: OperationDeclaration, *values: Tile | None, **named: str
+    writer: Writer, found: Memory, declaration: OperationDeclaration, *values: Tile | None, **named: object
 ) -> None:
     """Append an atomic operation after all accesses of a memory; its old values are known."""
     token = writer.joined(found.accesses)
-    old, token = writer.op(declaration, *values, token=token, **named, **_atomic_ordering(writer, _ANY_SCOPE)).results
+    named |= _atomic_ordering(writer, "tl_blk", "device", "sys")
+    old, token = writer.op(declaration, *values, token=token, **named).results
     found.was_written(token)
     writer.know(Tile(old))
 
@@ -266,11 +256,10 @@ def _of_all(writer: Writer) -> tuple[Tile, Type, str]:
     """An array of all tile blocks, and the one way in which its elements are combined."""
     element = writer.bits.choice((I32, I32, I64, F32, F64, F16))
     mode = writer.bits.choice(_COMMUTATIVE) if element in (I32, I64) else "addf"
-    key = (element, mode)
-    if key not in writer.shared:
+    if (element, mode) not in writer.shared:
         seed = None if mode == "addf" else writer.bits.below(1 << 32)
-        writer.shared[key] = writer.array(element, _SHARED, seed)
-    return writer.shared[key], element, mode
+        writer.shared[element, mode] = writer.array(element, _SHARED, seed)
+    return writer.shared[element, mode], element, mode
 
 
 def _value(writer: Writer, shape: Shape, element: Type) -> Tile:
@@ -285,7 +274,7 @@ def _together(writer: Writer) -> None:
     value = _value(writer, shape, element)
     pointers = writer.pointers(base, writer.places(shape, _SHARED))
     mask = writer.want(shape, I1) if writer.bits.chance(40) else None
-    writer.op(ops.ATOMIC_RMW_TKO, pointers, value, mask, mode=mode, **_atomic_ordering(writer, ("device", "sys")))
+    writer.op(ops.ATOMIC_RMW_TKO, pointers, value, mask, mode=mode, **_atomic_ordering(writer, "device", "sys"))
 
 
 def _either(writer: Writer) -> None:

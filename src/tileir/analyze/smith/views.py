@@ -96,10 +96,8 @@ def _indices(writer: Writer, view: _View) -> list[Tile]:
 
 def _load(writer: Writer) -> None:
     """Through a view of any kind."""
-    kinds = [ops.MAKE_PARTITION_VIEW]
-    if writer.version >= V13_3:
-        kinds += [ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW]
-    _load_through(writer, writer.bits.choice(kinds))
+    kinds = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
+    _load_through(writer, writer.bits.choice(kinds if writer.version >= V13_3 else kinds[:1]))
 
 
 def _load_through(writer: Writer, declaration: OperationDeclaration) -> None:
