@@ -190,9 +190,7 @@ def expose(writer: Writer) -> None:
     tiles = [tile for tile in writer.scopes[0].all if _is_stored(tile) and tile is not writer.place]
     unused = [tile for tile in reversed(tiles) if not tile.value.has_uses]
     others = [tile for tile in reversed(tiles) if tile.value.has_uses and bits.chance(20)]
-    chosen = [*unused, *others][: writer.stores]
-    if not chosen and tiles:
-        chosen = tiles[-1:]
+    chosen = [*unused, *others][: writer.stores] or tiles[-1:]
     # By element type, an array for all of them, and where the next one goes.
     arrays: dict[Type, Tile] = {}
     begun: dict[Type, int] = {}
@@ -226,13 +224,13 @@ def _is_stored(tile: Tile) -> bool:
 def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:
     number = writer.numeric(tile)
     if not tile.shape:
-        flat, places = number, writer.constant((), I64, start)
+        places = writer.constant((), I64, start)
     else:
-        flat = writer.reshaped(number, (prod(tile.shape),))
+        number = writer.reshaped(number, (prod(tile.shape),))
         places = writer.lanes(prod(tile.shape))
         if start:
-            places = writer.apply(ops.ADDI, places, writer.constant(flat.shape, I32, start))
-    writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), flat)
+            places = writer.apply(ops.ADDI, places, writer.constant(number.shape, I32, start))
+    writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), number)
 
 
 def program(

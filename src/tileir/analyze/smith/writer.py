@@ -232,9 +232,7 @@ class Writer:
     def want(self, shape: Shape, element: Type) -> Tile:
         """A value of a type: mostly one that is there, else a new one."""
         found = self.find(tile_type(shape, element))
-        if found and self.bits.chance(85):
-            return self.bits.recent(found)
-        return self.make(shape, element)
+        return self.bits.recent(found) if found and self.bits.chance(85) else self.make(shape, element)
 
     def some(self, elements: Sequence[Type], least_rank: int = 0, most: int = 1024) -> Tile:
         """A tile of one of these element types."""
@@ -264,13 +262,11 @@ class Writer:
         kind = bits.below(10)
         if element is I1 and kind < 6:
             return self.compared(shape)
-        if not shape:
-            if kind < 4 and (isinstance(element, IntegerType) or kind < 2):
-                return self.know(self.number(element))
-            return self.know(self.random_constant(shape, element))
+        if not shape and kind < (4 if isinstance(element, IntegerType) else 2):
+            return self.know(self.number(element))
         if len(shape) == 1 and element in (I32, *self.integers) and kind < 3 and shape[0] <= range_of(element)[1]:
             return self.know(self.lanes(shape[0], element))
-        if kind < 5 or element not in self.stored:
+        if not shape or kind < 5 or element not in self.stored:
             return self.know(self.random_constant(shape, element))
         return self.know(self.loaded(shape, element))
 
@@ -288,9 +284,7 @@ class Writer:
     def condition(self) -> Tile:
         """A boolean that may differ from tile block to tile block."""
         known = self.find(scalar_tile(I1))
-        if known and self.bits.chance(50):
-            return self.bits.recent(known)
-        return self.compared(())
+        return self.bits.recent(known) if known and self.bits.chance(50) else self.compared(())
 
     def number(self, element: Type, value: float | None = None) -> Tile:
         """A scalar argument of the launch, of any value if none is given."""
@@ -335,8 +329,7 @@ class Writer:
         """From 1 on, whether read as signed or as unsigned."""
         if tile.low > 0:
             return tile
-        small = self.below(tile, 8)
-        one = self.constant(tile.shape, tile.element, 1)
+        small, one = self.below(tile, 8), self.constant(tile.shape, tile.element, 1)
         return Tile(self.value(ops.ADDI, small, one), small.low + 1, small.high + 1)
 
     def numeric(self, tile: Tile) -> Tile:
@@ -376,10 +369,10 @@ class Writer:
     def input(self, element: Type) -> Tile:
         """An array that is only read."""
         known = self.inputs.setdefault(element, [])
-        if not known or (len(known) < 2 and self.bits.chance(20)):
-            known.append(self.array(element, INPUT, self.bits.below(1 << 32)))
-            return known[-1]
-        return self.bits.choice(known)
+        if known and (len(known) > 1 or not self.bits.chance(20)):
+            return self.bits.choice(known)
+        known.append(self.array(element, INPUT, self.bits.below(1 << 32)))
+        return known[-1]
 
     def pointers(self, base: Tile, places: Tile) -> Tile:
         """Pointers to the elements at these places of an array."""
