@@ -208,12 +208,9 @@ def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architect
         return False
     if maker is not None:
         return maker.declaration in PRODUCTS and all(user.declaration is ops.CONTINUE for user in value.users)
-    return value.has_uses and all(_adds_up(user, value, architecture) for user in value.users)
-
-
-def _adds_up(user: Operation, value: Value, architecture: Architecture) -> bool:
-    is_sum = user.declaration in PRODUCTS and user.acc is value
-    return is_sum and multiplies_on_tensor_cores(user, architecture)
+    sums = [user for user in value.users if user.declaration in PRODUCTS and user.acc is value]
+    is_sum = value.has_uses and len(sums) == len(value.users)
+    return is_sum and all(multiplies_on_tensor_cores(user, architecture) for user in sums)
 
 
 def _taken_by_product(operation: Operation, architecture: Architecture) -> int:

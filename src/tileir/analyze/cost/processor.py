@@ -62,10 +62,8 @@ def processor(*, again: bool = False) -> Processor:
     from tileir.execute.cpu.runtime.target import host
 
     if find_spec("llvmlite") is None:
-        raise MissingDependencyError(
-            "this processor is measured with the CPU engine, which needs llvmlite: pip install 'tileir[cpu]', "
-            "or choose a GPU as the target"
-        )
+        needed = "this processor is measured with the CPU engine, which needs llvmlite: pip install 'tileir[cpu]'"
+        raise MissingDependencyError(f"{needed}, or choose a GPU as the target")
     machine = host("native")
     digest = blake2b(digest_size=16, person=b"tileir peaks")
     digest.update(repr((_FORMAT, machine.name, machine.features, processors())).encode())

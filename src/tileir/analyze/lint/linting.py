@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tileir.analyze.lint.configuration import LintSettings, unknown_rule
@@ -150,14 +151,12 @@ def silences_in_script(text: str) -> list[Silence]:
     starts = _line_starts(text)
     comments: list[tuple[int, int]] = []
     lines = iter(text.splitlines(keepends=True))
-    try:
+    # Running the script reports its errors; comments before them count.
+    with suppress(tokenize.TokenError, SyntaxError):
         for token in tokenize.generate_tokens(lambda: next(lines, "")):
             if token.type == tokenize.COMMENT:
                 begin = starts[token.start[0] - 1] + token.start[1]
                 comments.append((begin, begin + len(token.string)))
-    except (tokenize.TokenError, SyntaxError):
-        # Running the script reports it; comments before the error count.
-        pass
     return _silences(text, comments, 1)
 
 

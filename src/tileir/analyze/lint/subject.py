@@ -102,10 +102,9 @@ class Subject:
 
     def places(self, access: Operation) -> list[Value]:
         """The values that say where in memory an access goes: pointers, or a view and its indices."""
-        declaration = access.declaration
-        leading = declaration.reads if declaration.reads is not None else declaration.writes
+        leading = access.declaration.reads or access.declaration.writes
         values = access.operand_group(leading) if leading is not None else []
-        return [*values, *access.index] if declaration in _VIEW_ACCESSES else values
+        return [*values, *access.index] if access.declaration in _VIEW_ACCESSES else values
 
     def place(self, access: Operation) -> tuple[Value, ...]:
         """Where in memory an access goes: accesses of equal places touch the same elements, if their masks let them."""
@@ -202,21 +201,17 @@ class Varying:
         while self._pending:
             value = self._pending.pop()
             for user in value.users if value not in self.values else ():
-                self._visit(user, value)
+                if user.declaration.is_terminator:
+                    self._pending.extend(received_values(user))
+                elif user.declaration is IF or (user.declaration.is_control_flow and value in user.operands[:3]):
+                    self._branch(user)
+                else:
+                    self._vary(user)
             self.values.add(value)
         self._chosen: set[Block | None] = set()
         for operation in operations:
             if operation in self.branching or operation.parent in self._chosen:
                 self._chosen.update([block for region in operation.regions for block in region.blocks])
-
-    def _visit(self, user: Operation, value: Value) -> None:
-        declaration = user.declaration
-        if declaration.is_terminator:
-            self._pending.extend(received_values(user))
-        elif declaration.is_control_flow and (declaration is IF or value in user.operands[:3]):
-            self._branch(user)
-        else:
-            self._vary(user)
 
     def _vary(self, operation: Operation) -> None:
         self._pending.extend(operation.results)

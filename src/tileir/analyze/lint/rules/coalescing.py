@@ -18,7 +18,7 @@ from tileir.ir.types import I64
 from tileir.ir.values import Value
 from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
-from tileir.rewrite.matching import carried_values, receiver
+from tileir.rewrite.matching import carried_values, defined_by, receiver
 
 _SECTOR: Final = 32
 """Bytes that memory delivers at least."""
@@ -168,8 +168,8 @@ def _has_wide_rows(user: Operation, type: TensorViewType) -> bool:
 
 def _start(base: Value, subject: Subject) -> int:
     """Bytes from an aligned address to a pointer; 0 if that is not known."""
-    maker = base.defining_operation
-    if maker is None or maker.declaration is not ops.OFFSET:
+    maker = defined_by(base, ops.OFFSET)
+    if maker is None:
         return 0
     distance = subject.facts.integer(maker.operands[1])
     if distance is None or subject.facts.divisor(maker.operands[0]) < _VECTOR:
@@ -207,10 +207,8 @@ def unknown_alignment(subject: Subject) -> Iterable[LintFinding]:
         return
     for view, type in _with_wide_rows(subject):
         size = element_size(type.element)
-        missing: list[str] = []
-        base = view.base
-        if subject.facts.divisor(base) < _VECTOR and not _start(base, subject):
-            missing.append("the pointer")
+        is_unknown = subject.facts.divisor(view.base) < _VECTOR and not _start(view.base, subject)
+        missing = ["the pointer"] if is_unknown else []
         strides = iter(view.dynamic_strides)
         for axis, stride in enumerate(type.strides):
             if stride == DYNAMIC and subject.facts.divisor(next(strides)) * size < _VECTOR:

@@ -219,14 +219,10 @@ def dead_store(subject: Subject) -> Iterable[LintFinding]:
 
 def _only_next(token: Value) -> Operation | None:
     """The only operation that comes after a token, be it joined with others on the way."""
-    while True:
-        users = token.users
-        if len(users) != 1:
-            return None
-        user = users[0]
-        if user.declaration is not ops.JOIN_TOKENS:
-            return user
-        token = user.results[0]
+    users = token.users
+    while len(users) == 1 and users[0].declaration is ops.JOIN_TOKENS:
+        users = users[0].results[0].users
+    return users[0] if len(users) == 1 else None
 
 
 # --- memory that tile blocks share ---
@@ -234,9 +230,7 @@ def _only_next(token: Value) -> Operation | None:
 
 def _differs(subject: Subject, access: Operation) -> bool:
     """Whether tile blocks may touch different memory."""
-    mask = subject.mask(access)
-    where = [*subject.places(access), *([mask] if mask is not None else [])]
-    return any(value in subject.varying.values for value in where)
+    return any(value in subject.varying.values for value in (*subject.places(access), subject.mask(access)))
 
 
 # The comments at the top of a text may state a launch of a single tile block (execute/arguments/argument_text.py).
