@@ -121,7 +121,7 @@ def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None
             roots[result] = roots.get(operation.operands[0], operation.operands[0]) if is_same else result
             if not is_same:
                 made[result], depths[result] = ends[operation] + bool(operation.regions), depth
-    sizes = _sizes(made, architecture)
+    sizes = _sizes(made, roots, architecture)
     spans = [(value, made[value], last[value], size) for value, size in sizes.items() if value in last]
     return _fullest(operations, spans, architecture)
 
@@ -141,12 +141,8 @@ def _fullest(
     if at < 0:
         return None
     is_before = before[at] >= after[at]
-    alive = [
-        (value, size)
-        for value, first, end, size in spans
-        if size and (first < at <= end if is_before else first <= at < end)
-    ]
-    alive.sort(key=lambda pair: -pair[1])
+    largest = sorted([span for span in spans if span[3]], key=lambda span: -span[3])
+    alive = [(value, size) for value, first, end, size in largest if first + is_before <= at < end + is_before]
     return LiveTiles(best, operations[at // 2], tuple(alive), factors)
 
 
@@ -160,7 +156,7 @@ def _totals(count: int, spans: Iterable[tuple[int, int, int]]) -> list[int]:
     return list(accumulate(changes))
 
 
-def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, int]:
+def _sizes(values: Iterable[Value], roots: dict[Value, Value], architecture: Architecture) -> dict[Value, int]:
     """The registers of each value; makers come before what is made of them."""
     found: dict[Value, int] = {}
     cheap: set[Value] = set()
@@ -169,18 +165,17 @@ def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, i
         if not isinstance(type, TileType):
             continue
         maker = value.defining_operation
-        if type.count == 1 or _is_cheap(maker, cheap):
+        if type.count == 1 or _is_cheap(maker, cheap, roots):
             cheap.add(value)
         elif not _is_elsewhere(value, maker, architecture):
             # Reductions take halves one by one; what is only added and multiplied stays packed.
-            is_split = _bits(type.element) == 16 and any(
-                user.declaration in (ops.REDUCE, ops.SCAN) for user in value.users
-            )
+            users = value.users if _bits(type.element) == 16 else ()
+            is_split = any(user.declaration in (ops.REDUCE, ops.SCAN) for user in users)
             found[value] = type.count if is_split else registers_of(type)
     return found
 
 
-def _is_cheap(maker: Operation | None, cheap: set[Value]) -> bool:
+def _is_cheap(maker: Operation | None, cheap: set[Value], roots: dict[Value, Value]) -> bool:
     if maker is None:
         return False
     if maker.declaration in (ops.CONSTANT, ops.IOTA):
@@ -189,15 +184,7 @@ def _is_cheap(maker: Operation | None, cheap: set[Value]) -> bool:
     if not maker.declaration.traits & ELEMENTWISE or not isinstance(result, TileType):
         return False
     is_integer = isinstance(result.element, (IntegerType, PointerType))
-    return is_integer and all(_root(each) in cheap for each in maker.operands)
-
-
-def _root(value: Value) -> Value:
-    maker = value.defining_operation
-    while maker is not None and maker.declaration in _SAME:
-        value = maker.operands[0]
-        maker = value.defining_operation
-    return value
+    return is_integer and all(roots.get(each, each) in cheap for each in maker.operands)
 
 
 def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architecture) -> bool:

@@ -184,10 +184,8 @@ class Cost:
         return [(name, facts) for name, facts in found.items() if facts]
 
     def _memory_lines(self) -> list[str]:
-        found = [
-            f"{quantity(self.footprint, 'B')} between memory and caches, if those are perfect; "
-            f"{quantity(self.bytes_moved, 'B')} that tile blocks read and write"
-        ]
+        between = f"{quantity(self.footprint, 'B')} between memory and caches, if those are perfect"
+        found = [f"{between}; {quantity(self.bytes_moved, 'B')} that tile blocks read and write"]
         for name, *amounts in self.memory:
             read, written, footprint = [quantity(amount, "B") for amount in amounts]
             found.append(f"{name}: {read} read, {written} written, footprint {footprint}")
@@ -195,9 +193,8 @@ class Cost:
 
     def _operation_lines(self) -> list[str]:
         kinds = list(self.operations.items())
-        found = [f"{quantity(self.flops, 'FLOP')}"]
-        if self.intensity is not None:
-            found[0] += f", {self.intensity:.4g} for each byte"
+        ratio = "" if self.intensity is None else f", {self.intensity:.4g} for each byte"
+        found = [f"{quantity(self.flops, 'FLOP')}{ratio}"]
         found += [f"{kind}: {quantity(count, '').strip()}" for kind, count in kinds[:_MOST_KINDS]]
         if len(kinds) > _MOST_KINDS:
             rest = sum([count for _, count in kinds[_MOST_KINDS:]])
@@ -214,15 +211,12 @@ class Cost:
         return found
 
     def _occupancy_lines(self) -> list[str]:
-        occupancy = self.occupancy
+        occupancy, shared = self.occupancy, quantity(self.occupancy.shared_memory or 0, "B")
         if occupancy.blocks is None:
             return [occupancy.reason] if occupancy.reason else []
-        return [
-            f"{occupancy.blocks} tile blocks of {occupancy.warps} warps on a multiprocessor, "
-            f"limited by {occupancy.limit}",
-            f"{occupancy.registers} registers for each thread, {quantity(occupancy.shared_memory or 0, 'B')} of shared "
-            "memory for each tile block",
-        ]
+        blocks = f"{occupancy.blocks} tile blocks of {occupancy.warps} warps on a multiprocessor"
+        registers = f"{occupancy.registers} registers for each thread, {shared} of shared memory for each tile block"
+        return [f"{blocks}, limited by {occupancy.limit}", registers]
 
     def _wave_lines(self) -> list[str]:
         waves, last = self.waves, f"{self.waves.tail:.0%} full"

@@ -80,9 +80,9 @@ def _float_to_integer(writer: Writer) -> None:
     if writer.version >= V13_4 and writer.bits.chance(30):
         number = writer.numeric(source)
         writer.know(Tile(writer.value(ops.FTOI, number, target, _signedness(signed), saturating=True)))
-        return
-    inside = writer.clamped(source, float(low), float(bound))
-    writer.know(Tile(writer.value(ops.FTOI, inside, target, _signedness(signed)), low, bound))
+    else:
+        inside = writer.clamped(source, float(low), float(bound))
+        writer.know(Tile(writer.value(ops.FTOI, inside, target, _signedness(signed)), low, bound))
 
 
 def _float_to_float(writer: Writer) -> None:
@@ -94,8 +94,7 @@ def _float_to_float(writer: Writer) -> None:
         target = F32 if element is F8E8M0FNU else writer.bits.choice((F32, *writer.floats))
         writer.know(Tile(writer.value(ops.FTOF, source, target)))
         return
-    targets = [kind for kind in (*FLOATS, *small, *small) if kind is not element]
-    target = writer.bits.choice(targets)
+    target = writer.bits.choice([kind for kind in (*FLOATS, *small, *small) if kind is not element])
     if tile_error(source.shape, target, writer.version) is not None:
         return
     rounding = None
@@ -137,9 +136,8 @@ def _unpack(writer: Writer) -> None:
     target = writer.bits.choice(fitting)
     flat = writer.reshaped(source, (count,))
     type = tile_type((count * 8 // width_of(target),), target)
-    if tile_error(type.shape, target, writer.version) is not None:
-        return
-    writer.know(Tile(writer.value(ops.UNPACK, flat, type), numeric=target is F4E2M1FN))
+    if tile_error(type.shape, target, writer.version) is None:
+        writer.know(Tile(writer.value(ops.UNPACK, flat, type), numeric=target is F4E2M1FN))
 
 
 CONVERSIONS = (

@@ -195,9 +195,8 @@ def _too_many(entry: Operation, architecture: Architecture) -> Iterable[LintFind
     warps = hint_of(entry, "num_worker_warps_per_cta", name) or 0
     if advised < 2:
         return
-    threads = advised * (warps or USUAL_WARPS) * WARP_SIZE
-    if advised > architecture.blocks or threads > architecture.threads:
-        blocks = min(architecture.blocks, architecture.threads // ((warps or USUAL_WARPS) * WARP_SIZE))
+    blocks = min(architecture.blocks, architecture.threads // ((warps or USUAL_WARPS) * WARP_SIZE))
+    if advised > blocks:
         each = f"of {warps} warps " if warps else ""
         yield LintFinding(entry, f"{advised} tile blocks {each}are advised on {name}, which holds {blocks}")
         return
