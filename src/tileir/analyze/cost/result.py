@@ -152,13 +152,11 @@ class Cost:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        cells = [
-            f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{'<br>'.join([html.escape(fact) for fact in facts])}</td></tr>"
-            for name, facts in self._rows()
-        ]
-        caption = f"<caption style='text-align:left'>{html.escape(self._heading)}</caption>"
-        return f"<table>{caption}{''.join(cells)}</table>"
+        table = f"<table><caption style='text-align:left'>{html.escape(self._heading)}</caption>"
+        for name, facts in self._rows():
+            table += f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(name)}</th>"
+            table += f"<td style='text-align:left'>{'<br>'.join([html.escape(fact) for fact in facts])}</td></tr>"
+        return f"{table}</table>"
 
     @property
     def _heading(self) -> str:

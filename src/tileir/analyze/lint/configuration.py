@@ -188,10 +188,8 @@ def _table(data: bytes, path: str) -> dict[str, Any]:
     if reader is None:
         if b"tool.tileir" not in data:
             return {}
-        raise OptionError(
-            f"'{path}' has settings for tileir, which Python 3.10 cannot read by itself: pip install tomli, "
-            "or give --isolated"
-        )
+        missing = f"'{path}' has settings for tileir, which Python 3.10 cannot read by itself"
+        raise OptionError(f"{missing}: pip install tomli, or give --isolated")
     try:
         table = import_module(reader).loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:

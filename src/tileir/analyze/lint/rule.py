@@ -55,9 +55,7 @@ class LintFinding:
 
     def diagnostic(self, reasons: tuple[str, ...] = ()) -> Diagnostic:
         """The finding as tools show it: the name of its rule at the end, then the notes, then `reasons`."""
-        notes = [
-            note(text, user_location(about.location) if about is not None else UNKNOWN) for text, about in self.notes
-        ]
+        notes = [note(text, user_location(about.location) if about else UNKNOWN) for text, about in self.notes]
         notes.extend([note(text, UNKNOWN) for text in reasons])
         return Diagnostic(self.severity, f"{self.message} [{self.rule}]", self.location, notes)
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tileir.annotations import Final
-from tileir.dialect.ops import (
-    ALLOCA,
-    ASSUME,
-    ATOMIC_RED_VIEW_TKO,
-    GET_TILE_BLOCK_ID,
-    IF,
-    LOAD_VIEW_TKO,
-    STORE_VIEW_TKO,
-)
+from tileir.dialect import ops
 from tileir.execute.gpu.gpus import GPUS
 from tileir.execute.gpu.targets import ARCHITECTURES, TARGETS, Architecture, target_named
 from tileir.forking import cached_property
@@ -29,7 +21,7 @@ from tileir.rewrite.facts import Facts
 from tileir.rewrite.matching import received_values, receiver
 from tileir.rewrite.token_order import TokenOrder
 
-_VIEW_ACCESSES: Final = (LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO)
+_VIEW_ACCESSES: Final = (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO, ops.ATOMIC_RED_VIEW_TKO)
 _COMPUTED: Final = PURE | NO_MEMORY_EFFECT
 
 
@@ -58,7 +50,7 @@ class Subject:
         firsts: dict[object, Value] = {}
         found: dict[Value, Value] = {}
         for operation in self.all_operations:
-            if operation.declaration is ASSUME:
+            if operation.declaration is ops.ASSUME:
                 found[operation.results[0]] = found.get(operation.operands[0], operation.operands[0])
             elif operation.declaration.traits & _COMPUTED and not operation.regions:
                 operands = tuple([found.get(operand, operand) for operand in operation.operands])
@@ -196,14 +188,14 @@ class Varying:
         self._pending: list[Value] = []
         for operation in operations:
             declaration = operation.declaration
-            if declaration in (GET_TILE_BLOCK_ID, ALLOCA) or declaration.traits & ATOMIC:
+            if declaration in (ops.GET_TILE_BLOCK_ID, ops.ALLOCA) or declaration.traits & ATOMIC:
                 self._pending.extend(operation.results)
         while self._pending:
             value = self._pending.pop()
             for user in value.users if value not in self.values else ():
                 if user.declaration.is_terminator:
                     self._pending.extend(received_values(user))
-                elif user.declaration is IF or (user.declaration.is_control_flow and value in user.operands[:3]):
+                elif user.declaration is ops.IF or (user.declaration.is_control_flow and value in user.operands[:3]):
                     self._branch(user)
                 else:
                     self._vary(user)
@@ -224,7 +216,7 @@ class Varying:
             return
         self.branching.add(operation)
         self._vary(operation)
-        if operation.declaration is not IF:
+        if operation.declaration is not ops.IF:
             return
         for inner in operation.walk():
             loop = receiver(inner) if inner.declaration.has_trait(ENDS_ITERATION) else None

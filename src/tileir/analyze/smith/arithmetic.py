@@ -157,15 +157,12 @@ def _select(writer: Writer) -> None:
 
 ARITHMETIC = (
     *statements(_binary_integer, ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI),
-    *statements(_extreme, ops.MAXI, ops.MINI),
-    *statements(_division, ops.DIVI, ops.REMI),
-    *statements(_shift, ops.SHLI, ops.SHRI),
-    *statements(_unary_integer, ops.ABSI, ops.NEGI),
+    *statements(_extreme, ops.MAXI, ops.MINI), *statements(_division, ops.DIVI, ops.REMI),
+    *statements(_shift, ops.SHLI, ops.SHRI), *statements(_unary_integer, ops.ABSI, ops.NEGI),
     Statement(ops.MULHII, _high_half), Statement(ops.CMPI, _compare_integers),
     *statements(_float_operation, ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.REMF),
     *statements(_float_operation, ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.FMA),
-    *statements(_float_extreme, ops.MAXF, ops.MINF),
-    Statement(ops.CMPF, _compare_floats), Statement(ops.SELECT, _select),
+    *statements(_float_extreme, ops.MAXF, ops.MINF), Statement(ops.CMPF, _compare_floats), Statement(ops.SELECT, _select),
 )  # fmt: skip
 
 # --- functions ---

@@ -291,7 +291,6 @@ def _through_view(writer: Writer) -> None:
 
 
 ATOMICS = (
-    Statement(ops.ATOMIC_RMW_TKO, _either),
-    Statement(ops.ATOMIC_CAS_TKO, _swap),
+    Statement(ops.ATOMIC_RMW_TKO, _either), Statement(ops.ATOMIC_CAS_TKO, _swap),
     Statement(ops.ATOMIC_RED_VIEW_TKO, _through_view),
-)
+)  # fmt: skip

@@ -147,8 +147,7 @@ class SmithProgram:
         if len(found) != len(expected):
             return f"{len(found)} arrays where {len(expected)} are expected"
         for array, (number, wanted) in zip(found, expected, strict=True):
-            difference = first_difference(array, wanted, self.tolerances.get(number))
-            if difference is not None:
+            if difference := first_difference(array, wanted, self.tolerances.get(number)):
                 return f"argument {number}{difference}"
         return None
 

@@ -79,9 +79,8 @@ Shape = tuple[int, ...]
 # What there is arithmetic of, and what is converted to and from.
 INTEGERS: tuple[Type, ...] = (I8, I16, I32, I64)
 FLOATS: tuple[Type, ...] = (F16, BF16, F32, F64)
-SMALL_FLOATS: tuple[Type, ...] = tuple(
-    [FLOAT_TYPES[name] for name in ("tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")]
-)
+_SMALL = ("tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
+SMALL_FLOATS: tuple[Type, ...] = tuple([FLOAT_TYPES[name] for name in _SMALL])
 
 
 class Tile:

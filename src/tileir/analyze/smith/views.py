@@ -30,11 +30,8 @@ def _tensor(writer: Writer, base: Tile, extents: Shape) -> Value:
         strides[axis] = step
         step *= extents[axis]
     index = bits.choice((I32, I64))
-    known = [
-        [writer.number(index, number) if bits.chance(25) else number for number in numbers]
-        for numbers in (extents, strides)
-    ]
-    return writer.value(ops.MAKE_TENSOR_VIEW, base, *known)
+    known = [writer.number(index, number) if bits.chance(25) else number for number in (*extents, *strides)]
+    return writer.value(ops.MAKE_TENSOR_VIEW, base, known[: len(extents)], known[len(extents) :])
 
 
 class _View(NamedTuple):

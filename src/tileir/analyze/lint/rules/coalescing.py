@@ -264,9 +264,8 @@ class TileSteps:
             elif declaration is ops.CONTINUE:
                 loop = receiver(operation)
                 carried = carried_values(loop) if loop is not None else []
-                for argument, given in zip(carried, operation.operands, strict=True):
-                    if not width_of(argument.type):
-                        continue
+                pairs = zip(carried, operation.operands, strict=True)
+                for argument, given in [pair for pair in pairs if width_of(pair[0].type)]:
                     before, after = self.of(argument), self.of(given)
                     joined = tuple([one if one == other else None for one, other in zip(before, after, strict=True)])
                     is_changed |= joined != before

@@ -278,12 +278,9 @@ def same_store_in_every_block(subject: Subject) -> Iterable[LintFinding]:
 
 def _ends_early(subject: Subject) -> bool:
     """Whether some tile blocks return before the end."""
-    return any(
-        branching.operands[0] in subject.varying.values and block.last and block.last.declaration is ops.RETURN
-        for branching in subject.operations(ops.IF)
-        for region in branching.regions
-        for block in region.blocks
-    )
+    chosen = [each for each in subject.operations(ops.IF) if each.operands[0] in subject.varying.values]
+    blocks = [block for branching in chosen for region in branching.regions for block in region.blocks]
+    return any(block.last is not None and block.last.declaration is ops.RETURN for block in blocks)
 
 
 @Rule(

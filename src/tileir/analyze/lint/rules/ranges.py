@@ -17,9 +17,7 @@ from tileir.ir.values import Value
 from tileir.rewrite.matching import loop_ends, uses_of
 
 _TRUTHS: Final = ("false", "true")
-_MASKED: Final = [
-    each for each in REGISTRY.by_name.values() if any(operand.name == "mask" for operand in each.operands)
-]
+_MASKED: Final = [each for each in REGISTRY.by_name.values() if "mask" in [operand.name for operand in each.operands]]
 
 
 @Rule(
@@ -270,10 +268,8 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
     """
     if user.declaration.has_trait(MATRIX_PRODUCT):
         rank = len(user.results[0].type.shape) if isinstance(user.results[0].type, TileType) else 0
-        names = [declared.name for declared in user.declaration.operands]
-        return any(
-            name in _SUMMED and user.operand(name) is value and rank - _SUMMED[name] == dimension for name in names
-        )
+        summed = {each.name for each in user.declaration.operands} & {*_SUMMED}
+        return any(user.operand(name) is value and rank - _SUMMED[name] == dimension for name in summed)
     backwards = user.attributes.get("reverse")
     if user.declaration is ops.REDUCE or (isinstance(backwards, IntegerAttribute) and backwards.value):
         along = user.attributes.get("dim")
