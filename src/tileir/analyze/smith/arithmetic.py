@@ -162,7 +162,8 @@ ARITHMETIC = (
     Statement(ops.MULHII, _high_half), Statement(ops.CMPI, _compare_integers),
     *statements(_float_operation, ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.REMF),
     *statements(_float_operation, ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.FMA),
-    *statements(_float_extreme, ops.MAXF, ops.MINF), Statement(ops.CMPF, _compare_floats), Statement(ops.SELECT, _select),
+    *statements(_float_extreme, ops.MAXF, ops.MINF), Statement(ops.CMPF, _compare_floats),
+    Statement(ops.SELECT, _select),
 )  # fmt: skip
 
 # --- functions ---
