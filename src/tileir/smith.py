@@ -11,7 +11,6 @@ docs/smith.md has the families and says what a program never does.
 from __future__ import annotations
 
 from tileir import interface as _interface  # noqa: F401  (gives operations their text)
-from tileir.analyze.smith.families import FAMILIES, Family
-from tileir.analyze.smith.program import STREAM, SmithProgram, program
+from tileir.analyze.smith.program import FAMILIES, STREAM, Family, SmithProgram, program
 
 __all__ = ["FAMILIES", "STREAM", "Family", "SmithProgram", "program"]

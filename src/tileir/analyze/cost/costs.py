@@ -43,9 +43,8 @@ def cost(
     elif is_cutile_kernel(kernel):
         made = compile(kernel, arguments)
     elif not isinstance(kernel, (Kernel, SpecializedKernel)):
-        raise TypeError(
-            f"the cost of {type_text(kernel)} is not known: pass a kernel, a module, a file, or a cuTile kernel"
-        )
+        known = "pass a kernel, a module, a file, or a cuTile kernel"
+        raise TypeError(f"the cost of {type_text(kernel)} is not known: {known}")
     values: tuple[object, ...] = arguments
     if isinstance(made, SpecializedKernel):
         values = made.values(*arguments)
@@ -53,7 +52,7 @@ def cost(
     check_number(made.entry, values)
     names = [script_name(given.name) if isinstance(given, Pointer) else "" for given in values]
     arrays = [given.array if isinstance(given, Pointer) else given for given in values]
-    found = estimate(made.entry, check_grid(grid), arrays, chosen, names, assemble=assemble)
+    found = estimate(made.entry, check_grid(grid), arrays, chosen, names, assemble)
     if measure:
         _measure(found, made, chosen, grid, values)
     return found

@@ -26,13 +26,7 @@ _SECONDS: Final = 30.0
 
 
 def estimate(
-    entry: Operation,
-    grid: BlockId,
-    arguments: Sequence[object],
-    target: Target,
-    names: Sequence[str] = (),
-    *,
-    assemble: bool = True,
+    entry: Operation, grid: BlockId, arguments: Sequence[object], target: Target, names: Sequence[str], assemble: bool
 ) -> Cost:
     """What a launch of a kernel costs.  `names` are those of the arguments, where they have any; else those of the text
     that the program was read from."""
@@ -62,32 +56,18 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
     seconds, reasons, left_out = estimate_on_gpu(work, target, occupancy, waves)
     notes = [*work.unknown, *work.notes, *left_out]
     if occupancy.cluster > 1:
-        notes.append(
-            f"a tile block is spread over a cluster of {occupancy.cluster} thread blocks, on multiprocessors that lie "
-            "together: not all of them may find such a place"
-        )
+        spread = f"a tile block is spread over a cluster of {occupancy.cluster} thread blocks, on multiprocessors that"
+        notes.append(f"{spread} lie together: not all of them may find such a place")
     if work.footprint and work.footprint <= target.gpu.l2_cache:
-        notes.append(
-            f"all of it fits into the level-2 cache of {quantity(target.gpu.l2_cache, 'B')}: a launch that finds it "
-            "there does not wait for memory"
-        )
+        fits = f"all of it fits into the level-2 cache of {quantity(target.gpu.l2_cache, 'B')}"
+        notes.append(f"{fits}: a launch that finds it there does not wait for memory")
     if occupancy.spills:
-        notes.append(
-            "the compiled kernel runs out of registers and keeps values in memory: it is slower than estimated"
-        )
-    return Cost(
-        work,
-        target.key,
-        target.title,
-        _arrays(work, names),
-        _roofline(work, target.peaks.memory * 1e12, _ceilings(work, target.peaks), target.peaks.compute_seconds(work)),
-        occupancy,
-        waves,
-        seconds,
-        reasons,
-        [f"peaks: {target.peaks.source}"],
-        notes,
-    )
+        out = "the compiled kernel runs out of registers and keeps values in memory"
+        notes.append(f"{out}: it is slower than estimated")
+    peaks, arrays = target.peaks, _arrays(work, names)
+    roofline = _roofline(work, peaks.memory * 1e12, _ceilings(work, peaks), peaks.compute_seconds(work))
+    sources = [f"peaks: {peaks.source}"]
+    return Cost(work, target.key, target.title, arrays, roofline, occupancy, waves, seconds, reasons, sources, notes)
 
 
 def _on_processor(work: Work, names: Sequence[str]) -> Cost:
@@ -100,22 +80,13 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
         Ceiling("f32 matrix products", machine.products * machine.cores, bool(work.matrix_flops)),
         Ceiling("f32", machine.arithmetic * machine.cores, bool(work.flops)),
     ]
-    return Cost(
-        work,
-        PROCESSOR,
-        f"this processor ({machine.name}, {machine.cores} cores)",
-        _arrays(work, names),
-        _roofline(work, machine.memory, ceilings, compute_seconds(work, machine) / machine.cores),
-        Occupancy(reason="a processor has cores, each of which runs one tile block at a time"),
-        waves_of(work.blocks, machine.cores),
-        seconds,
-        reasons,
-        [
-            f"peaks: measured here on {machine.measured} with kernels of the CPU engine: adding arrays of 32 MB on all "
-            "cores; products of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
-        ],
-        notes,
-    )
+    title = f"this processor ({machine.name}, {machine.cores} cores)"
+    roofline = _roofline(work, machine.memory, ceilings, compute_seconds(work, machine) / machine.cores)
+    occupancy = Occupancy(reason="a processor has cores, each of which runs one tile block at a time")
+    source = f"peaks: measured here on {machine.measured} with kernels of the CPU engine: adding arrays of 32 MB on all"
+    source += " cores; products of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
+    arrays, waves = _arrays(work, names), waves_of(work.blocks, machine.cores)
+    return Cost(work, PROCESSOR, title, arrays, roofline, occupancy, waves, seconds, reasons, [source], notes)
 
 
 def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy:

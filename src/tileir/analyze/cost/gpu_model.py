@@ -1,21 +1,4 @@
-"""How long a launch takes on a GPU, and why: the model of docs/cost.md.
-
-A launch takes as long as the slowest of these:
-
-* memory: what a perfect cache would move, at a part of the peak that kernels reach;
-* the level-2 cache: what tile blocks ask for, at the width of the way into the multiprocessors;
-* units: matrix products, instructions, special functions, f64, each at its own peak, on the multiprocessor that has the
-  most tile blocks;
-* one after the other: a tile block by itself uses its units in turn and waits for memory between; so many such times
-  follow each other as there are waves.
-
-The last is what decides where a multiprocessor holds few tile blocks; where it holds many, one computes while others
-wait.
-
-Each instruction takes a slot in the queue of one of the four parts of a multiprocessor.  Those for exponentials,
-logarithms, roots, sines and reciprocals also take one in a unit of their own, a quarter (on some GPUs an eighth) as
-wide.
-"""
+"""How long a launch takes on a GPU, and why: as long as the slowest of the units of the model in docs/cost.md."""
 
 from __future__ import annotations
 
@@ -56,8 +39,6 @@ _L2_BYTES: Final = 64
 """Bytes that a multiprocessor takes from the level-2 cache in each clock."""
 _L2_OF_WHOLE: Final[dict[str, int]] = {"a100": 5120}
 """Bytes that the level-2 cache gives in each clock, where that is published and less (A100: its whitepaper, 2020)."""
-
-
 _DOUBLE_FUNCTION: Final = 25
 """Instructions of f64 for an element of an operation that has none of its own."""
 
@@ -122,11 +103,8 @@ def estimate_on_gpu(
     longest = max(terms, key=lambda term: term.seconds)
     reasons = [f"{term.name}: {term.text} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
     reasons.append(f"launch: {duration(LAUNCH)}, whatever the kernel does")
-    reasons.append(
-        f"{longest.name} decides"
-        if longest.seconds > LAUNCH
-        else "the launch itself takes longest: there is little to do"
-    )
+    little = "the launch itself takes longest: there is little to do"
+    reasons.append(f"{longest.name} decides" if longest.seconds > LAUNCH else little)
     return longest.seconds + LAUNCH, reasons, _left_out(work, target)
 
 
@@ -146,17 +124,11 @@ def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
     gpu, peak = target.gpu, target.peaks.memory * 1e12
     fast = min(_L2_BYTES * gpu.multiprocessors, _L2_OF_WHOLE.get(gpu.key, 1 << 30)) * gpu.clock * 1e3
     footprint, moved = work.footprint, work.bytes_moved
+    through = f"{quantity(footprint, 'B')} at {MEMORY_SHARE:.0%} of {quantity(peak, 'B/s')}"
+    asked = f"{quantity(moved, 'B')} that tile blocks ask for at {quantity(fast, 'B/s')}"
     return [
-        Term(
-            "memory",
-            footprint / (peak * MEMORY_SHARE),
-            f"{quantity(footprint, 'B')} at {MEMORY_SHARE:.0%} of {quantity(peak, 'B/s')}",
-        ),
-        Term(
-            "level-2 cache",
-            moved / fast if moved > footprint else 0.0,
-            f"{quantity(moved, 'B')} that tile blocks ask for at {quantity(fast, 'B/s')}",
-        ),
+        Term("memory", footprint / (peak * MEMORY_SHARE), through),
+        Term("level-2 cache", moved / fast if moved > footprint else 0.0, asked),
     ]
 
 

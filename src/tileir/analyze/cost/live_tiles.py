@@ -1,17 +1,14 @@
 """How many registers the tiles of a kernel take that must exist at the same time, before anything is compiled.
 
-The model, of what NVIDIA's assembler makes:
+The model, of what NVIDIA's assembler makes; `benchmarks/lint_registers.py` holds it against compiled kernels:
 
-1. Elementwise operations in a row are done a part of the tile at a time: their tiles never exist as wholes.
-   Reductions, scans, matmuls, transpositions and loops need whole tiles, and what is used after one of them has to
-   stay meanwhile.  So the tiles that count are those that live across such an operation.
+1. Elementwise operations in a row are done a part of the tile at a time.  Reductions, scans, matmuls, transpositions
+   and loops need whole tiles, so the tiles that count are those that live across such an operation.
 2. A tile lives from its definition to its last use; where a loop uses it that does not define it, to the loop's end.
 3. What is cheap to compute again takes nothing: constants, `iota`, broadcasts, and integers computed from those.
 4. Operands of matmuls that are loaded go through shared memory.  Accumulators are in registers, except on GPUs that
    have a memory for them; where tensor cores keep too few bits of accumulators of f8, there are two of each.
 5. Matmuls without tensor cores take the rows and columns that a thread multiplies in addition.
-
-`benchmarks/lint_registers.py` holds this against the resources of compiled kernels.
 """
 
 from __future__ import annotations
@@ -124,20 +121,17 @@ def live_tiles(entry: Operation, architecture: Architecture) -> LiveTiles | None
             roots[result] = roots.get(operation.operands[0], operation.operands[0]) if is_same else result
             if not is_same:
                 made[result], depths[result] = ends[operation] + bool(operation.regions), depth
-    sizes = _sizes(made, architecture)
-    spans = [(value, made[value], last[value]) for value in sizes if value in last]
-    return _fullest(operations, spans, sizes, architecture)
+    sizes = _sizes(made, roots, architecture)
+    spans = [(value, made[value], last[value], size) for value, size in sizes.items() if value in last]
+    return _fullest(operations, spans, architecture)
 
 
 def _fullest(
-    operations: list[Operation],
-    spans: list[tuple[Value, int, int]],
-    sizes: dict[Value, int],
-    architecture: Architecture,
+    operations: list[Operation], spans: list[tuple[Value, int, int, int]], architecture: Architecture
 ) -> LiveTiles | None:
     # Before an operation there are its operands, after it its results: it may write over what it reads.
-    before = _totals(2 * len(operations), [(first + 1, end + 1, sizes[value]) for value, first, end in spans])
-    after = _totals(2 * len(operations), [(first, end, sizes[value]) for value, first, end in spans])
+    before = _totals(2 * len(operations), [(first + 1, end + 1, size) for _, first, end, size in spans])
+    after = _totals(2 * len(operations), [(first, end, size) for _, first, end, size in spans])
     best, at, factors = 0, -1, 0
     for position, operation in zip(range(0, 2 * len(operations), 2), operations, strict=True):
         extra = _taken_by_product(operation, architecture) if operation.declaration in PRODUCTS else 0
@@ -147,12 +141,8 @@ def _fullest(
     if at < 0:
         return None
     is_before = before[at] >= after[at]
-    alive = [
-        (value, sizes[value])
-        for value, first, end in spans
-        if sizes[value] and (first < at <= end if is_before else first <= at < end)
-    ]
-    alive.sort(key=lambda pair: -pair[1])
+    largest = sorted([span for span in spans if span[3]], key=lambda span: -span[3])
+    alive = [(value, size) for value, first, end, size in largest if first + is_before <= at < end + is_before]
     return LiveTiles(best, operations[at // 2], tuple(alive), factors)
 
 
@@ -166,7 +156,7 @@ def _totals(count: int, spans: Iterable[tuple[int, int, int]]) -> list[int]:
     return list(accumulate(changes))
 
 
-def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, int]:
+def _sizes(values: Iterable[Value], roots: dict[Value, Value], architecture: Architecture) -> dict[Value, int]:
     """The registers of each value; makers come before what is made of them."""
     found: dict[Value, int] = {}
     cheap: set[Value] = set()
@@ -175,18 +165,17 @@ def _sizes(values: Iterable[Value], architecture: Architecture) -> dict[Value, i
         if not isinstance(type, TileType):
             continue
         maker = value.defining_operation
-        if type.count == 1 or _is_cheap(maker, cheap):
+        if type.count == 1 or _is_cheap(maker, cheap, roots):
             cheap.add(value)
         elif not _is_elsewhere(value, maker, architecture):
             # Reductions take halves one by one; what is only added and multiplied stays packed.
-            is_split = _bits(type.element) == 16 and any(
-                user.declaration in (ops.REDUCE, ops.SCAN) for user in value.users
-            )
+            users = value.users if _bits(type.element) == 16 else ()
+            is_split = any(user.declaration in (ops.REDUCE, ops.SCAN) for user in users)
             found[value] = type.count if is_split else registers_of(type)
     return found
 
 
-def _is_cheap(maker: Operation | None, cheap: set[Value]) -> bool:
+def _is_cheap(maker: Operation | None, cheap: set[Value], roots: dict[Value, Value]) -> bool:
     if maker is None:
         return False
     if maker.declaration in (ops.CONSTANT, ops.IOTA):
@@ -194,17 +183,8 @@ def _is_cheap(maker: Operation | None, cheap: set[Value]) -> bool:
     result = maker.results[0].type
     if not maker.declaration.traits & ELEMENTWISE or not isinstance(result, TileType):
         return False
-    return isinstance(result.element, (IntegerType, PointerType)) and all(
-        _root(each) in cheap for each in maker.operands
-    )
-
-
-def _root(value: Value) -> Value:
-    maker = value.defining_operation
-    while maker is not None and maker.declaration in _SAME:
-        value = maker.operands[0]
-        maker = value.defining_operation
-    return value
+    is_integer = isinstance(result.element, (IntegerType, PointerType))
+    return is_integer and all(roots.get(each, each) in cheap for each in maker.operands)
 
 
 def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architecture) -> bool:
@@ -215,12 +195,9 @@ def _is_elsewhere(value: Value, maker: Operation | None, architecture: Architect
         return False
     if maker is not None:
         return maker.declaration in PRODUCTS and all(user.declaration is ops.CONTINUE for user in value.users)
-    return value.has_uses and all(_adds_up(user, value, architecture) for user in value.users)
-
-
-def _adds_up(user: Operation, value: Value, architecture: Architecture) -> bool:
-    is_sum = user.declaration in PRODUCTS and user.acc is value
-    return is_sum and multiplies_on_tensor_cores(user, architecture)
+    sums = [user for user in value.users if user.declaration in PRODUCTS and user.acc is value]
+    is_sum = value.has_uses and len(sums) == len(value.users)
+    return is_sum and all(multiplies_on_tensor_cores(user, architecture) for user in sums)
 
 
 def _taken_by_product(operation: Operation, architecture: Architecture) -> int:

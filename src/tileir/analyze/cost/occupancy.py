@@ -68,18 +68,17 @@ def occupancy_of(resources: Resources, gpu: Gpu) -> Occupancy:
     if not resources.threads:
         return Occupancy(reason="the compiled kernel does not say how many threads it has")
     warps = -(-resources.threads // WARP_SIZE)
+    registers, shared, spills = resources.registers, resources.shared, resources.spills
     limits = {
-        "registers": _by_registers(resources.registers, warps),
-        "shared memory": gpu.limits.shared_memory // _rounded(resources.shared + _SHARED_OF_SYSTEM, _SHARED_UNIT),
+        "registers": _by_registers(registers, warps),
+        "shared memory": gpu.limits.shared_memory // _rounded(shared + _SHARED_OF_SYSTEM, _SHARED_UNIT),
         "warps": gpu.limits.threads // WARP_SIZE // warps,
         "thread blocks": gpu.limits.blocks,
     }
     blocks = min(limits.values())
     limit = ", ".join([name for name, most in limits.items() if most == blocks])
     share = blocks * warps * WARP_SIZE / gpu.limits.threads
-    shared = resources.shared
-    spills, cluster = resources.spills, resources.cluster
-    return Occupancy(resources.registers, shared, warps, blocks, limit, share, spills, None, cluster)
+    return Occupancy(registers, shared, warps, blocks, limit, share, spills, None, resources.cluster)
 
 
 def guessed_blocks(entry: Operation, gpu: Gpu) -> int:

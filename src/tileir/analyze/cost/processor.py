@@ -1,10 +1,8 @@
 """What this processor can do, measured, and how long a launch takes on it: the model of docs/cost.md.
 
-It is measured in about a second, and kept in the cache of compiled kernels.
-
-What is measured is what the CPU engine reaches: kernels of a few lines on small arrays, on one core by the clock of the
-process, which other work on the machine leaves alone; and memory with all of them, by the clock on the wall.  While the
-machine has other work to do, nothing is kept, and the next one to ask measures again.
+The measurement takes about a second and is kept in the cache of compiled kernels, unless the machine has other work to
+do.  It is of what the CPU engine reaches: kernels of a few lines on small arrays, on one core by the clock of the
+process, which other work leaves alone; and memory with all cores, by the clock on the wall.
 """
 
 from __future__ import annotations
@@ -64,10 +62,8 @@ def processor(*, again: bool = False) -> Processor:
     from tileir.execute.cpu.runtime.target import host
 
     if find_spec("llvmlite") is None:
-        raise MissingDependencyError(
-            "this processor is measured with the CPU engine, which needs llvmlite: pip install 'tileir[cpu]', "
-            "or choose a GPU as the target"
-        )
+        needed = "this processor is measured with the CPU engine, which needs llvmlite: pip install 'tileir[cpu]'"
+        raise MissingDependencyError(f"{needed}, or choose a GPU as the target")
     machine = host("native")
     digest = blake2b(digest_size=16, person=b"tileir peaks")
     digest.update(repr((_FORMAT, machine.name, machine.features, processors())).encode())
@@ -116,7 +112,7 @@ def _measured(name: str) -> Processor:
     elements = blocks * _LANES
     one = {"num_threads": 1}
     alone = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large, **one))
-    together = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large), time.perf_counter)
+    together = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large), by_wall=True)
     return Processor(
         name,
         processors(),
@@ -129,20 +125,17 @@ def _measured(name: str) -> Processor:
     )
 
 
-def _best(run: Callable[[], object], clock: Callable[[], float] | None = None) -> float:
-    """Seconds of a launch, by a clock or as its thread has used them."""
+def _best(run: Callable[[], object], by_wall: bool = False) -> float:
+    """Seconds of a launch, by the clock on the wall or as its thread has used them."""
     run()
     found = []
     for _ in range(_ROUNDS):
-        begins = [each() for each in (time.thread_time, time.process_time, clock or time.perf_counter)]
+        begins = [each() for each in (time.thread_time, time.process_time, time.perf_counter)]
         run()
-        ends = [each() for each in (time.thread_time, time.process_time, clock or time.perf_counter)]
+        ends = [each() for each in (time.thread_time, time.process_time, time.perf_counter)]
         thread, process, wall = [end - begin for begin, end in zip(begins, ends, strict=True)]
-        if clock is not None:
-            found.append(wall)
-        else:
-            # Other threads of this process may compute too; but for some launches it is another thread that runs them.
-            found.append(thread if thread > process / 10 else process)
+        # Other threads of this process may compute too; but for some launches it is another thread that runs them.
+        found.append(wall if by_wall else thread if thread > process / 10 else process)
     return max(min(found), 1e-9)
 
 
@@ -190,10 +183,6 @@ def _programs() -> list[Any]:
 
 
 # --- the model ---
-#
-# Each core takes tile blocks one after the other, and computes products, arithmetic and functions one after the other.
-# What memory takes for the footprint and what the core with the most tile blocks computes overlap in part: the time is
-# the root of the sum of their squares.
 
 LAUNCH: Final = 10e-6
 """Seconds that a launch takes if it does nothing."""
@@ -242,10 +231,8 @@ def estimate_on_processor(work: Work, machine: Processor, cores: int) -> tuple[f
     computing = compute_seconds(work, machine) * most / work.blocks
     reasons = []
     if work.footprint:
-        text = (
-            f"{quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}, which {several(cores, 'core')} reached"
-        )
-        reasons.append(f"memory: {text} = {duration(memory)}")
+        text = f"memory: {quantity(work.footprint, 'B')} at {quantity(bandwidth, 'B/s')}"
+        reasons.append(f"{text}, which {several(cores, 'core')} reached = {duration(memory)}")
     for name, amount, rate, unit in _parts(work, machine):
         if amount:
             text = f"{quantity(amount, '')} at {quantity(rate, unit)} on each of {several(cores, 'core')}"

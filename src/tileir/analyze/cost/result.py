@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -43,6 +44,10 @@ class Roofline(NamedTuple):
     """Where the kernel stands: operations for each byte of the footprint; None if it moves or computes nothing."""
     attainable: float | None
     """Operations a second that it can reach there at most."""
+
+
+_MOST_KINDS: Final = 12
+"""Kinds of operations that are listed."""
 
 
 @dataclass(repr=False, eq=False)
@@ -101,18 +106,15 @@ class Cost:
     @property
     def operations(self) -> dict[str, int]:
         """How many operations of each kind, as in {"addf f32": 4096}, the most frequent first."""
-        found: dict[str, int] = {}
+        found: Counter[str] = Counter()
         for (_, name, types), amount in self.work.computed.items():
-            kind = f"{name} {types}"
-            found[kind] = found.get(kind, 0) + amount
+            found[f"{name} {types}"] += amount
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def answer(self) -> dict[str, Any]:
         """All of it, of plain values for JSON, by the names that the explorer's page has for them."""
         roofline, occupancy = self.roofline, self.occupancy
-        point = None
-        if roofline.intensity is not None:
-            point = {"intensity": roofline.intensity, "attainable": roofline.attainable}
+        point = {"intensity": roofline.intensity, "attainable": roofline.attainable}
         return {
             "target": self.target,
             "title": self.title,
@@ -125,7 +127,7 @@ class Cost:
             "roofline": {
                 "memory": roofline.memory,
                 "ceilings": [each._asdict() for each in roofline.ceilings],
-                "point": point,
+                "point": None if roofline.intensity is None else point,
             },
             "occupancy": {
                 "registers": occupancy.registers,
@@ -146,18 +148,15 @@ class Cost:
         """A table for people, with a line for each fact."""
         lines = [harmless_line(self._heading), ""]
         for name, facts in self._rows():
-            for number, fact in enumerate(facts):
-                lines.append(f"  {name if not number else '':<11} {harmless_line(fact)}")
+            lines += [f"  {'' if number else name:<11} {harmless_line(fact)}" for number, fact in enumerate(facts)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        cells = [
-            f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{'<br>'.join([html.escape(fact) for fact in facts])}</td></tr>"
-            for name, facts in self._rows()
-        ]
-        caption = f"<caption style='text-align:left'>{html.escape(self._heading)}</caption>"
-        return f"<table>{caption}{''.join(cells)}</table>"
+        table = f"<table><caption style='text-align:left'>{html.escape(self._heading)}</caption>"
+        for name, facts in self._rows():
+            table += f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(name)}</th>"
+            table += f"<td style='text-align:left'>{'<br>'.join([html.escape(fact) for fact in facts])}</td></tr>"
+        return f"{table}</table>"
 
     @property
     def _heading(self) -> str:
@@ -174,36 +173,26 @@ class Cost:
         if self.measured is not None:
             ratio = self.seconds / self.measured
             time.append(f"measured {duration(self.measured)}: the estimate is {ratio:.2f} of it")
-        found = [
-            ("time", time),
-            ("because", self.reasons),
-            ("memory", self._memory_lines()),
-            ("operations", self._operation_lines()),
-            ("roofline", self._roofline_lines()),
-            ("occupancy", self._occupancy_lines()),
-            ("waves", self._wave_lines()),
-            ("sources", self.sources),
-            ("notes", self.notes),
-        ]
-        return [(name, facts) for name, facts in found if facts]
+        found = {
+            "time": time, "because": self.reasons, "memory": self._memory_lines(),
+            "operations": self._operation_lines(), "roofline": self._roofline_lines(),
+            "occupancy": self._occupancy_lines(), "waves": self._wave_lines(),
+            "sources": self.sources, "notes": self.notes,
+        }  # fmt: skip
+        return [(name, facts) for name, facts in found.items() if facts]
 
     def _memory_lines(self) -> list[str]:
-        found = [
-            f"{quantity(self.footprint, 'B')} between memory and caches, if those are perfect; "
-            f"{quantity(self.bytes_moved, 'B')} that tile blocks read and write"
-        ]
-        for array in self.memory:
-            found.append(
-                f"{array.name}: {quantity(array.read, 'B')} read, {quantity(array.written, 'B')} written, "
-                f"footprint {quantity(array.footprint, 'B')}"
-            )
+        between = f"{quantity(self.footprint, 'B')} between memory and caches, if those are perfect"
+        found = [f"{between}; {quantity(self.bytes_moved, 'B')} that tile blocks read and write"]
+        for name, *amounts in self.memory:
+            read, written, footprint = [quantity(amount, "B") for amount in amounts]
+            found.append(f"{name}: {read} read, {written} written, footprint {footprint}")
         return found
 
     def _operation_lines(self) -> list[str]:
         kinds = list(self.operations.items())
-        found = [f"{quantity(self.flops, 'FLOP')}"]
-        if self.intensity is not None:
-            found[0] += f", {self.intensity:.4g} for each byte"
+        ratio = "" if self.intensity is None else f", {self.intensity:.4g} for each byte"
+        found = [f"{quantity(self.flops, 'FLOP')}{ratio}"]
         found += [f"{kind}: {quantity(count, '').strip()}" for kind, count in kinds[:_MOST_KINDS]]
         if len(kinds) > _MOST_KINDS:
             rest = sum([count for _, count in kinds[_MOST_KINDS:]])
@@ -220,22 +209,15 @@ class Cost:
         return found
 
     def _occupancy_lines(self) -> list[str]:
-        occupancy = self.occupancy
+        occupancy, shared = self.occupancy, quantity(self.occupancy.shared_memory or 0, "B")
         if occupancy.blocks is None:
             return [occupancy.reason] if occupancy.reason else []
-        return [
-            f"{occupancy.blocks} tile blocks of {occupancy.warps} warps on a multiprocessor, "
-            f"limited by {occupancy.limit}",
-            f"{occupancy.registers} registers for each thread, {quantity(occupancy.shared_memory or 0, 'B')} of shared "
-            "memory for each tile block",
-        ]
+        blocks = f"{occupancy.blocks} tile blocks of {occupancy.warps} warps on a multiprocessor"
+        registers = f"{occupancy.registers} registers for each thread, {shared} of shared memory for each tile block"
+        return [f"{blocks}, limited by {occupancy.limit}", registers]
 
     def _wave_lines(self) -> list[str]:
         waves, last = self.waves, f"{self.waves.tail:.0%} full"
         text = f"{waves.blocks} tile blocks, {waves.at_once} at once: "
         text += f"1 wave, {last}" if waves.waves == 1 else f"{waves.waves} waves, the last {last}"
         return [text, *([waves.reason] if waves.reason else [])]
-
-
-_MOST_KINDS: Final = 12
-"""Kinds of operations that are listed."""

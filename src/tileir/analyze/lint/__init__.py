@@ -6,8 +6,7 @@
                     the GPUs it is meant for)
     fixes           what would remove a finding, as changes of a text
     configuration   which rules are on, by words and by `pyproject.toml`
-    silences        comments that silence findings
-    linting         programs in, findings out; a text with its fixes made
+    linting         programs in, findings out, but those that comments silence; a text with its fixes made
 
 docs/lint.md lists the rules; `tileir explain` shows one.
 """

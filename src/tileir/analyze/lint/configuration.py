@@ -1,16 +1,7 @@
-"""Which rules are on, and what programs are meant for: by words, and as a project says in its pyproject.toml.
+"""Which rules are on, and what programs are meant for: by words, and as the nearest pyproject.toml says (docs/lint.md).
 
-    [tool.tileir.lint]
-    select = ["all"]
-    ignore = ["style"]
-    target = ["h100"]
-    per-file-ignores = { "experiments/*.mlir" = ["unused-"] }
-
-It is looked for in the folder of each program and in those above.  The command line goes first: its `--select` and
-`--target` replace those of the file, its `--ignore` adds to them.
-
-A rule is named by itself (`dead-store`), by its group (`memory`), by the beginning of names (`unused-`), or is one of
-`all`.  What names a rule more exactly decides: `--select all --ignore memory --select dead-store` has `dead-store` on.
+The command line goes first: its `--select` and `--target` replace those of the file, its `--ignore` adds to them.  What
+names a rule more exactly decides: `--select all --ignore memory --select dead-store` has `dead-store` on.
 """
 
 from __future__ import annotations
@@ -122,9 +113,8 @@ class LintOptions:
 
     def settings(self, path: str) -> LintSettings:
         """The settings for a file."""
-        made = LintSettings(
-            self.select, self.ignore, self.extend_select, self.target or (), self.bytecode_version or ""
-        )
+        version = self.bytecode_version or ""
+        made = LintSettings(self.select, self.ignore, self.extend_select, self.target or (), version)
         if self.per_file_ignores and path != "-":
             relative = os.path.relpath(os.path.abspath(path), self.folder or ".").replace(os.sep, "/")
             for pattern, words in self.per_file_ignores.items():
@@ -198,10 +188,8 @@ def _table(data: bytes, path: str) -> dict[str, Any]:
     if reader is None:
         if b"tool.tileir" not in data:
             return {}
-        raise OptionError(
-            f"'{path}' has settings for tileir, which Python 3.10 cannot read by itself: pip install tomli, "
-            "or give --isolated"
-        )
+        missing = f"'{path}' has settings for tileir, which Python 3.10 cannot read by itself"
+        raise OptionError(f"{missing}: pip install tomli, or give --isolated")
     try:
         table = import_module(reader).loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:

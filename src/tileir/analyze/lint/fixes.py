@@ -1,8 +1,7 @@
 """What would remove a finding, as changes of the text it was read from.
 
-A fix names operations, not places: `text_edits` finds where they stand, from the tokens of the text.  A program that
-was not read from a text, or whose operations say that they come from elsewhere (`loc(..)`), has no edits.  Every
-fix is safe: the program does the same with it, or what the finding says it was meant to do.
+A fix names operations; `text_edits` finds where they stand, unless they say that they come from elsewhere (`loc(..)`).
+Every fix is safe: the program does the same with it, or what the finding says it was meant to do.
 """
 
 from __future__ import annotations
@@ -106,11 +105,8 @@ class WrittenText:
 
     def replacement(self, operation: Operation, old: str, new: str) -> TextEdit | None:
         """One word of an operation replaced."""
-        for token in self._behind_name(operation):
-            word, start = self.tokens[token]
-            if word == old:
-                return start, start + len(old), new
-        return None
+        words = [self.tokens[token] for token in self._behind_name(operation)]
+        return next(((start, start + len(old), new) for word, start in words if word == old), None)
 
     def order(self, later: Operation, earlier: Operation) -> TextEdit | None:
         """An access that takes no token yet takes that of another one before it in its block."""

@@ -1,28 +1,25 @@
-"""Programs in, findings out; and texts with their fixes made."""
+"""Programs in, findings out, without those that comments silence; and texts with their fixes made."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from tileir.analyze.lint.configuration import LintSettings, unknown_rule
 from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
 from tileir.analyze.lint.rule import LintFinding, Rule
 from tileir.analyze.lint.rules import RULES
-from tileir.analyze.lint.silences import (
-    UNKNOWN_RULE,
-    UNUSED_SILENCE,
-    Silence,
-    silences_in,
-    silences_in_script,
-)
+from tileir.analyze.lint.rules.unused import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.execute.locations.source_locations import user_location
 from tileir.interface import check_module, names_given
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
-from tileir.ir.location import CharacterLocation, SourceText, TextLocation
+from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
 from tileir.ir.traversal import functions
 from tileir.rewrite.facts import Facts
 from tileir.text.lexer import TOKEN
@@ -44,8 +41,7 @@ def lint(
     `select` names the rules that are looked for instead of those that are on by default, `ignore` those that are not:
     one name or several, of rules, of groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or
     several ("h100", "sm_90"), for rules about hardware; `version` the oldest version of the dialect that the program
-    has to work with ("13.2").
-    Comments in the text that silence findings are obeyed (docs/lint.md).
+    has to work with ("13.2").  Comments in the text that silence findings are obeyed (docs/lint.md).
     """
     check_module(module)
     selected = None if select is None else names_given("select", select)
@@ -58,8 +54,8 @@ def lint_module(
 ) -> list[LintFinding]:
     """All findings in a verified module, from the top of its text to the end.
 
-    `scripts` are the texts of the cuTile scripts that it was compiled from, by their names in its locations: findings
-    are about them then, as far as their authors can do something about it, and their comments silence findings.
+    `scripts` are the texts of the cuTile scripts that it was compiled from, by their names in its locations: then only
+    what their authors can do something about is found, and their comments silence findings.
     """
     steps = lint_steps(module, settings, scripts)
     try:
@@ -85,14 +81,107 @@ def lint_steps(
                 finding.rule, finding.severity = rule.name, rule.severity
                 found.append(finding)
         yield
+    known: dict[Location, Location] = {}
     for finding in found:
-        finding.location = user_location(finding.location)
+        finding.location = user_location(finding.location, known)
     if isinstance(module.location, TextLocation):
         source = module.location.source
         found = _unsilenced(found, silences_in(source), source, settings)
     for name, text in (scripts or {}).items():
         found = _unsilenced(found, silences_in_script(text), SourceText(text, name, TOKEN), settings)
-    return _in_order(found, module)
+    return _in_order(found, whole.all_operations)
+
+
+def _in_order(found: list[LintFinding], operations: list[Operation]) -> list[LintFinding]:
+    """From the top of the text to its end; those without a place come last, in the order of the program."""
+    order: dict[Operation | None, int] = {operation: number for number, operation in enumerate(operations)}
+
+    def key(finding: LintFinding) -> tuple[int, int, int, str]:
+        place = position_of(finding.location)
+        if place is not None:
+            return 0, place.line, place.column, finding.rule
+        return 1, order.get(finding.operation, 0), 0, finding.rule
+
+    return sorted(found, key=key)
+
+
+# --- comments that silence findings ---
+#
+# `// tileir: ignore[unused-value]: why`, in cuTile files with `#`.  One behind an operation is for its line, one on its
+# own line for the line below, `ignore-file` for the whole file.
+
+_MARK: Final = "tileir:"
+_SILENCE: Final = re.compile(r"(?://|#)\s*tileir:\s*ignore(-file)?(?![\w-])\s*(\[([^\]\n]*)\])?")
+_COMMENT: Final = re.compile(r"//[^\n]*")
+
+
+@dataclass(slots=True, eq=False)
+class Silence:
+    """A comment that silences rules, all of them if `rules` is None, of one line or (`line` 0) of the file."""
+
+    rules: tuple[str, ...] | None
+    line: int
+    offset: int
+    """Where the comment begins, in characters."""
+    used: set[str] = field(default_factory=set)
+    """The rules that had something to silence."""
+
+
+def silences_in(source: SourceText) -> list[Silence]:
+    """The silences of a program's text: in comments, which stand between tokens."""
+    text = source.text
+    if _MARK not in text:
+        return []
+    comments: list[tuple[int, int]] = []
+    for match in source.token_pattern.finditer(text):
+        token = match.start(1)
+        if token < 0 or token > match.start():
+            end = token if token >= 0 else match.end()
+            comments.extend([found.span() for found in _COMMENT.finditer(text, match.start(), end)])
+    return _silences(text, comments, source.first_line)
+
+
+def silences_in_script(text: str) -> list[Silence]:
+    """The silences of a cuTile script, in Python's comments."""
+    if _MARK not in text:
+        return []
+    # Imported here: few lint scripts.
+    import tokenize
+
+    starts = _line_starts(text)
+    comments: list[tuple[int, int]] = []
+    lines = iter(text.splitlines(keepends=True))
+    # Running the script reports its errors; comments before them count.
+    with suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(lambda: next(lines, "")):
+            if token.type == tokenize.COMMENT:
+                begin = starts[token.start[0] - 1] + token.start[1]
+                comments.append((begin, begin + len(token.string)))
+    return _silences(text, comments, 1)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *[match.end() for match in re.finditer("\n", text)]]
+
+
+def _silences(text: str, comments: list[tuple[int, int]], first_line: int) -> list[Silence]:
+    """The silences among comments; one on a line of its own is for the next line that has more than comments."""
+    starts = _line_starts(text)
+    lines = [bisect_right(starts, begin) - 1 for begin, _ in comments]
+    alone = {line for line, (begin, _) in zip(lines, comments, strict=True) if not text[starts[line] : begin].strip()}
+    found: list[Silence] = []
+    for line, (begin, end) in zip(lines, comments, strict=True):
+        match = _SILENCE.match(text, begin, end)
+        if match is None:
+            continue
+        of_file, brackets, names = match.groups()
+        rules = None if brackets is None else tuple([name.strip() for name in names.split(",") if name.strip()])
+        if line in alone:
+            line += 1
+            while line in alone or (line + 1 < len(starts) and not text[starts[line] : starts[line + 1]].strip()):
+                line += 1
+        found.append(Silence(rules, 0 if of_file else first_line + line, begin))
+    return found
 
 
 def _unsilenced(
@@ -129,22 +218,6 @@ def _about_silence(silence: Silence, settings: LintSettings, source: SourceText)
         if rule in settings.rules:
             location = CharacterLocation(source, 0, silence.offset)
             yield LintFinding(None, message, location=location, rule=rule.name, severity=rule.severity)
-
-
-def _in_order(found: list[LintFinding], module: Operation) -> list[LintFinding]:
-    """From the top of the text to its end; those without a place come last, in the order of the program."""
-    places = [position_of(finding.location) for finding in found]
-    order: dict[Operation, int] = {}
-    if None in places:
-        order = {operation: number for number, operation in enumerate(module.walk())}
-
-    def key(index: int) -> tuple[int, int, int, str]:
-        place, finding = places[index], found[index]
-        if place is not None:
-            return (0, place.line, place.column, finding.rule)
-        return (1, order.get(finding.operation, 0) if finding.operation is not None else 0, 0, finding.rule)
-
-    return [found[index] for index in sorted(range(len(found)), key=key)]
 
 
 # --- fixes ---

@@ -1,12 +1,4 @@
-"""What a rule is, and what it finds.
-
-    @Rule("style", "A kernel prints", reason="..", remedy="..", example="..")
-    def print_in_kernel(subject: Subject) -> Iterable[LintFinding]:
-        for printing in subject.operations(PRINT_TKO):
-            yield LintFinding(printing, "the kernel prints")
-
-A rule stands in a module of `rules/`, and is found there; it is called as its function is, here `print-in-kernel`.
-"""
+"""What a rule is, and what it finds.  A rule stands in a module of `rules/`, and is found there."""
 
 from __future__ import annotations
 
@@ -63,9 +55,7 @@ class LintFinding:
 
     def diagnostic(self, reasons: tuple[str, ...] = ()) -> Diagnostic:
         """The finding as tools show it: the name of its rule at the end, then the notes, then `reasons`."""
-        notes = [
-            note(text, user_location(about.location) if about is not None else UNKNOWN) for text, about in self.notes
-        ]
+        notes = [note(text, user_location(about.location) if about else UNKNOWN) for text, about in self.notes]
         notes.extend([note(text, UNKNOWN) for text in reasons])
         return Diagnostic(self.severity, f"{self.message} [{self.rule}]", self.location, notes)
 
@@ -81,7 +71,7 @@ Check = Callable[[Subject], Iterable[LintFinding]]
 
 @dataclass(slots=True, eq=False)
 class Rule:
-    """A rule, and the decorator of the function that finds where it applies.
+    """A rule, and the decorator of the function that finds where it applies, after which it is called.
 
     `reason` says why it matters, `remedy` what to do; both are sentences.  `example` is two programs in one, as `diff`
     shows them: lines that begin with `-` are in the program with findings, each of whose lines ends in `// here`; lines

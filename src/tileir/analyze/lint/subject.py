@@ -1,22 +1,11 @@
-"""What rules are given: a kernel, what is known about its values, and what it is meant to run on.
-
-Rules ask for the operations they are about (`operations(LOAD_VIEW_TKO, ..)`) instead of walking the program each.
-"""
+"""What rules are given: a kernel, what is known about its values, and what it is meant to run on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tileir.annotations import Final
-from tileir.dialect.ops import (
-    ALLOCA,
-    ASSUME,
-    ATOMIC_RED_VIEW_TKO,
-    GET_TILE_BLOCK_ID,
-    IF,
-    LOAD_VIEW_TKO,
-    STORE_VIEW_TKO,
-)
+from tileir.dialect import ops
 from tileir.execute.gpu.gpus import GPUS
 from tileir.execute.gpu.targets import ARCHITECTURES, TARGETS, Architecture, target_named
 from tileir.forking import cached_property
@@ -27,11 +16,12 @@ from tileir.ir.traits import ATOMIC, ENDS_ITERATION, NO_MEMORY_EFFECT, PURE
 from tileir.ir.traversal import memory_changes, pre_order
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST, Version
+from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.matching import received_values, receiver
 from tileir.rewrite.token_order import TokenOrder
 
-_VIEW_ACCESSES: Final = (LOAD_VIEW_TKO, STORE_VIEW_TKO, ATOMIC_RED_VIEW_TKO)
+_VIEW_ACCESSES: Final = (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO, ops.ATOMIC_RED_VIEW_TKO)
 _COMPUTED: Final = PURE | NO_MEMORY_EFFECT
 
 
@@ -60,14 +50,14 @@ class Subject:
         firsts: dict[object, Value] = {}
         found: dict[Value, Value] = {}
         for operation in self.all_operations:
-            if operation.declaration is ASSUME:
+            if operation.declaration is ops.ASSUME:
                 found[operation.results[0]] = found.get(operation.operands[0], operation.operands[0])
             elif operation.declaration.traits & _COMPUTED and not operation.regions:
                 operands = tuple([found.get(operand, operand) for operand in operation.operands])
                 attributes = frozenset(operation.attributes.items())
                 computed = (operation.declaration, operation.segments, attributes, operands)
                 for result in operation.results:
-                    constant = self.facts.fact(result).value
+                    constant = self.facts.fact(result).value if width_of(result.type) else None
                     key = (result.index, computed) if constant is None else constant
                     found[result] = firsts.setdefault((result.type, key), result)
         return found
@@ -104,10 +94,9 @@ class Subject:
 
     def places(self, access: Operation) -> list[Value]:
         """The values that say where in memory an access goes: pointers, or a view and its indices."""
-        declaration = access.declaration
-        leading = declaration.reads if declaration.reads is not None else declaration.writes
+        leading = access.declaration.reads or access.declaration.writes
         values = access.operand_group(leading) if leading is not None else []
-        return [*values, *access.index] if declaration in _VIEW_ACCESSES else values
+        return [*values, *access.index] if access.declaration in _VIEW_ACCESSES else values
 
     def place(self, access: Operation) -> tuple[Value, ...]:
         """Where in memory an access goes: accesses of equal places touch the same elements, if their masks let them."""
@@ -127,9 +116,8 @@ class Subject:
         found: dict[Block | None, tuple[Operation | None, int]] = {}
         for operation in self.all_operations:
             loop, depth = found.get(operation.parent, (None, 0))
-            for region in operation.regions:
-                for block in region.blocks:
-                    found[block] = (operation if operation.declaration.is_loop else loop, depth + 1)
+            inner = (operation if operation.declaration.is_loop else loop, depth + 1)
+            found.update([(block, inner) for region in operation.regions for block in region.blocks])
         return found
 
     def loop_of(self, operation: Operation) -> Operation | None:
@@ -152,8 +140,7 @@ class Subject:
     def affected(self, gpus: list[Architecture]) -> list[Architecture]:
         """Of the GPUs that something holds on, those that advice is given for.
 
-        Without stated targets, these are all common GPUs or none, so that a program that is meant for one of them is
-        not blamed for another.
+        Without stated targets, these are all common GPUs or none: what is meant for one is not blamed for another.
         """
         return gpus if self.targets or len(gpus) == len(COMMON) else []
 
@@ -174,9 +161,8 @@ def architecture_named(text: object) -> Architecture:
         return ARCHITECTURES[target_named(text)]
     except OptionError:
         shown = f"'{text}'" if isinstance(text, str) else repr(text)
-        raise OptionError(
-            f"there is no target {shown}: choose one of {', '.join(TARGETS)}, or a GPU of {', '.join(GPUS)}"
-        ) from None
+        known = f"{', '.join(TARGETS)}, or a GPU of {', '.join(GPUS)}"
+        raise OptionError(f"there is no target {shown}: choose one of {known}") from None
 
 
 def named(architectures: list[Architecture]) -> str:
@@ -202,33 +188,27 @@ class Varying:
         self._pending: list[Value] = []
         for operation in operations:
             declaration = operation.declaration
-            if declaration in (GET_TILE_BLOCK_ID, ALLOCA) or declaration.traits & ATOMIC:
+            if declaration in (ops.GET_TILE_BLOCK_ID, ops.ALLOCA) or declaration.traits & ATOMIC:
                 self._pending.extend(operation.results)
         while self._pending:
             value = self._pending.pop()
-            if value not in self.values:
-                self.values.add(value)
-                for user in value.users:
-                    self._visit(user, value)
+            for user in value.users if value not in self.values else ():
+                if user.declaration.is_terminator:
+                    self._pending.extend(received_values(user))
+                elif user.declaration is ops.IF or (user.declaration.is_control_flow and value in user.operands[:3]):
+                    self._branch(user)
+                else:
+                    self._vary(user)
+            self.values.add(value)
         self._chosen: set[Block | None] = set()
         for operation in operations:
             if operation in self.branching or operation.parent in self._chosen:
                 self._chosen.update([block for region in operation.regions for block in region.blocks])
 
-    def _visit(self, user: Operation, value: Value) -> None:
-        declaration = user.declaration
-        if declaration.is_terminator:
-            self._pending.extend(received_values(user))
-        elif declaration.is_control_flow and (declaration is IF or value in user.operands[:3]):
-            self._branch(user)
-        else:
-            self._vary(user)
-
     def _vary(self, operation: Operation) -> None:
         self._pending.extend(operation.results)
-        for region in operation.regions:
-            for block in region.blocks:
-                self._pending.extend(block.arguments)
+        for block in [block for region in operation.regions for block in region.blocks]:
+            self._pending.extend(block.arguments)
 
     def _branch(self, operation: Operation) -> None:
         """Not all tile blocks do what is in an operation: nor what leaves a loop from there."""
@@ -236,13 +216,12 @@ class Varying:
             return
         self.branching.add(operation)
         self._vary(operation)
-        if operation.declaration is not IF:
+        if operation.declaration is not ops.IF:
             return
         for inner in operation.walk():
-            if inner.declaration.has_trait(ENDS_ITERATION):
-                loop = receiver(inner)
-                if loop is not None and loop.is_ancestor_of(operation):
-                    self._branch(loop)
+            loop = receiver(inner) if inner.declaration.has_trait(ENDS_ITERATION) else None
+            if loop is not None and loop.is_ancestor_of(operation):
+                self._branch(loop)
 
     def chooses(self, operation: Operation) -> bool:
         """Whether some tile blocks may not get to an operation, or not as often as others."""

@@ -1,12 +1,10 @@
 """Random programs that are valid and well-defined, with arguments and the results that any compiler must give.
 
-    program.py       `program(seed, ..)` and `SmithProgram`: the module, its launch, its expected results
-    families.py      what there is to choose from: families, and the statements of each
+    program.py       `program(seed, ..)` and `SmithProgram`: the module, its launch, its expected results; families
     writer.py        the kernel being written: values in sight, operations, values made to order
     tiles.py         a value and what is known of it, memory and the order of its accesses: what keeps programs
-                     well-defined
-    bits.py          where all choices come from: the same on every machine
+                     well-defined; `Bits`, where all choices come from
 
-The rest are statements, by what they exercise: `arithmetic.py`, `conversions.py`, `shapes.py`, `reductions.py`, ..
+The rest are statements, by what they exercise: `arithmetic.py`, `conversions.py`, `reductions.py`, ..
 A statement appends one operation and whatever it needs, or gives up.  `docs/smith.md` says what is never made, and why.
 """

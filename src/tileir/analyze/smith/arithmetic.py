@@ -1,15 +1,25 @@
-"""Statements of arithmetic: integers, floats, comparisons and choices, element by element."""
+"""Statements of arithmetic, element by element: integers, floats, comparisons, choices, and functions.
+
+The dialect does not say how many bits of functions are right.  Programs look at their results only through comparisons
+that every reasonable approximation answers alike: of functions of small integers with a number that is far from all of
+their values.
+"""
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 
-from tileir.analyze.smith.tiles import Tile, either, range_of, width_of
+from tileir.analyze.smith.tiles import Shape, Tile, either, range_of, width_of
 from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.enums import COMPARISON_PREDICATE
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import F32, I1
+from tileir.ir.registry import REGISTRY
+from tileir.ir.traits import ELEMENTWISE, OPEN_BITS
+from tileir.ir.types import F32, I1, I32, Type
 
 _PREDICATES = tuple(COMPARISON_PREDICATE.values)
 _EXACT = {ops.ADDI: operator.add, ops.SUBI: operator.sub, ops.MULI: operator.mul}
@@ -36,13 +46,13 @@ def _binary_integer(writer: Writer, declaration: OperationDeclaration) -> None:
     """Additions and the like, with a promise that nothing wraps where that is known."""
     left, right = writer.pair(writer.integers if "overflow" in declaration.inherent else [*writer.integers, I1])
     bounds = _bounds(declaration, left, right)
-    promised: dict[str, str] = {}
+    overflow = None
     if bounds is not None and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
         words = ["no_signed_wrap"]
         if min(left.low, right.low, bounds[0]) >= 0:
             words += ["no_unsigned_wrap", "no_wrap"]
-        promised["overflow"] = writer.bits.choice(words)
-    writer.know(Tile(writer.value(declaration, left, right, **promised), *(bounds or (None, None))))
+        overflow = writer.bits.choice(words)
+    writer.know(Tile(writer.value(declaration, left, right, overflow=overflow), *(bounds or (None, None))))
 
 
 def _signed_or_not(writer: Writer) -> str:
@@ -59,12 +69,11 @@ def _division(writer: Writer, declaration: OperationDeclaration) -> None:
     left = writer.some(writer.integers)
     right = writer.positive(writer.want(left.shape, left.element))
     signedness = _signed_or_not(writer)
-    rounded: dict[str, str] = {}
+    rounding = None
     if writer.may_have(declaration, "rounding") and writer.bits.chance(40):
         # There is no floor of an unsigned quotient.
-        floor = signedness == "signed" and writer.bits.chance(50)
-        rounded["rounding"] = "negative_inf" if floor else "positive_inf"
-    writer.know(Tile(writer.value(declaration, left, right, signedness, **rounded)))
+        rounding = "negative_inf" if signedness == "signed" and writer.bits.chance(50) else "positive_inf"
+    writer.know(Tile(writer.value(declaration, left, right, signedness, rounding=rounding)))
 
 
 def _shift(writer: Writer, declaration: OperationDeclaration) -> None:
@@ -81,11 +90,9 @@ def _shift(writer: Writer, declaration: OperationDeclaration) -> None:
 
 def _unary_integer(writer: Writer, declaration: OperationDeclaration) -> None:
     source = writer.some(writer.integers)
-    promised: dict[str, str] = {}
-    apart = source.low > range_of(source.element)[0]
-    if apart and writer.may_have(declaration, "overflow") and writer.bits.chance(40):
-        promised["overflow"] = "no_signed_wrap"
-    writer.know(Tile(writer.value(declaration, source, **promised)))
+    is_safe = source.low > range_of(source.element)[0] and writer.may_have(declaration, "overflow")
+    overflow = "no_signed_wrap" if is_safe and writer.bits.chance(40) else None
+    writer.know(Tile(writer.value(declaration, source, overflow=overflow)))
 
 
 def _high_half(writer: Writer) -> None:
@@ -102,12 +109,10 @@ def _compare_integers(writer: Writer) -> None:
 
 def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, object]:
     """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
-    named: dict[str, object] = {}
-    if writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25):
-        named["rounding_mode"] = writer.bits.choice(_IEEE_MODES)
-    if tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15):
-        named["flush_to_zero"] = True
-    return named
+    is_set = writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25)
+    mode = writer.bits.choice(_IEEE_MODES) if is_set else None
+    flushes = tile.element is F32 and writer.may_have(declaration, "flush_to_zero") and writer.bits.chance(15)
+    return {"rounding_mode": mode, "flush_to_zero": flushes or None}
 
 
 def _float_operation(writer: Writer, declaration: OperationDeclaration) -> None:
@@ -150,17 +155,92 @@ def _select(writer: Writer) -> None:
     writer.know(either(left, right, writer.value(ops.SELECT, mask, left, right)))
 
 
-STATEMENTS = (
+ARITHMETIC = (
     *statements(_binary_integer, ops.ADDI, ops.SUBI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI),
-    *statements(_extreme, ops.MAXI, ops.MINI),
-    *statements(_division, ops.DIVI, ops.REMI),
-    *statements(_shift, ops.SHLI, ops.SHRI),
-    *statements(_unary_integer, ops.ABSI, ops.NEGI),
-    Statement(ops.MULHII, _high_half),
-    Statement(ops.CMPI, _compare_integers),
+    *statements(_extreme, ops.MAXI, ops.MINI), *statements(_division, ops.DIVI, ops.REMI),
+    *statements(_shift, ops.SHLI, ops.SHRI), *statements(_unary_integer, ops.ABSI, ops.NEGI),
+    Statement(ops.MULHII, _high_half), Statement(ops.CMPI, _compare_integers),
     *statements(_float_operation, ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.REMF),
     *statements(_float_operation, ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.FMA),
-    *statements(_float_extreme, ops.MAXF, ops.MINF),
-    Statement(ops.CMPF, _compare_floats),
+    *statements(_float_extreme, ops.MAXF, ops.MINF), Statement(ops.CMPF, _compare_floats),
     Statement(ops.SELECT, _select),
+)  # fmt: skip
+
+# --- functions ---
+
+_GAP = 0.08
+"""How far apart two values are, relative to the larger, with a comparison between them."""
+
+
+def _threshold(writer: Writer, values: Sequence[float]) -> float | None:
+    """A number with two digits between two neighboring values that are far apart."""
+    ordered = sorted(values)
+    gaps = [(low, high) for low, high in pairwise(ordered) if high - low > _GAP * max(abs(low), abs(high), 0.25)]
+    if not gaps:
+        return None
+    low, high = writer.bits.choice(gaps)
+    middle = float(f"{(low + high) / 2:.1e}")
+    # Two digits may be too few for a narrow gap.
+    return middle if low + (high - low) / 4 < middle < high - (high - low) / 4 else None
+
+
+Operand = Callable[[Writer, Shape, Type], Tile]
+
+
+def _whole(most: int) -> Operand:
+    """Integers as floats, of at most this magnitude."""
+    return lambda writer, shape, element: writer.whole(shape, element, most)
+
+
+def _positive(writer: Writer, shape: Shape, element: Type) -> Tile:
+    """Integers from 1 to 8 as floats."""
+    small = writer.positive(writer.below(writer.want(shape, I32), 8))
+    return Tile(writer.value(ops.ITOF, small, element, "signed"), small.low, small.high, whole=True)
+
+
+def _exponent(writer: Writer, shape: Shape, element: Type) -> Tile:
+    return writer.below(writer.want(shape, I32), 4)
+
+
+def _observe(writer: Writer, tile: Tile, values: Sequence[float]) -> None:
+    """Compare results with a number between them."""
+    threshold = _threshold(writer, values)
+    if writer.is_open and len(writer.scopes) == 1:
+        writer.loose.append(tile)
+    if threshold is not None:
+        predicate = writer.bits.choice(("less_than", "greater_than"))
+        writer.know(writer.compare(predicate, tile, writer.float_constant(tile.shape, tile.element, threshold)))
+
+
+def _function(declaration: OperationDeclaration, reference: Callable[..., float], *operands: Operand) -> Statement:
+    def build(writer: Writer) -> None:
+        element, shape = writer.bits.choice(writer.floats), writer.some_shape()
+        tiles = [operand(writer, shape, element) for operand in operands]
+        is_fast = element is F32 and writer.may_have(declaration, "rounding_mode") and writer.bits.chance(30)
+        numbers = product(*[map(float, range(tile.low, tile.high + 1)) for tile in tiles])
+        found = writer.apply(declaration, *tiles, rounding_mode="approx" if is_fast else None)
+        _observe(writer, found, [reference(*each) for each in numbers])
+
+    return Statement(declaration, build)
+
+
+def _domain(function: Callable[[float], float]) -> Operand:
+    """Numbers that a function is given: from 1 on for one that is defined for positive numbers alone."""
+    try:
+        for x in range(-8, 1):
+            function(float(x))
+    except (ValueError, ZeroDivisionError):
+        return _positive
+    return _whole(7)
+
+
+FUNCTIONS = (
+    *[
+        _function(each, each.reference, _domain(each.reference))
+        for each in REGISTRY.with_traits(ELEMENTWISE | OPEN_BITS)
+        if each.reference is not None and not each.draft_only
+    ],
+    _function(ops.POW, pow, _positive, _whole(3)),
+    _function(ops.FPOWI, pow, _positive, _exponent),
+    _function(ops.ATAN2, math.atan2, _whole(3), _positive),
 )

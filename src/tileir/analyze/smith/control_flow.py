@@ -42,10 +42,6 @@ def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:
     return found
 
 
-def _body(writer: Writer) -> None:
-    writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
-
-
 # --- branches ---
 
 
@@ -58,18 +54,15 @@ def _if(writer: Writer) -> None:
     branches: list[tuple[Scope, list[State]]] = []
     for number in range(2):
         with writer.inside(Block()) as scope:
-            _body(writer)
+            writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
             if number == 0 and leaves:
-                _leave(writer)
+                _end(writer, writer.loops[-1].counter is not None and writer.bits.chance(40))
         branches.append((scope, writer.states))
         writer.states = before
     scopes = [scope for scope, _ in branches]
     types = _types(writer, scopes)
-    touched = [
-        memory
-        for memory, old, *new in zip(writer.memories, before, *[after for _, after in branches], strict=True)
-        if any(state is not old for state in new)
-    ]
+    states = zip(writer.memories, before, *[after for _, after in branches], strict=True)
+    touched = [memory for memory, old, *new in states if any(state is not old for state in new)]
     yielded = []
     for scope, after in branches[leaves:]:
         writer.states = after
@@ -87,20 +80,13 @@ def _if(writer: Writer) -> None:
         writer.know(either(yielded[0][place], yielded[-1][place], value))
 
 
-def _leave(writer: Writer) -> None:
+def _end(writer: Writer, is_break: bool = False) -> None:
     """Go on with the next iteration of the innermost loop, or end it."""
     loop = writer.loops[-1]
-    if loop.counter is not None and writer.bits.chance(40):
-        _end(writer, loop, loop.results, is_break=True)
-    else:
-        _end(writer, loop, loop.carried)
-
-
-def _end(writer: Writer, loop: Loop, types: list[TileType], is_break: bool = False) -> None:
     values: list[Value | Tile] = []
     if loop.counter is not None and not is_break:
         values.append(writer.apply(ops.ADDI, loop.counter, writer.constant((), I32, 1)))
-    values += _wanted(writer, types)
+    values += _wanted(writer, loop.results if is_break else loop.carried)
     values += [writer.token(memory) for memory in writer.memories]
     writer.op(ops.BREAK if is_break else ops.CONTINUE, values)
 
@@ -144,10 +130,9 @@ def _for(writer: Writer) -> None:
     types = _types(writer)
     with _inside_loop(writer, scalar_tile(element), types) as (block, initial):
         writer.know(Tile(block.arguments[0], low.low, max(low.low, high.high - 1)))
-        loop = Loop(types, types, None)
-        writer.loops.append(loop)
-        _body(writer)
-        _end(writer, loop, types)
+        writer.loops.append(Loop(types, types, None))
+        writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
+        _end(writer)
         writer.loops.pop()
     unsigned = writer.version >= V13_2 and bits.chance(20)
     operation = writer.op(ops.FOR, low, high, step, initial, unsignedCmp=unsigned, regions=[Region([block])])
@@ -163,16 +148,15 @@ def _loop(writer: Writer) -> None:
     limit = writer.constant((), I32, writer.bits.between(0, 3))
     with _inside_loop(writer, scalar_tile(I32), types) as (block, initial):
         counter = writer.know(Tile(block.arguments[0], 0, limit.high))
-        loop = Loop(types, results, counter)
-        writer.loops.append(loop)
+        writer.loops.append(Loop(types, results, counter))
         enough = writer.compare("greater_than_or_equal", counter, limit)
         before = writer.states
         with writer.inside(Block()) as last:
-            _end(writer, loop, results, is_break=True)
+            _end(writer, is_break=True)
         writer.states = before
         writer.op(ops.IF, enough, regions=[Region([last.block]), Region()])
-        _body(writer)
-        _end(writer, loop, types)
+        writer.fill(writer.bits.between(2, _MOST_STATEMENTS))
+        _end(writer)
         writer.loops.pop()
     found = [*results, *[TOKEN] * len(writer.memories)]
     operation = writer.op(ops.LOOP, [zero, *initial], types=found, regions=[Region([block])])
@@ -191,17 +175,11 @@ def _return(writer: Writer) -> None:
     writer.op(ops.IF, condition, regions=[Region([scope.block]), Region()])
 
 
-STATEMENTS = (
-    Statement(ops.IF, _if),
-    Statement(ops.FOR, _for),
-    Statement(ops.LOOP, _loop),
-)
+BRANCHES = (Statement(ops.IF, _if), Statement(ops.FOR, _for), Statement(ops.LOOP, _loop))
 TERMINATORS = (
-    Statement(ops.YIELD, _if),
-    Statement(ops.CONTINUE, _for),
-    Statement(ops.BREAK, _loop),
+    Statement(ops.YIELD, _if), Statement(ops.CONTINUE, _for), Statement(ops.BREAK, _loop),
     Statement(ops.RETURN, _return),
-)
+)  # fmt: skip
 
 
 def _assert(writer: Writer) -> None:
@@ -246,8 +224,7 @@ def _print(writer: Writer) -> None:
 
 
 PROMISES = (
-    Statement(ops.ASSERT, _assert),
-    Statement(ops.ASSUME, _assume),
+    Statement(ops.ASSERT, _assert), Statement(ops.ASSUME, _assume),
     *statements(_grid, ops.GET_NUM_TILE_BLOCKS, ops.GET_TILE_BLOCK_ID),
-)
+)  # fmt: skip
 PRINTING = (Statement(ops.PRINT_TKO, _print),)

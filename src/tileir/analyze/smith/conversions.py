@@ -1,12 +1,12 @@
-"""Statements of conversions: between widths, between integers and floats, of bits, of packed bytes."""
+"""Statements that convert elements (between widths, integers and floats, of bits, of packed bytes) or move them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
-from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Tile, range_of, width_of
-from tileir.analyze.smith.writer import Statement, Writer
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, SMALL_FLOATS, Shape, Tile, either, range_of, width_of
+from tileir.analyze.smith.writer import SHAPES, Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import ELEMENT_SINCE, tile_error, tile_type
 from tileir.ir.types import F16, F32, I1, I4, I8, I16, I32, I64, Type
@@ -80,9 +80,9 @@ def _float_to_integer(writer: Writer) -> None:
     if writer.version >= V13_4 and writer.bits.chance(30):
         number = writer.numeric(source)
         writer.know(Tile(writer.value(ops.FTOI, number, target, _signedness(signed), saturating=True)))
-        return
-    inside = writer.clamped(source, float(low), float(bound))
-    writer.know(Tile(writer.value(ops.FTOI, inside, target, _signedness(signed)), low, bound))
+    else:
+        inside = writer.clamped(source, float(low), float(bound))
+        writer.know(Tile(writer.value(ops.FTOI, inside, target, _signedness(signed)), low, bound))
 
 
 def _float_to_float(writer: Writer) -> None:
@@ -94,8 +94,7 @@ def _float_to_float(writer: Writer) -> None:
         target = F32 if element is F8E8M0FNU else writer.bits.choice((F32, *writer.floats))
         writer.know(Tile(writer.value(ops.FTOF, source, target)))
         return
-    targets = [kind for kind in (*FLOATS, *small, *small) if kind is not element]
-    target = writer.bits.choice(targets)
+    target = writer.bits.choice([kind for kind in (*FLOATS, *small, *small) if kind is not element])
     if tile_error(source.shape, target, writer.version) is not None:
         return
     rounding = None
@@ -119,9 +118,8 @@ def _bitcast(writer: Writer) -> None:
 
 
 def _pack(writer: Writer) -> None:
-    source = writer.numeric(
-        writer.some([*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, TF32))])
-    )
+    kinds = [*writer.integers, *writer.floats, *known_in(writer, (I1, I4, F4E2M1FN, TF32))]
+    source = writer.numeric(writer.some(kinds))
     width = 32 if source.element is TF32 else width_of(source.element)
     count = prod(source.shape)
     if width != 8 and width * count % 8 == 0:
@@ -138,18 +136,91 @@ def _unpack(writer: Writer) -> None:
     target = writer.bits.choice(fitting)
     flat = writer.reshaped(source, (count,))
     type = tile_type((count * 8 // width_of(target),), target)
-    if tile_error(type.shape, target, writer.version) is not None:
+    if tile_error(type.shape, target, writer.version) is None:
+        writer.know(Tile(writer.value(ops.UNPACK, flat, type), numeric=target is F4E2M1FN))
+
+
+CONVERSIONS = (
+    Statement(ops.EXTI, _extend), Statement(ops.TRUNCI, _truncate), Statement(ops.ITOF, _integer_to_float),
+    Statement(ops.FTOI, _float_to_integer), Statement(ops.FTOF, _float_to_float), Statement(ops.BITCAST, _bitcast),
+    Statement(ops.PACK, _pack), Statement(ops.UNPACK, _unpack),
+)  # fmt: skip
+
+# --- other shapes, orders, parts and repetitions of tiles ---
+
+_MOST_ELEMENTS = 256
+"""Elements of a tile that grows."""
+
+
+def _any_tile(writer: Writer, least_rank: int = 0) -> Tile:
+    return writer.some([*writer.integers, *writer.floats, I1, I32], least_rank, _MOST_ELEMENTS)
+
+
+def _iota(writer: Writer) -> None:
+    element = writer.bits.choice(writer.integers)
+    count = min(writer.bits.choice((1, 2, 4, 8, 16, 32, 64, 128)), 64)
+    # Lanes that come by another way are kept; this is the operation that was asked for.
+    writer.know(Tile(writer.value(ops.IOTA, tile_type((count,), element)), 0, count - 1))
+
+
+def _constant(writer: Writer) -> None:
+    writer.know(writer.random_constant(writer.some_shape(), writer.bits.choice([*writer.integers, *writer.floats, I1])))
+
+
+def _broadcast(writer: Writer) -> None:
+    source = _any_tile(writer)
+    if 1 not in source.shape:
+        ones = tuple([1 if writer.bits.chance(50) else extent for extent in source.shape])
+        source = writer.want(ones, source.element)
+    shape = tuple([extent if extent > 1 else writer.bits.choice((1, 2, 4, 8)) for extent in source.shape])
+    if prod(shape) <= _MOST_ELEMENTS:
+        writer.know(source.moved(writer.value(ops.BROADCAST, source, shape)))
+
+
+def _reshape(writer: Writer) -> None:
+    source = _any_tile(writer)
+    count = prod(source.shape)
+    fitting = [shape for shape in [*SHAPES, ()] if prod(shape) == count and shape != source.shape]
+    if fitting:
+        writer.know(writer.reshaped(source, writer.bits.choice(fitting)))
+
+
+def _permute(writer: Writer) -> None:
+    source = _any_tile(writer, 2)
+    writer.know(source.moved(writer.value(ops.PERMUTE, source, writer.bits.order(len(source.shape)))))
+
+
+def _cat(writer: Writer) -> None:
+    left = _any_tile(writer, 1)
+    if prod(left.shape) * 2 > _MOST_ELEMENTS:
         return
-    writer.know(Tile(writer.value(ops.UNPACK, flat, type), numeric=target is F4E2M1FN))
+    right = writer.want(left.shape, left.element)
+    writer.know(either(left, right, writer.value(ops.CAT, left, right, writer.bits.below(len(left.shape)))))
 
 
-STATEMENTS = (
-    Statement(ops.EXTI, _extend),
-    Statement(ops.TRUNCI, _truncate),
-    Statement(ops.ITOF, _integer_to_float),
-    Statement(ops.FTOI, _float_to_integer),
-    Statement(ops.FTOF, _float_to_float),
-    Statement(ops.BITCAST, _bitcast),
-    Statement(ops.PACK, _pack),
-    Statement(ops.UNPACK, _unpack),
-)
+def _part(writer: Writer, shape: Shape) -> tuple[Shape, list[Tile]]:
+    """The shape of a part, and indices that are inside."""
+    part = tuple([max(1, extent >> writer.bits.below(3)) for extent in shape])
+    pairs = zip(shape, part, strict=True)
+    return part, [writer.below(writer.want((), I32), extent // size) for extent, size in pairs]
+
+
+def _extract(writer: Writer) -> None:
+    source = _any_tile(writer, 1)
+    part, indices = _part(writer, source.shape)
+    if tile_error(part, source.element, writer.version) is None:
+        writer.know(source.moved(writer.value(ops.EXTRACT, source, indices, part)))
+
+
+def _insert(writer: Writer) -> None:
+    target = _any_tile(writer, 1)
+    part, indices = _part(writer, target.shape)
+    source = writer.want(part, target.element)
+    writer.know(either(source, target, writer.value(ops.INSERT, source, target, indices)))
+
+
+MOVES = (
+    Statement(ops.IOTA, _iota), Statement(ops.CONSTANT, _constant), Statement(ops.BROADCAST, _broadcast),
+    Statement(ops.RESHAPE, _reshape), Statement(ops.PERMUTE, _permute), Statement(ops.CAT, _cat),
+    Statement(ops.EXTRACT, _extract), Statement(ops.INSERT, _insert),
+)  # fmt: skip

@@ -1,10 +1,15 @@
-"""Statements on memory through pointers: what is written is read again, in the order that tokens give."""
+"""Statements on memory through pointers: what is written is read again, in the order that tokens give.
+
+No order changes the outcome of atomics.  On memory of the tile block's own every element is met once, so the old values
+are known.  In arrays that all tile blocks share an element has one way to be combined, which is commutative and exact,
+and nobody looks at the old values.
+"""
 
 from __future__ import annotations
 
 from math import prod
 
-from tileir.analyze.smith.tiles import Memory, Shape, Tile
+from tileir.analyze.smith.tiles import Memory, Shape, State, Tile
 from tileir.analyze.smith.writer import GivenUp, Statement, Writer, statements
 from tileir.dialect import ops
 from tileir.dialect.literals import dense_of
@@ -15,13 +20,13 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32, F64, I1, I8, I16, I32, I64, FloatType, Type
 from tileir.ir.values import Value
 
-PART = 64
+_PART = 64
 """Elements of an array that belong to one tile block."""
 _TABLE = 16
 """Elements of a global."""
 
 
-def memory(writer: Writer, elements: list[Type] | None = None) -> Memory:
+def _memory(writer: Writer, elements: list[Type] | None = None) -> Memory:
     """An array with a part for each tile block; new ones only outside of loops and branches."""
     kinds = elements or [*writer.integers, *writer.floats]
     known = [found for found in writer.memories if found.element in kinds]
@@ -29,8 +34,8 @@ def memory(writer: Writer, elements: list[Type] | None = None) -> Memory:
         return writer.bits.choice(known)
     _check_room(writer)
     element = writer.bits.choice(kinds)
-    base = writer.array(element, PART * writer.blocks, writer.bits.below(1 << 32))
-    found = Memory(writer.own_part(base, PART), element, PART)
+    base = writer.array(element, _PART * writer.blocks, writer.bits.below(1 << 32))
+    found = Memory(writer.own_part(base, _PART), element, _PART)
     writer.memories.append(found)
     return found
 
@@ -40,24 +45,21 @@ def _check_room(writer: Writer) -> None:
         raise GivenUp
 
 
-def apart(writer: Writer, shape: Shape, count: int) -> Tile:
-    """Places below a power of two, each element's its own: two elements of one store must not meet."""
-    size = prod(shape)
+def _apart(writer: Writer, found: Memory, shape: Shape) -> Tile:
+    """Pointers into a memory, each element's its own: two elements of one store must not meet."""
+    size, count = prod(shape), found.count
     lanes = writer.reshaped(writer.lanes(size), shape)
     kind = writer.bits.below(4)
     if kind == 0 and size < count:
-        start = writer.bits.below(count - size + 1)
-        found = writer.apply(ops.ADDI, lanes, writer.constant(shape, I32, start))
+        lanes = writer.apply(ops.ADDI, lanes, writer.constant(shape, I32, writer.bits.below(count - size + 1)))
     elif kind == 1:
-        found = writer.apply(ops.XORI, lanes, writer.constant(shape, I32, writer.bits.below(count)))
+        lanes = writer.apply(ops.XORI, lanes, writer.constant(shape, I32, writer.bits.below(count)))
     elif kind == 2:
-        found = writer.apply(ops.SUBI, writer.constant(shape, I32, count - 1), lanes)
-    else:
-        return lanes
-    return Tile(found.value, 0, count - 1)
+        lanes = writer.apply(ops.SUBI, writer.constant(shape, I32, count - 1), lanes)
+    return writer.pointers(found.base, lanes)
 
 
-def small_shape(writer: Writer, most: int) -> Shape:
+def _small_shape(writer: Writer, most: int) -> Shape:
     shape = writer.some_shape()
     return shape if prod(shape) <= most else (most,)
 
@@ -73,9 +75,9 @@ def _load(writer: Writer) -> None:
     if writer.bits.chance(30):
         element = writer.bits.choice(writer.stored)
         writer.know(writer.loaded(writer.some_shape(), element))
-        return
-    found = memory(writer)
-    _read(writer, found, _pointers(writer, found))
+    else:
+        found = _memory(writer)
+        _read(writer, found, _pointers(writer, found))
 
 
 def _pointers(writer: Writer, found: Memory) -> Tile:
@@ -93,11 +95,11 @@ def _read(writer: Writer, found: Memory, pointers: Tile, numeric: bool = True) -
 
 
 def _store(writer: Writer) -> None:
-    found = memory(writer)
-    shape = small_shape(writer, found.count)
+    found = _memory(writer)
+    shape = _small_shape(writer, found.count)
     value = writer.numeric(writer.want(shape, found.element))
-    pointers = writer.pointers(found.base, apart(writer, shape, found.count))
-    mask = writer.want(value.shape, I1) if writer.bits.chance(30) else None
+    pointers = _apart(writer, found, shape)
+    mask = writer.want(shape, I1) if writer.bits.chance(30) else None
     token = writer.joined(found.accesses)
     found.was_written(writer.value(ops.STORE_PTR_TKO, pointers, value, mask, token, **ordering(writer, "release")))
 
@@ -109,11 +111,9 @@ def _alloca(writer: Writer) -> None:
     count = writer.bits.choice((8, 16, 32))
     pointer = scalar_tile(pointer_type(element))
     base = Tile(writer.value(ops.ALLOCA, pointer, count, writer.bits.choice((8, 16, 64))))
-    found = Memory(base, element, count)
     value = writer.numeric(writer.want((count,), element))
-    pointers = writer.pointers(found.base, writer.lanes(count))
-    found.was_written(writer.value(ops.STORE_PTR_TKO, pointers, value))
-    writer.memories.append(found)
+    stored = writer.value(ops.STORE_PTR_TKO, writer.pointers(base, writer.lanes(count)), value)
+    writer.memories.append(Memory(base, element, count, State(stored)))
 
 
 def _global(writer: Writer) -> None:
@@ -143,7 +143,7 @@ def _global(writer: Writer) -> None:
 
 def _through_integers(writer: Writer) -> None:
     """Pointers that were integers on the way; no other use of an address is the same twice."""
-    found = memory(writer)
+    found = _memory(writer)
     pointers = _pointers(writer, found)
     again = writer.value(ops.INT_TO_PTR, writer.value(ops.PTR_TO_INT, pointers), pointers.type)
     _read(writer, found, Tile(again))
@@ -154,18 +154,17 @@ _TWINS: dict[Type, Type] = {F16: I16, BF16: I16, F32: I32, F64: I64, I16: F16, I
 
 def _other_pointers(writer: Writer) -> None:
     """The bits of one type as those of another of the same width."""
-    found = memory(writer, [kind for kind in (*writer.integers, *writer.floats) if kind in _TWINS])
+    found = _memory(writer, [kind for kind in (*writer.integers, *writer.floats) if kind in _TWINS])
     if found.element is I8:
         return
-    element = _TWINS[found.element]
-    pointers = _pointers(writer, found)
+    element, pointers = _TWINS[found.element], _pointers(writer, found)
     other = Tile(writer.value(ops.PTR_TO_PTR, pointers, tile_type(pointers.shape, pointer_type(element))))
     _read(writer, found, other, numeric=not isinstance(element, FloatType))
 
 
 def _offset(writer: Writer) -> None:
     """Pointers by two steps, the second one back."""
-    found = memory(writer)
+    found = _memory(writer)
     shape = writer.some_shape()
     places = writer.places(shape, found.count)
     far = writer.pointers(found.base, places)
@@ -178,8 +177,7 @@ def _offset(writer: Writer) -> None:
 
 def _tokens(writer: Writer, count: int) -> list[Value]:
     found = [token for memory in writer.memories for token in memory.last_write]
-    made = [writer.value(ops.MAKE_TOKEN) for _ in range(count - len(found))]
-    return [*found, *made][:4]
+    return [*found, *[writer.value(ops.MAKE_TOKEN) for _ in range(count - len(found))]][:4]
 
 
 def _ordered(writer: Writer, token: Value) -> None:
@@ -205,18 +203,94 @@ def _fence(writer: Writer, declaration: OperationDeclaration) -> None:
 
 
 FENCES = (*statements(_fence, ops.MEMORY_FENCE_ALIAS_TKO, ops.GDC_WAIT_TKO, ops.GDC_LAUNCH_DEPENDENTS_TKO),)
-STATEMENTS = (
-    Statement(ops.LOAD_PTR_TKO, _load),
-    Statement(ops.LOAD_PTR_TKO, _load),
-    Statement(ops.STORE_PTR_TKO, _store),
-    Statement(ops.STORE_PTR_TKO, _store),
-    Statement(ops.ALLOCA, _alloca),
-    Statement(ops.GLOBAL, _global),
-    Statement(ops.GET_GLOBAL, _global),
-    Statement(ops.PTR_TO_INT, _through_integers),
-    Statement(ops.INT_TO_PTR, _through_integers),
-    Statement(ops.PTR_TO_PTR, _other_pointers),
-    Statement(ops.OFFSET, _offset),
-    Statement(ops.JOIN_TOKENS, _join),
-    Statement(ops.MAKE_TOKEN, _make),
-)
+MEMORY = (
+    *[Statement(ops.LOAD_PTR_TKO, _load)] * 2, *[Statement(ops.STORE_PTR_TKO, _store)] * 2,
+    Statement(ops.ALLOCA, _alloca), Statement(ops.GLOBAL, _global), Statement(ops.GET_GLOBAL, _global),
+    Statement(ops.PTR_TO_INT, _through_integers), Statement(ops.INT_TO_PTR, _through_integers),
+    Statement(ops.PTR_TO_PTR, _other_pointers), Statement(ops.OFFSET, _offset),
+    Statement(ops.JOIN_TOKENS, _join), Statement(ops.MAKE_TOKEN, _make),
+)  # fmt: skip
+
+# --- atomics ---
+
+_SHARED = 16
+"""Elements of an array that all tile blocks share."""
+_COMMUTATIVE = ("and", "or", "xor", "add", "max", "min", "umax", "umin")
+
+
+def _atomic_ordering(writer: Writer, *scopes: str) -> dict[str, object]:
+    semantics = writer.bits.choice(("relaxed", "relaxed", "acquire", "release", "acq_rel"))
+    return {"memory_ordering_semantics": semantics, "memory_scope": writer.bits.choice(scopes)}
+
+
+def _own(writer: Writer) -> None:
+    """Read, modify and write elements that no other tile block knows."""
+    found = _memory(writer, [I32, I64, F32, F64])
+    shape = _small_shape(writer, found.count)
+    value = writer.numeric(writer.want(shape, found.element))
+    mode = writer.bits.choice((*_COMMUTATIVE, "xchg")) if found.element in (I32, I64) else "xchg"
+    _combine(writer, found, ops.ATOMIC_RMW_TKO, _apart(writer, found, shape), value, mode=mode)
+
+
+def _swap(writer: Writer) -> None:
+    found = _memory(writer, [I32, I64, F32, F64])
+    shape = _small_shape(writer, found.count)
+    compared, value = (writer.numeric(writer.want(shape, found.element)) for _ in range(2))
+    pointers = _apart(writer, found, shape)
+    mask = writer.want(shape, I1) if writer.bits.chance(30) else None
+    _combine(writer, found, ops.ATOMIC_CAS_TKO, pointers, compared, value, mask)
+
+
+def _combine(
+    writer: Writer, found: Memory, declaration: OperationDeclaration, *values: Tile | None, **named: object
+) -> None:
+    """Append an atomic operation after all accesses of a memory; its old values are known."""
+    token = writer.joined(found.accesses)
+    named |= _atomic_ordering(writer, "tl_blk", "device", "sys")
+    old, token = writer.op(declaration, *values, token=token, **named).results
+    found.was_written(token)
+    writer.know(Tile(old))
+
+
+def _of_all(writer: Writer) -> tuple[Tile, Type, str]:
+    """An array of all tile blocks, and the one way in which its elements are combined."""
+    element = writer.bits.choice((I32, I32, I64, F32, F64, F16))
+    mode = writer.bits.choice(_COMMUTATIVE) if element in (I32, I64) else "addf"
+    if (element, mode) not in writer.shared:
+        seed = None if mode == "addf" else writer.bits.below(1 << 32)
+        writer.shared[element, mode] = writer.array(element, _SHARED, seed)
+    return writer.shared[element, mode], element, mode
+
+
+def _value(writer: Writer, shape: Shape, element: Type) -> Tile:
+    """What is added to a float is 0 or 1: no sum of these rounds, however many there are in a program."""
+    return writer.want(shape, element) if element in (I32, I64) else writer.whole(shape, element, 1)
+
+
+def _together(writer: Writer) -> None:
+    """Tile blocks and elements meet."""
+    base, element, mode = _of_all(writer)
+    shape = writer.some_shape()
+    value = _value(writer, shape, element)
+    pointers = writer.pointers(base, writer.places(shape, _SHARED))
+    mask = writer.want(shape, I1) if writer.bits.chance(40) else None
+    writer.op(ops.ATOMIC_RMW_TKO, pointers, value, mask, mode=mode, **_atomic_ordering(writer, "device", "sys"))
+
+
+def _either(writer: Writer) -> None:
+    (_own if writer.bits.chance(50) else _together)(writer)
+
+
+def _through_view(writer: Writer) -> None:
+    base, element, mode = _of_all(writer)
+    count = writer.bits.choice((4, 8, 16))
+    view = writer.value(ops.MAKE_PARTITION_VIEW, writer.value(ops.MAKE_TENSOR_VIEW, base, [_SHARED], [1]), (count,))
+    value = _value(writer, (count,), element)
+    index = writer.below(writer.want((), I32), _SHARED // count)
+    writer.op(ops.ATOMIC_RED_VIEW_TKO, view, [index], value, None, "relaxed", "device", mode)
+
+
+ATOMICS = (
+    Statement(ops.ATOMIC_RMW_TKO, _either), Statement(ops.ATOMIC_CAS_TKO, _swap),
+    Statement(ops.ATOMIC_RED_VIEW_TKO, _through_view),
+)  # fmt: skip

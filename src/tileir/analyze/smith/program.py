@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
-from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.families import EVERYTHING, FAMILIES, ON_REQUEST
-from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Tile
+from tileir.analyze.smith.arithmetic import ARITHMETIC, FUNCTIONS
+from tileir.analyze.smith.control_flow import BRANCHES, PRINTING, PROMISES, TERMINATORS
+from tileir.analyze.smith.conversions import CONVERSIONS, MOVES
+from tileir.analyze.smith.memory import ATOMICS, FENCES, MEMORY
+from tileir.analyze.smith.reductions import PRODUCTS, REDUCTIONS
+from tileir.analyze.smith.tiles import FLOATS, INTEGERS, Bits, Tile
+from tileir.analyze.smith.views import VIEWS
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
@@ -26,10 +30,46 @@ from tileir.ir.versions import NEWEST, Version, version_named, version_text
 STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
 DEFAULT_SIZE = 80
-ENTRY = "kernel"
+_ENTRY: Attribute = string_attribute("kernel")
+# The name that a module has when it is read from bytecode, which keeps none.
+_MODULE: Attribute = string_attribute("kernels")
 _GRIDS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
 # GPUs with more and more types.
 _TARGETS = ("sm_90", "sm_100", "sm_107")
+
+
+class Family(NamedTuple):
+    """What the statements of a program are drawn from; one that is there n times is drawn n times as often."""
+
+    name: str
+    summary: str
+    statements: tuple[Statement, ...]
+
+
+EVERYTHING = "everything"
+_FAMILIES = (
+    Family("arithmetic", "integers, floats, comparisons and select, element by element", ARITHMETIC),
+    Family("conversions", "between widths, between integers and floats, of bits, of packed bytes, with the small float "
+           "types", CONVERSIONS * 2 + ARITHMETIC),
+    Family("shapes", "reshape, permute, broadcast, cat, extract, insert", MOVES * 3 + ARITHMETIC),
+    Family("reductions", "reduce and scan of integers, extremes, positions and exact sums",
+           REDUCTIONS * 10 + ARITHMETIC + MOVES),
+    Family("functions", "exp, log, sin and the like, seen through comparisons that every approximation answers alike",
+           FUNCTIONS * 3 + ARITHMETIC),
+    Family("control_flow", "if, for, loop, with break, continue and return, nested, carrying values and tokens",
+           BRANCHES * 6 + TERMINATORS + ARITHMETIC + MEMORY),
+    Family("memory", "loads and stores through pointers, tokens, alloca, globals, casts of pointers, fences",
+           MEMORY * 3 + FENCES + ARITHMETIC + BRANCHES * 2),
+    Family("views", "tensor views and tiles of them: partitions, strides, gathers, padding, sizes known only at the "
+           "launch", VIEWS * 5 + ARITHMETIC + BRANCHES + MOVES),
+    Family("atomics", "read-modify-write and compare-and-swap of one's own, and of what all tile blocks share in any "
+           "order", ATOMICS * 8 + ARITHMETIC + MEMORY + BRANCHES),
+    Family("products", "mmaf, mmai and mmaf_scaled of numbers whose sums are exact", PRODUCTS * 8 + ARITHMETIC + MOVES),
+    Family(EVERYTHING, "all of the others in one program, with assertions and assumptions",
+           ARITHMETIC + CONVERSIONS + MOVES + REDUCTIONS * 3 + FUNCTIONS + PRODUCTS + BRANCHES * 2 + TERMINATORS
+           + MEMORY + FENCES + VIEWS + ATOMICS + PROMISES),
+)  # fmt: skip
+FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
 
 
 @dataclass(eq=False, repr=False)
@@ -103,13 +143,11 @@ class SmithProgram:
 
         `results` are those arrays, or all arguments of the launch.
         """
-        expected = self.results()
-        found = arrays_of(results)
+        expected, found = self.results(), arrays_of(results)
         if len(found) != len(expected):
             return f"{len(found)} arrays where {len(expected)} are expected"
         for array, (number, wanted) in zip(found, expected, strict=True):
-            difference = first_difference(array, wanted, self.tolerances.get(number))
-            if difference is not None:
+            if difference := first_difference(array, wanted, self.tolerances.get(number)):
                 return f"argument {number}{difference}"
         return None
 
@@ -151,9 +189,7 @@ def expose(writer: Writer) -> None:
     tiles = [tile for tile in writer.scopes[0].all if _is_stored(tile) and tile is not writer.place]
     unused = [tile for tile in reversed(tiles) if not tile.value.has_uses]
     others = [tile for tile in reversed(tiles) if tile.value.has_uses and bits.chance(20)]
-    chosen = [*unused, *others][: writer.stores]
-    if not chosen and tiles:
-        chosen = tiles[-1:]
+    chosen = [*unused, *others][: writer.stores] or tiles[-1:]
     # By element type, an array for all of them, and where the next one goes.
     arrays: dict[Type, Tile] = {}
     begun: dict[Type, int] = {}
@@ -187,13 +223,13 @@ def _is_stored(tile: Tile) -> bool:
 def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:
     number = writer.numeric(tile)
     if not tile.shape:
-        flat, places = number, writer.constant((), I64, start)
+        places = writer.constant((), I64, start)
     else:
-        flat = writer.reshaped(number, (prod(tile.shape),))
+        number = writer.reshaped(number, (prod(tile.shape),))
         places = writer.lanes(prod(tile.shape))
         if start:
-            places = writer.apply(ops.ADDI, places, writer.constant(flat.shape, I32, start))
-    writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), flat)
+            places = writer.apply(ops.ADDI, places, writer.constant(number.shape, I32, start))
+    writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), number)
 
 
 def program(
@@ -215,8 +251,8 @@ def program(
     dialect = NEWEST if version is None else version_named(version)
     bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else []))
     name, statements = _chosen(bits, family, operations, dialect)
-    # What several tile blocks print has no order.
-    alone = any(statement in ON_REQUEST for statement in statements)
+    # Programs print only on request, and what several tile blocks print has no order.
+    alone = any(statement in PRINTING for statement in statements)
     grid = _GRIDS[0] if alone else bits.choice(_GRIDS)
     writer = Writer(bits, dialect, statements, DEFAULT_SIZE if size is None else size, grid)
     writer.integers = [INTEGERS[place] for place in bits.order(len(INTEGERS))[: bits.between(1, 2)]]
@@ -240,7 +276,7 @@ def _chosen(
         name = bits.choice(list(FAMILIES)) if family is None else family
         return name, [statement for statement in FAMILIES[name].statements if statement.is_in(version)]
     name = EVERYTHING if family is None else family
-    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *ON_REQUEST)}
+    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *PRINTING)}
     found = []
     for word in operations:
         statement = known.get(word.removeprefix("cuda_tile."))
@@ -257,12 +293,9 @@ def _chosen(
 
 
 def _module(writer: Writer) -> Operation:
-    type = function_type(tuple([argument.type for argument in writer.entry.arguments]), ())
-    attributes: dict[str, Attribute] = {"sym_name": string_attribute(ENTRY), "function_type": type_attribute(type)}
-    entry = Operation(ops.ENTRY, [], [], attributes, [Region([writer.entry])])
+    type = type_attribute(function_type(tuple([argument.type for argument in writer.entry.arguments]), ()))
+    entry = Operation(ops.ENTRY, [], [], {"sym_name": _ENTRY, "function_type": type}, [Region([writer.entry])])
     block = Block()
     for operation in (*writer.globals, entry):
         block.append(operation)
-    # The name that a module has when it is read from bytecode, which keeps none.
-    named: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
-    return Operation(ops.MODULE, [], [], named, [Region([block])])
+    return Operation(ops.MODULE, [], [], {"sym_name": _MODULE}, [Region([block])])

@@ -27,12 +27,7 @@ _EXACT = {F16: 2047, F32: (1 << 24) - 1, F64: (1 << 53) - 1}
 
 
 def _aggregate(
-    writer: Writer,
-    declaration: OperationDeclaration,
-    tiles: list[Tile],
-    axis: int,
-    identities: list[float],
-    body: Body,
+    writer: Writer, declaration: OperationDeclaration, tiles: list[Tile], axis: int, identities: list[float], body: Body
 ) -> list[Value]:
     block = Block([scalar_tile(tile.element) for tile in tiles for _ in range(2)])
     with writer.inside(block):
@@ -52,17 +47,10 @@ def _integers(writer: Writer, declaration: OperationDeclaration) -> None:
     tile = writer.some(writer.integers, 1)
     least, most = range_of(tile.element)
     choices: list[tuple[int, Body]] = [
-        (0, _one(ops.ADDI)),
-        (1, _one(ops.MULI)),
-        (-1, _one(ops.ANDI)),
-        (0, _one(ops.ORI)),
-        (0, _one(ops.XORI)),
-        (least, _one(ops.MAXI, "signed")),
-        (0, _one(ops.MAXI, "unsigned")),
-        (most, _one(ops.MINI, "signed")),
-        (-1, _one(ops.MINI, "unsigned")),
-        (0, _both_and_product),
-    ]
+        (0, _one(ops.ADDI)), (1, _one(ops.MULI)), (-1, _one(ops.ANDI)), (0, _one(ops.ORI)), (0, _one(ops.XORI)),
+        (least, _one(ops.MAXI, "signed")), (0, _one(ops.MAXI, "unsigned")),
+        (most, _one(ops.MINI, "signed")), (-1, _one(ops.MINI, "unsigned")), (0, _both_and_product),
+    ]  # fmt: skip
     identity, body = writer.bits.choice(choices)
     axis = writer.bits.below(len(tile.shape))
     (value,) = _aggregate(writer, declaration, [tile], axis, [identity], body)
@@ -77,11 +65,9 @@ def _both_and_product(writer: Writer, xs: list[Tile]) -> list[Value]:
 
 def _float_extremes(writer: Writer, declaration: OperationDeclaration) -> None:
     tile = writer.numeric(writer.some(writer.floats, 1))
-    largest = writer.bits.chance(50)
-    infinity = float("-inf") if largest else float("inf")
+    infinity, extreme = (float("-inf"), ops.MAXF) if writer.bits.chance(50) else (float("inf"), ops.MINF)
     axis = writer.bits.below(len(tile.shape))
-    body = _one(ops.MAXF if largest else ops.MINF)
-    (value,) = _aggregate(writer, declaration, [tile], axis, [infinity], body)
+    (value,) = _aggregate(writer, declaration, [tile], axis, [infinity], _one(extreme))
     writer.know(Tile(value))
 
 
@@ -106,7 +92,11 @@ def _first_of_the_largest(writer: Writer, declaration: OperationDeclaration) -> 
     """The largest element and where it is; of equal ones the first, so that the order does not matter."""
     tile = writer.numeric(writer.some([*writer.floats, *writer.integers], 1))
     axis = writer.bits.below(len(tile.shape))
-    places = _along(writer, tile.shape, axis)
+    # The position of each element along the dimension.
+    flat = tuple([extent if place == axis else 1 for place, extent in enumerate(tile.shape)])
+    places = writer.reshaped(writer.lanes(tile.shape[axis]), flat)
+    if flat != tile.shape:
+        places = places.moved(writer.value(ops.BROADCAST, places, tile.shape))
     floating = isinstance(tile.element, FloatType)
 
     def body(writer: Writer, xs: list[Tile]) -> list[Value]:
@@ -123,22 +113,12 @@ def _first_of_the_largest(writer: Writer, declaration: OperationDeclaration) -> 
     writer.know(Tile(place, 0, tile.shape[axis] - 1))
 
 
-def _along(writer: Writer, shape: Shape, axis: int) -> Tile:
-    """The position of each element along a dimension."""
-    lanes = writer.lanes(shape[axis])
-    flat = tuple([extent if place == axis else 1 for place, extent in enumerate(shape)])
-    found = writer.reshaped(lanes, flat)
-    return found if flat == shape else found.moved(writer.value(ops.BROADCAST, found, shape))
-
-
-_KINDS = (_integers, _integers, _float_extremes, _float_sums, _first_of_the_largest)
-
-
 def _any(writer: Writer, declaration: OperationDeclaration) -> None:
-    writer.bits.choice(_KINDS)(writer, declaration)
+    kinds = (_integers, _integers, _float_extremes, _float_sums, _first_of_the_largest)
+    writer.bits.choice(kinds)(writer, declaration)
 
 
-STATEMENTS = (*statements(_any, ops.REDUCE, ops.SCAN),)
+REDUCTIONS = (*statements(_any, ops.REDUCE, ops.SCAN),)
 
 
 # Factors of at most 3 and an accumulator of at most 255 stay below 2^11 with K up to 64: exact in f16, and in the 14
@@ -162,12 +142,11 @@ _SCALED = [
 ]  # fmt: skip
 
 
-def _shapes(writer: Writer, most: int = 64) -> tuple[Shape, int, int, int]:
+def _shapes(writer: Writer) -> tuple[Shape, int, int, int]:
     bits = writer.bits
     batch: Shape = (2,) if bits.chance(15) else ()
     m, n = (bits.choice((2, 4, 8, 16)) for _ in range(2))
-    k = bits.choice([extent for extent in (2, 4, 8, 16, 32) if extent <= most])
-    return batch, m, n, k
+    return batch, m, n, bits.choice((2, 4, 8, 16, 32))
 
 
 def _factor(writer: Writer, shape: Shape, element: Type) -> Tile:
@@ -222,7 +201,6 @@ def _scale(writer: Writer, shape: Shape, element: Type) -> Tile:
 
 
 PRODUCTS = (
-    Statement(ops.MMAF, _float_product),
-    Statement(ops.MMAI, _integer_product),
+    Statement(ops.MMAF, _float_product), Statement(ops.MMAI, _integer_product),
     Statement(ops.MMAF_SCALED, _scaled_product),
-)
+)  # fmt: skip

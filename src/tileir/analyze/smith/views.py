@@ -30,11 +30,8 @@ def _tensor(writer: Writer, base: Tile, extents: Shape) -> Value:
         strides[axis] = step
         step *= extents[axis]
     index = bits.choice((I32, I64))
-    known = [
-        [writer.number(index, number) if bits.chance(25) else number for number in numbers]
-        for numbers in (extents, strides)
-    ]
-    return writer.value(ops.MAKE_TENSOR_VIEW, base, *known)
+    known = [writer.number(index, number) if bits.chance(25) else number for number in (*extents, *strides)]
+    return writer.value(ops.MAKE_TENSOR_VIEW, base, known[: len(extents)], known[len(extents) :])
 
 
 class _View(NamedTuple):
@@ -96,10 +93,8 @@ def _indices(writer: Writer, view: _View) -> list[Tile]:
 
 def _load(writer: Writer) -> None:
     """Through a view of any kind."""
-    kinds = [ops.MAKE_PARTITION_VIEW]
-    if writer.version >= V13_3:
-        kinds += [ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW]
-    _load_through(writer, writer.bits.choice(kinds))
+    kinds = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
+    _load_through(writer, writer.bits.choice(kinds if writer.version >= V13_3 else kinds[:1]))
 
 
 def _load_through(writer: Writer, declaration: OperationDeclaration) -> None:
@@ -149,11 +144,9 @@ def _index_space(writer: Writer) -> None:
     _sizes(writer, ops.GET_INDEX_SPACE_SHAPE, view.value, view.counts)
 
 
-STATEMENTS = (
-    Statement(ops.LOAD_VIEW_TKO, _load),
-    Statement(ops.MAKE_TENSOR_VIEW, _load),
+VIEWS = (
+    Statement(ops.LOAD_VIEW_TKO, _load), Statement(ops.MAKE_TENSOR_VIEW, _load),
     *statements(_load_through, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW),
-    Statement(ops.STORE_VIEW_TKO, _store_view),
-    Statement(ops.GET_TENSOR_SHAPE, _tensor_shape),
+    Statement(ops.STORE_VIEW_TKO, _store_view), Statement(ops.GET_TENSOR_SHAPE, _tensor_shape),
     Statement(ops.GET_INDEX_SPACE_SHAPE, _index_space),
-)
+)  # fmt: skip

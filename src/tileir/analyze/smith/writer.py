@@ -9,8 +9,7 @@ from functools import partial
 from math import prod
 from typing import NamedTuple
 
-from tileir.analyze.smith.bits import Bits
-from tileir.analyze.smith.tiles import Memory, Shape, State, Tile, range_of, width_of
+from tileir.analyze.smith.tiles import Bits, Memory, Shape, State, Tile, range_of, width_of
 from tileir.dialect import ops
 from tileir.dialect.inference import Call, result_types
 from tileir.dialect.signature import bind, made_operation, make_operands, signature_of
@@ -34,8 +33,6 @@ INPUT = 256
 DEEPEST = 3
 # Interesting floats beside small ones; written by what they are, since constants of every type are made of them.
 _FLOATS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.0, -0.0, 0.1, 1.5, -7.25, 100.0, 1e-6, 60000.0, -1e30, float("inf"))
-
-
 # The others come from conversions: some have no constants, some no negative numbers.
 _MADE: tuple[Type, ...] = (I1, I8, I16, I32, I64, F16, BF16, F32, F64)
 
@@ -92,8 +89,8 @@ class Writer:
         self.written: int = 0
         self.grid: tuple[int, int, int] = grid
         self.blocks: int = prod(grid)
-        self.arguments: list[str] = []
         # In the words of `tileir run --arg`, one for each parameter.
+        self.arguments: list[str] = []
         self.entry: Block = Block()
         self.scopes: list[Scope] = [Scope(self.entry)]
         self.globals: list[Operation] = []
@@ -156,7 +153,7 @@ class Writer:
         signature = signature_of(declaration)
         call = Call(declaration, self.scope.block, Symbols())
         plain = tuple([_plain(each) for each in arguments])
-        bind(signature, call, plain, {name: _plain(each) for name, each in named.items()})
+        bind(signature, call, plain, {name: _plain(each) for name, each in named.items() if each is not None})
         make_operands(call, UNKNOWN)
         return self.append(made_operation(call, result_types(call, signature.inference), UNKNOWN))
 
@@ -170,9 +167,8 @@ class Writer:
 
     def compare(self, predicate: str, left: Tile, right: Tile, how: str = "") -> Tile:
         """A comparison: signed or ordered, unless `how` says otherwise."""
-        if isinstance(left.element, FloatType):
-            return Tile(self.value(ops.CMPF, left, right, predicate, how or "ordered"))
-        return Tile(self.value(ops.CMPI, left, right, predicate, how or "signed"))
+        comparison, usual = (ops.CMPF, "ordered") if isinstance(left.element, FloatType) else (ops.CMPI, "signed")
+        return Tile(self.value(comparison, left, right, predicate, how or usual))
 
     def may_have(self, declaration: OperationDeclaration, name: str) -> bool:
         """Whether the version has an attribute of an operation."""
@@ -188,9 +184,8 @@ class Writer:
     def keep(self, key: object, make: Callable[[], Tile]) -> Tile:
         """What has the same value wherever it is asked for is made once, and again where that is out of sight."""
         for scope in reversed(self.scopes):
-            found = scope.kept.get(key)
-            if found is not None:
-                return found
+            if key in scope.kept:
+                return scope.kept[key]
         found = self.scopes[-1].kept[key] = make()
         return found
 
@@ -237,20 +232,14 @@ class Writer:
     def want(self, shape: Shape, element: Type) -> Tile:
         """A value of a type: mostly one that is there, else a new one."""
         found = self.find(tile_type(shape, element))
-        if found and self.bits.chance(85):
-            return self.bits.recent(found)
-        return self.make(shape, element)
+        return self.bits.recent(found) if found and self.bits.chance(85) else self.make(shape, element)
 
     def some(self, elements: Sequence[Type], least_rank: int = 0, most: int = 1024) -> Tile:
         """A tile of one of these element types."""
         bits = self.bits
         if bits.chance(85):
-            found = [
-                tile
-                for scope in self.scopes
-                for tile in scope.all
-                if tile.element in elements and len(tile.shape) >= least_rank and prod(tile.shape) <= most
-            ]
+            near = [tile for scope in self.scopes for tile in scope.all if tile.element in elements]
+            found = [tile for tile in near if len(tile.shape) >= least_rank and prod(tile.shape) <= most]
             if found:
                 return bits.recent(found)
         made = [element for element in elements if element in _MADE]
@@ -273,13 +262,11 @@ class Writer:
         kind = bits.below(10)
         if element is I1 and kind < 6:
             return self.compared(shape)
-        if not shape:
-            if kind < 4 and (isinstance(element, IntegerType) or kind < 2):
-                return self.know(self.number(element))
-            return self.know(self.random_constant(shape, element))
+        if not shape and kind < (4 if isinstance(element, IntegerType) else 2):
+            return self.know(self.number(element))
         if len(shape) == 1 and element in (I32, *self.integers) and kind < 3 and shape[0] <= range_of(element)[1]:
             return self.know(self.lanes(shape[0], element))
-        if kind < 5 or element not in self.stored:
+        if not shape or kind < 5 or element not in self.stored:
             return self.know(self.random_constant(shape, element))
         return self.know(self.loaded(shape, element))
 
@@ -291,16 +278,13 @@ class Writer:
     def compared(self, shape: Shape) -> Tile:
         """Booleans that nobody knows before the launch."""
         element = self.bits.choice([*self.integers, I32])
-        left, right = self.want(shape, element), self.want(shape, element)
-        predicate = self.bits.choice(("less_than", "equal", "greater_than", "not_equal"))
-        return self.know(self.compare(predicate, left, right))
+        tiles = self.want(shape, element), self.want(shape, element)
+        return self.know(self.compare(self.bits.choice(("less_than", "equal", "greater_than", "not_equal")), *tiles))
 
     def condition(self) -> Tile:
         """A boolean that may differ from tile block to tile block."""
         known = self.find(scalar_tile(I1))
-        if known and self.bits.chance(50):
-            return self.bits.recent(known)
-        return self.compared(())
+        return self.bits.recent(known) if known and self.bits.chance(50) else self.compared(())
 
     def number(self, element: Type, value: float | None = None) -> Tile:
         """A scalar argument of the launch, of any value if none is given."""
@@ -329,9 +313,7 @@ class Writer:
         return self.keep(("filled", scalar.value, shape), make)
 
     def reshaped(self, tile: Tile, shape: Shape) -> Tile:
-        if tile.shape == shape:
-            return tile
-        return tile.moved(self.value(ops.RESHAPE, tile, shape))
+        return tile if tile.shape == shape else tile.moved(self.value(ops.RESHAPE, tile, shape))
 
     # --- values of which enough is known ---
 
@@ -347,8 +329,7 @@ class Writer:
         """From 1 on, whether read as signed or as unsigned."""
         if tile.low > 0:
             return tile
-        small = self.below(tile, 8)
-        one = self.constant(tile.shape, tile.element, 1)
+        small, one = self.below(tile, 8), self.constant(tile.shape, tile.element, 1)
         return Tile(self.value(ops.ADDI, small, one), small.low + 1, small.high + 1)
 
     def numeric(self, tile: Tile) -> Tile:
@@ -366,9 +347,8 @@ class Writer:
 
     def whole(self, shape: Shape, element: Type, most: int) -> Tile:
         """Floats that are integers of at most this magnitude (a power of two less one), so that sums do not round."""
-        known = [
-            tile for tile in self.find(tile_type(shape, element)) if tile.whole and max(-tile.low, tile.high) <= most
-        ]
+        found = [tile for tile in self.find(tile_type(shape, element)) if tile.whole]
+        known = [tile for tile in found if max(-tile.low, tile.high) <= most]
         if known and self.bits.chance(50):
             return self.bits.recent(known)
         source = self.want(shape, self.bits.choice([kind for kind in self.integers if width_of(kind) >= 8] or [I8]))
@@ -389,10 +369,10 @@ class Writer:
     def input(self, element: Type) -> Tile:
         """An array that is only read."""
         known = self.inputs.setdefault(element, [])
-        if not known or (len(known) < 2 and self.bits.chance(20)):
-            known.append(self.array(element, INPUT, self.bits.below(1 << 32)))
-            return known[-1]
-        return self.bits.choice(known)
+        if known and (len(known) > 1 or not self.bits.chance(20)):
+            return self.bits.choice(known)
+        known.append(self.array(element, INPUT, self.bits.below(1 << 32)))
+        return known[-1]
 
     def pointers(self, base: Tile, places: Tile) -> Tile:
         """Pointers to the elements at these places of an array."""
@@ -424,9 +404,7 @@ class Writer:
 
     def joined(self, tokens: list[Value]) -> Value | None:
         """One token for all, or none."""
-        if len(tokens) < 2:
-            return tokens[0] if tokens else None
-        return self.value(ops.JOIN_TOKENS, tokens)
+        return self.value(ops.JOIN_TOKENS, tokens) if len(tokens) > 1 else next(iter(tokens), None)
 
     def token(self, memory: Memory) -> Value:
         """One token for all accesses so far."""

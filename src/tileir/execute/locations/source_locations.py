@@ -51,12 +51,26 @@ def frames_of(location: Location) -> list[FileLocation]:
     return frames
 
 
-def user_location(location: Location) -> Location:
-    """The position to report: where the author of the kernel wrote it, if that is known."""
+def user_location(location: Location, known: dict[Location, Location] | None = None) -> Location:
+    """The position to report: where the author of the kernel wrote it, if that is known.
+
+    `known` keeps positions from call to call: deep call sites share their callees.
+    """
     if source_of(location) is not None:
         return location
-    frames = author_frames(location)
-    return _counted_from_one(frames[0]) if frames else location
+    known = {} if known is None else known
+    callee, sites = location, []
+    while callee not in known and isinstance(callee, CallSiteLocation):
+        sites.append(callee)
+        callee = callee.callee
+    if callee not in known:
+        frames = author_frames(callee)
+        if not frames or _is_of_library(frames[0]):
+            frames = author_frames(location)
+            return _counted_from_one(frames[0]) if frames else location
+        known[callee] = _counted_from_one(frames[0])
+    known.update(dict.fromkeys(sites, known[callee]))
+    return known[callee]
 
 
 def location_notes(location: Location) -> list[Diagnostic]:
@@ -97,6 +111,10 @@ def source_line(location: Location) -> str:
 def author_frames(location: Location) -> list[FileLocation]:
     """The positions of a location without cuTile's own functions, the innermost call first."""
     frames = frames_of(location)
-    while len(frames) > 1 and any(name in frames[0].file for name in _LIBRARIES):
+    while len(frames) > 1 and _is_of_library(frames[0]):
         del frames[0]
     return frames
+
+
+def _is_of_library(frame: FileLocation) -> bool:
+    return any(name in frame.file for name in _LIBRARIES)

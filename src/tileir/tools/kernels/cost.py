@@ -76,7 +76,7 @@ def _cost(
     if not given.has("measure"):
         described = tuple(map(_described, texts))
         check_number(entry, described)
-        return estimate(entry, grid, described, target, names, assemble=assemble)
+        return estimate(entry, grid, described, target, names, assemble)
     # Imported here: only running a kernel needs NumPy.
     from tileir.analyze.cost.costs import cost
     from tileir.execute.launching.kernel import Kernel

@@ -8,11 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from tileir.analyze.lint import silences
 from tileir.analyze.lint.rule import GROUPS, Rule
 from tileir.annotations import Final
 
-_MODULES: Final = [silences, *[import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]]
+_MODULES: Final = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
 _FOUND: Final = [value for module in _MODULES for value in vars(module).values() if isinstance(value, Rule)]
 
 RULES: Final[dict[str, Rule]] = {

@@ -97,9 +97,7 @@ def undefined_arithmetic(subject: Subject) -> Iterable[LintFinding]:
 def false_assumption(subject: Subject) -> Iterable[LintFinding]:
     for assume in subject.operations(ops.ASSUME):
         fact = subject.facts.fact(assume.operands[0])
-        predicate = assume.attributes.get("predicate")
-        if not fact.width:
-            continue
+        predicate = assume.attributes.get("predicate") if fact.width else None
         if isinstance(predicate, BoundedAttribute):
             inside = 1 if predicate.strict else 0
             too_low = predicate.upper is not None and fact.signed_low > predicate.upper - inside
@@ -107,11 +105,10 @@ def false_assumption(subject: Subject) -> Iterable[LintFinding]:
             if too_low or too_high:
                 values = range_text(fact.signed_low, fact.signed_high)
                 yield LintFinding(assume, f"the assumption is false: the value is {values}")
-        elif isinstance(predicate, DivByAttribute) and predicate.every is None:
-            if fact.value and trailing_zeros(fact.value) < trailing_zeros(predicate.divisor):
-                yield LintFinding(
-                    assume, f"the assumption is false: {fact.value} is not divisible by {predicate.divisor}"
-                )
+        elif isinstance(predicate, DivByAttribute) and predicate.every is None and fact.value:
+            if trailing_zeros(fact.value) < trailing_zeros(predicate.divisor):
+                message = f"the assumption is false: {fact.value} is not divisible by {predicate.divisor}"
+                yield LintFinding(assume, message)
 
 
 _THROUGH: Final = (
@@ -150,10 +147,9 @@ def index_overflow(subject: Subject) -> Iterable[LintFinding]:
         if facts.fact(product.results[0]).width != 32 or product.keyword("overflow") not in ("", "none"):
             continue
         left, right = facts.range(product.operands[0]), facts.range(product.operands[1])
-        if left[0] == left[1] or right[0] == right[1]:
-            # A constant many for each tile block: who has so many of them knows.
-            continue
-        if max(abs(a * b) for a in left for b in right) < _MOST:
+        # A constant many for each tile block: who has so many of them knows.
+        is_known = left[0] == left[1] or right[0] == right[1]
+        if is_known or max(abs(a * b) for a in left for b in right) < _MOST:
             continue
         used = _address_from(product)
         if used is None or all(_counts_blocks(value) for value in product.operands):
@@ -271,17 +267,11 @@ _NOT_ASSOCIATIVE: Final = (
 def order_dependent_reduction(subject: Subject) -> Iterable[LintFinding]:
     for aggregate in subject.operations(ops.REDUCE, ops.SCAN):
         body = aggregate.regions[0].block
-        last = body.last
-        if last is None or last.declaration is not ops.YIELD:
-            continue
         arguments: set[Value] = set(body.arguments)
-        for value in last.operands:
+        for value in body.last.operands if body.last is not None else ():
             maker = value.defining_operation
             if maker is not None and maker.declaration in _NOT_ASSOCIATIVE and arguments.issuperset(maker.operands):
                 what = "reduction" if aggregate.declaration is ops.REDUCE else "scan"
-                yield LintFinding(
-                    aggregate,
-                    f"the {what} depends on an order that is not specified",
-                    notes=[(f"'{maker.declaration.mnemonic}' is not associative", maker)],
-                )
+                notes = [(f"'{maker.declaration.mnemonic}' is not associative", maker)]
+                yield LintFinding(aggregate, f"the {what} depends on an order that is not specified", notes)
                 break

@@ -16,8 +16,9 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I64
 from tileir.ir.values import Value
+from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
-from tileir.rewrite.matching import carried_values, receiver
+from tileir.rewrite.matching import carried_values, defined_by, receiver
 
 _SECTOR: Final = 32
 """Bytes that memory delivers at least."""
@@ -64,22 +65,20 @@ def uncoalesced_access(subject: Subject) -> Iterable[LintFinding]:
             strides = tuple([type.tensor.strides[axis] for axis in type.dim_map])
             steps = tuple([None if stride == DYNAMIC else stride for stride in strides])
             yield from _finding(access, type.tile, steps)
-    known = TileSteps(subject.all_operations, subject.facts)
-    for load in subject.operations(ops.LOAD_PTR_TKO):
-        yield from _finding(load, tile_type_of(load.results[0]), known.of(load.source))
-    for store in subject.operations(ops.STORE_PTR_TKO):
-        yield from _finding(store, tile_type_of(store.value), known.of(store.destination))
+    accesses = subject.operations(ops.LOAD_PTR_TKO, ops.STORE_PTR_TKO)
+    known = TileSteps(subject.all_operations if accesses else (), subject.facts)
+    for access in accesses:
+        is_load = access.declaration is ops.LOAD_PTR_TKO
+        tile, pointers = (access.results[0], access.source) if is_load else (access.value, access.destination)
+        yield from _finding(access, tile_type_of(tile), known.of(pointers))
 
 
 def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFinding]:
     size = element_size(tile.element)
-    moving: list[tuple[int, int]] = []
-    for step, extent in zip(steps, tile.shape, strict=True):
-        if extent > 1 and step is None:
-            return
-        if extent > 1 and step:
-            moving.append((abs(step), extent))
-    moving.sort()
+    pairs = [pair for pair in zip(steps, tile.shape, strict=True) if pair[1] > 1]
+    if any(step is None for step, _ in pairs):
+        return
+    moving = sorted([(abs(step), extent) for step, extent in pairs if step])
     if prod([extent for _, extent in moving]) * size < _LEAST_BYTES:
         return
     together = 1
@@ -94,10 +93,8 @@ def _finding(access: Operation, tile: TileType, steps: Steps) -> Iterable[LintFi
         waste, message = min(_SECTOR // size, apart), f"elements are {apart * size} bytes apart"
     if waste >= _LEAST_WASTE:
         verb = "reads" if access.declaration.reads is not None else "writes"
-        message = (
-            f"{verb} a {tile.spelling} of which {message} in memory: about {waste} times as much is moved as is used"
-        )
-        yield LintFinding(access, message)
+        message = f"{verb} a {tile.spelling} of which {message} in memory"
+        yield LintFinding(access, f"{message}: about {waste} times as much is moved as is used")
 
 
 _VECTOR: Final = 16
@@ -171,8 +168,8 @@ def _has_wide_rows(user: Operation, type: TensorViewType) -> bool:
 
 def _start(base: Value, subject: Subject) -> int:
     """Bytes from an aligned address to a pointer; 0 if that is not known."""
-    maker = base.defining_operation
-    if maker is None or maker.declaration is not ops.OFFSET:
+    maker = defined_by(base, ops.OFFSET)
+    if maker is None:
         return 0
     distance = subject.facts.integer(maker.operands[1])
     if distance is None or subject.facts.divisor(maker.operands[0]) < _VECTOR:
@@ -210,10 +207,8 @@ def unknown_alignment(subject: Subject) -> Iterable[LintFinding]:
         return
     for view, type in _with_wide_rows(subject):
         size = element_size(type.element)
-        missing: list[str] = []
-        base = view.base
-        if subject.facts.divisor(base) < _VECTOR and not _start(base, subject):
-            missing.append("the pointer")
+        is_unknown = subject.facts.divisor(view.base) < _VECTOR and not _start(view.base, subject)
+        missing = ["the pointer"] if is_unknown else []
         strides = iter(view.dynamic_strides)
         for axis, stride in enumerate(type.strides):
             if stride == DYNAMIC and subject.facts.divisor(next(strides)) * size < _VECTOR:
@@ -259,16 +254,18 @@ class TileSteps:
         for operation in operations:
             declaration = operation.declaration
             rule = _RULES.get(declaration)
-            if rule is not None:
+            if rule is not None and width_of(operation.results[0].type):
                 self._known[operation.results[0]] = rule(self, operation)
             elif declaration.is_loop:
                 carried = carried_values(operation)
                 for argument, given in zip(carried, operation.operands[-len(carried) :], strict=bool(carried)):
-                    self._known.setdefault(argument, self.of(given))
+                    if width_of(argument.type):
+                        self._known.setdefault(argument, self.of(given))
             elif declaration is ops.CONTINUE:
                 loop = receiver(operation)
                 carried = carried_values(loop) if loop is not None else []
-                for argument, given in zip(carried, operation.operands, strict=True):
+                pairs = zip(carried, operation.operands, strict=True)
+                for argument, given in [pair for pair in pairs if width_of(pair[0].type)]:
                     before, after = self.of(argument), self.of(given)
                     joined = tuple([one if one == other else None for one, other in zip(before, after, strict=True)])
                     is_changed |= joined != before
@@ -321,11 +318,6 @@ def _reshape(steps: TileSteps, operation: Operation) -> Steps:
     return tuple([0 if extent == 1 else next(following)[1] for extent in target])
 
 
-def _permute(steps: TileSteps, operation: Operation) -> Steps:
-    found = steps.of(operation.operands[0])
-    return tuple([found[axis] for axis in operation.permutation])
-
-
 def _same(steps: TileSteps, operation: Operation) -> Steps:
     return steps.of(operation.operands[0])
 
@@ -338,7 +330,7 @@ _RULES: Final[dict[OperationDeclaration, Callable[[TileSteps, Operation], Steps]
     ops.IOTA: lambda steps, operation: (1,),
     ops.MULI: _product,
     ops.OFFSET: _sum,
-    ops.PERMUTE: _permute,
+    ops.PERMUTE: lambda steps, operation: tuple([_same(steps, operation)[axis] for axis in operation.permutation]),
     ops.RESHAPE: _reshape,
     ops.SHLI: _product,
     ops.SUBI: _sum,

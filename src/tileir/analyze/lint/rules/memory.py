@@ -54,16 +54,17 @@ def missing_token(subject: Subject) -> Iterable[LintFinding]:
 
 def _unordered(subject: Subject, accesses: list[Operation]) -> Iterable[LintFinding]:
     """The accesses of one place that no token orders, each with the nearest one before it."""
-    last_write: Operation | None = None
-    reads: list[Operation] = []
     written_in: dict[Operation, list[Operation]] = {}
     for access in accesses:
         loop = subject.loop_of(access)
         if loop is not None and access.declaration.writes is not None and _is_plain(subject, access):
             written_in.setdefault(loop, []).append(access)
+    # The last write, and the reads since.
+    last_write: list[Operation] = []
+    reads: list[Operation] = []
     for access in accesses:
         writes = access.declaration.writes is not None
-        before = [*([last_write] if last_write is not None else []), *(reads if writes else [])]
+        before = [*last_write, *(reads if writes else ())]
         for earlier in reversed(before[-_MOST_COMPARED:]):
             if not _conflict(subject, earlier, access):
                 continue
@@ -75,7 +76,7 @@ def _unordered(subject: Subject, accesses: list[Operation]) -> Iterable[LintFind
             if found is not None:
                 yield found
         if writes:
-            last_write, reads = access, []
+            last_write, reads = [access], []
         else:
             reads.append(access)
 
@@ -124,17 +125,14 @@ def _leads_to_next_round(operation: Operation, loop: Operation) -> bool:
 
 def _missing(access: Operation, earlier: Operation, when: str) -> LintFinding:
     what = f"the {earlier.declaration.mnemonic}{when}" if earlier is not access else f"itself{when or ' before'}"
-    return LintFinding(
-        access,
-        f"no token orders this {access.declaration.mnemonic} after {what}, which touches the same memory",
-        notes=[] if earlier is access else [("the other access", earlier)],
-        fix=None if when else LintFix("Take the token of the other access", orders=[(access, earlier)]),
-        remedy=(
-            "Carry the token through the loop, as one of its iteration values."
-            if when
-            else "Let it take the token of the other: `token=%t` (`join_tokens` joins several)."
-        ),
-    )
+    message = f"no token orders this {access.declaration.mnemonic} after {what}, which touches the same memory"
+    notes = [] if earlier is access else [("the other access", earlier)]
+    if when:
+        remedy = "Carry the token through the loop, as one of its iteration values."
+        return LintFinding(access, message, notes, remedy=remedy)
+    fix = LintFix("Take the token of the other access", orders=[(access, earlier)])
+    remedy = "Let it take the token of the other: `token=%t` (`join_tokens` joins several)."
+    return LintFinding(access, message, notes, fix, remedy)
 
 
 def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -> bool:
@@ -186,9 +184,8 @@ def _exclude_each_other(subject: Subject, first: Operation, second: Operation) -
 def token_orders_nothing(subject: Subject) -> Iterable[LintFinding]:
     for load in subject.operations(ops.LOAD_PTR_TKO, ops.LOAD_VIEW_TKO):
         token = load.token
-        if token is None or not _is_weak(load) or subject.ordering.after(token) != READS:
-            continue
-        yield LintFinding(load, "the token orders this load after other loads only")
+        if token is not None and _is_weak(load) and subject.ordering.after(token) == READS:
+            yield LintFinding(load, "the token orders this load after other loads only")
 
 
 @Rule(
@@ -216,24 +213,16 @@ def dead_store(subject: Subject) -> Iterable[LintFinding]:
         mask, later_mask = subject.mask(store), subject.mask(later)
         if later_mask is not None and (mask is None or subject.same(mask) is not subject.same(later_mask)):
             continue
-        yield LintFinding(
-            store,
-            "what is stored here is overwritten before anybody can read it",
-            notes=[("it is overwritten here", later)],
-            remedy="Delete the first store, or order what should read it between the two.",
-        )
+        message = "what is stored here is overwritten before anybody can read it"
+        yield LintFinding(store, message, [("it is overwritten here", later)])
 
 
 def _only_next(token: Value) -> Operation | None:
     """The only operation that comes after a token, be it joined with others on the way."""
-    while True:
-        users = token.users
-        if len(users) != 1:
-            return None
-        user = users[0]
-        if user.declaration is not ops.JOIN_TOKENS:
-            return user
-        token = user.results[0]
+    users = token.users
+    while len(users) == 1 and users[0].declaration is ops.JOIN_TOKENS:
+        users = users[0].results[0].users
+    return users[0] if len(users) == 1 else None
 
 
 # --- memory that tile blocks share ---
@@ -241,9 +230,7 @@ def _only_next(token: Value) -> Operation | None:
 
 def _differs(subject: Subject, access: Operation) -> bool:
     """Whether tile blocks may touch different memory."""
-    mask = subject.mask(access)
-    where = [*subject.places(access), *([mask] if mask is not None else [])]
-    return any(value in subject.varying.values for value in where)
+    return any(value in subject.varying.values for value in (*subject.places(access), subject.mask(access)))
 
 
 # The comments at the top of a text may state a launch of a single tile block (execute/arguments/argument_text.py).
@@ -285,19 +272,15 @@ def same_store_in_every_block(subject: Subject) -> Iterable[LintFinding]:
         return
     for store in subject.operations(*_STORES):
         if not _differs(subject, store) and not subject.varying.chooses(store):
-            yield LintFinding(
-                store, "every tile block writes to the same place: nothing of it depends on the block's id"
-            )
+            message = "every tile block writes to the same place: nothing of it depends on the block's id"
+            yield LintFinding(store, message)
 
 
 def _ends_early(subject: Subject) -> bool:
     """Whether some tile blocks return before the end."""
-    return any(
-        branching.operands[0] in subject.varying.values and block.last and block.last.declaration is ops.RETURN
-        for branching in subject.operations(ops.IF)
-        for region in branching.regions
-        for block in region.blocks
-    )
+    chosen = [each for each in subject.operations(ops.IF) if each.operands[0] in subject.varying.values]
+    blocks = [block for branching in chosen for region in branching.regions for block in region.blocks]
+    return any(block.last is not None and block.last.declaration is ops.RETURN for block in blocks)
 
 
 @Rule(

@@ -1,4 +1,4 @@
-"""What ranges of values decide: masks, comparisons and conditions that are always the same, and edges of arrays."""
+"""What ranges of values decide: masks, comparisons, conditions and loops that are always the same, edges of arrays."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.values import Value
-from tileir.rewrite.matching import uses_of
+from tileir.rewrite.matching import loop_ends, uses_of
 
 _TRUTHS: Final = ("false", "true")
-_MASKED: Final = [
-    each for each in REGISTRY.by_name.values() if any(operand.name == "mask" for operand in each.operands)
-]
+_MASKED: Final = [each for each in REGISTRY.by_name.values() if "mask" in [operand.name for operand in each.operands]]
 
 
 @Rule(
@@ -48,14 +46,12 @@ _MASKED: Final = [
 )
 def constant_mask(subject: Subject) -> Iterable[LintFinding]:
     for access in subject.operations(*_MASKED):
-        mask = access.mask
-        known = subject.facts.integer(mask) if mask is not None else None
+        known = subject.facts.integer(access.mask) if access.mask is not None else None
         if known is None:
             continue
         if known:
-            remedy = "Leave the mask out"
-            remedy += ", and the padding value." if access.declaration is ops.LOAD_PTR_TKO else "."
-            yield LintFinding(access, "the mask is true for every element", remedy=remedy)
+            more = ", and the padding value" if access.declaration is ops.LOAD_PTR_TKO else ""
+            yield LintFinding(access, "the mask is true for every element", remedy=f"Leave the mask out{more}.")
         else:
             yield LintFinding(access, "the mask is false for every element: nothing is touched")
 
@@ -84,17 +80,14 @@ def constant_comparison(subject: Subject) -> Iterable[LintFinding]:
         if known is None or comparison.operands[0] is comparison.operands[1]:
             continue
         left, right = comparison.operands
-        if facts.integer(left) is not None and facts.integer(right) is not None:
-            # What a front end writes for constants of the script; it is folded, and nobody wrote it.
-            continue
-        if _is_reported_elsewhere(comparison):
+        # What a front end writes for constants of the script: it is folded, and nobody wrote it.
+        is_folded = facts.integer(left) is not None and facts.integer(right) is not None
+        if is_folded or _is_reported_elsewhere(comparison):
             continue
         signed = comparison.signedness == "signed"
         ranges = [range_text(*facts.range(value, signed)) for value in (left, right)]
-        yield LintFinding(
-            comparison,
-            f"the comparison is always {_TRUTHS[known]}: the left side is {ranges[0]}, the right one {ranges[1]}",
-        )
+        message = f"the comparison is always {_TRUTHS[known]}"
+        yield LintFinding(comparison, f"{message}: the left side is {ranges[0]}, the right one {ranges[1]}")
 
 
 def _is_reported_elsewhere(comparison: Operation) -> bool:
@@ -136,9 +129,8 @@ def constant_condition(subject: Subject) -> Iterable[LintFinding]:
         notes: list[Note] = []
         if maker is not None and maker.declaration is not ops.CONSTANT:
             notes.append((f"this is always {_TRUTHS[known]}", maker))
-        has_other = len(branching.regions) > 1 and len(branching.regions[1].blocks) > 0
         message = f"the {'second' if known else 'first'} branch never runs"
-        if not has_other:
+        if len(branching.regions) < 2 or not branching.regions[1].blocks:
             message = "it need not be asked" if known else "what is inside never runs"
         yield LintFinding(branching, f"the condition is always {_TRUTHS[known]}: {message}", notes=notes)
     for choice in subject.operations(ops.SELECT):
@@ -148,6 +140,69 @@ def constant_condition(subject: Subject) -> Iterable[LintFinding]:
         if known is not None and maker is not None and maker.declaration is ops.CONSTANT:
             which = "second" if known else "first"
             yield LintFinding(choice, f"the condition is always {_TRUTHS[known]}: the {which} value is never chosen")
+
+
+# --- loops ---
+
+
+@Rule(
+    "suspicious",
+    "A loop cannot end",
+    reason="The kernel never comes to its end; on a GPU it has to be killed, and its results with it.",
+    remedy="End the loop with a `break` under a condition, or use `for`.",
+    example="""\
+ entry @k(%p: tile<ptr<i32>>) {
+-  loop { // here
++  %zero = constant <i32: 0> : tile<i32>
++  loop {
+     %old, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+-    print_tko "%d\\n", %old : tile<i32> -> token
++    %done = cmpi not_equal %old, %zero, signed : tile<i32> -> tile<i1>
++    if %done {
++      break
++    }
+     continue
+   }
+""",
+)
+def endless_loop(subject: Subject) -> Iterable[LintFinding]:
+    for loop in subject.operations(ops.LOOP):
+        # A `break` of an inner loop leaves that one; a `return` leaves all.
+        if not loop_ends(loop, ops.BREAK) and not any(inner.declaration is ops.RETURN for inner in loop.walk()):
+            yield LintFinding(loop, "nothing ends this loop: there is no 'break' and no 'return' in it")
+
+
+@Rule(
+    "suspicious",
+    "A loop never runs, or once at most",
+    reason="Its bounds leave room for no second round, so what it is there for does not happen.",
+    remedy="Correct the bounds or the step, or do without the loop.",
+    severity=REMARK,
+    example="""\
+-entry @k(%p: tile<ptr<i32>>) {
+-  %lower = constant <i32: 8> : tile<i32>
+-  %upper = constant <i32: 0> : tile<i32>
+-  %step = constant <i32: 1> : tile<i32>
+-  for %i in (%lower to %upper, step %step) : tile<i32> { // here
++entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
++  %lower = constant <i32: 0> : tile<i32>
++  %step = constant <i32: 8> : tile<i32>
++  for %i in (%lower to %n, step %step) : tile<i32> {
+     print_tko "%d\\n", %i : tile<i32> -> token
+     continue
+   }
+""",
+)
+def idle_loop(subject: Subject) -> Iterable[LintFinding]:
+    facts = subject.facts
+    for loop in subject.operations(ops.FOR):
+        signed = not loop.unsigned_cmp
+        lower, upper = facts.range(loop.operands[0], signed), facts.range(loop.operands[1], signed)
+        step = facts.range(loop.operands[2], signed)
+        if lower[0] >= upper[1]:
+            yield LintFinding(loop, f"the loop never runs: it begins at {lower[0]} or later and ends before {upper[1]}")
+        elif upper[1] - lower[0] <= step[0] and lower[0] == lower[1]:
+            yield LintFinding(loop, f"the loop runs once at most: its step, {step[0]}, is as long as its whole range")
 
 
 # --- tiles at the edges of arrays: what is read there, and indices that lead elsewhere ---
@@ -188,20 +243,16 @@ def missing_padding(subject: Subject) -> Iterable[LintFinding]:
         for dimension, tile in enumerate(view.tile_shape):
             extent = view.tensor.shape[view.dim_map[dimension]]
             # Whether the last tile is known to reach beyond the tensor, and this may be it.
-            if extent == DYNAMIC or not extent % tile:
-                continue
-            if subject.facts.range(load.index[dimension], False)[1] < extent // tile:
+            is_whole = extent == DYNAMIC or not extent % tile
+            if is_whole or subject.facts.range(load.index[dimension], False)[1] < extent // tile:
                 continue
             # What combines the elements, or those of what is computed from them element by element.
             uses = uses_of(load.results[0], _is_elementwise)
             used = next((user for user, value in uses if _combines(user, value, dimension)), None)
             if used is not None:
-                yield LintFinding(
-                    load,
-                    f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view has "
-                    "no padding value: what is read there is unspecified",
-                    notes=[("elements are combined here", used)],
-                )
+                message = f"the last tile reaches beyond the array ({extent} elements in tiles of {tile}), and the view"
+                message += " has no padding value: what is read there is unspecified"
+                yield LintFinding(load, message, [("elements are combined here", used)])
                 break
 
 
@@ -217,10 +268,8 @@ def _combines(user: Operation, value: Value, dimension: int) -> bool:
     """
     if user.declaration.has_trait(MATRIX_PRODUCT):
         rank = len(user.results[0].type.shape) if isinstance(user.results[0].type, TileType) else 0
-        names = [declared.name for declared in user.declaration.operands]
-        return any(
-            name in _SUMMED and user.operand(name) is value and rank - _SUMMED[name] == dimension for name in names
-        )
+        summed = {each.name for each in user.declaration.operands} & {*_SUMMED}
+        return any(user.operand(name) is value and rank - _SUMMED[name] == dimension for name in summed)
     backwards = user.attributes.get("reverse")
     if user.declaration is ops.REDUCE or (isinstance(backwards, IntegerAttribute) and backwards.value):
         along = user.attributes.get("dim")
@@ -260,7 +309,6 @@ def index_outside_view(subject: Subject) -> Iterable[LintFinding]:
             least = subject.facts.range(index, False)[0]
             if least >= count:
                 tiles = "1 tile" if count == 1 else f"{count} tiles"
-                yield LintFinding(
-                    access, f"index {dimension} is {least} or more, and there are {tiles} along that dimension"
-                )
+                message = f"index {dimension} is {least} or more, and there are {tiles} along that dimension"
+                yield LintFinding(access, message)
                 break

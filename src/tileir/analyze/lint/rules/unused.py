@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.rule import REMARK, LintFinding, Note, Rule
 from tileir.analyze.lint.subject import Subject
+from tileir.annotations import Final
 from tileir.dialect.ops import ASSUME, CONSTANT, CONTINUE, LOAD_PTR_TKO, LOAD_VIEW_TKO, MAKE_TOKEN, PRINT_TKO
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import LOOP_LIKE
 from tileir.ir.traversal import is_function, is_memory_effect_free
-from tileir.ir.values import BlockArgument
-from tileir.rewrite.matching import carried_values
+from tileir.ir.values import BlockArgument, Value
+from tileir.rewrite.matching import carried_values, sources_of
 
 
 @Rule(
@@ -36,9 +37,8 @@ from tileir.rewrite.matching import carried_values
 def unused_value(subject: Subject) -> Iterable[LintFinding]:
     counts: dict[Operation, int] = {}
     for operation in subject.all_operations:
-        if operation.declaration in (CONSTANT, MAKE_TOKEN):
-            continue
-        if operation.results and operation.is_unused and is_memory_effect_free(operation):
+        is_unused = operation.results and operation.is_unused and operation.declaration not in (CONSTANT, MAKE_TOKEN)
+        if is_unused and is_memory_effect_free(operation):
             others = _only_for(operation, counts)
             title = "Delete this operation"
             notes: list[Note] = []
@@ -168,6 +168,90 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
     return all(place == index for place, value in enumerate(user.operands) if value is argument)
 
 
+# --- loaded again ---
+
+
+@Rule(
+    "performance",
+    "Every round of a loop loads the same tile again",
+    reason="A compiler may not move a load out of a loop if it cannot see that nobody writes there meanwhile.",
+    remedy="Load the tile once before the loop, unless that takes more registers than there are.",
+    severity=REMARK,
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
+   %zero = constant <i32: 0> : tile<i32>
+   %one = constant <i32: 1> : tile<i32>
+   %start = constant <f32: 0.0> : tile<f32>
+   %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %start) -> (tile<f32>) {
+-    %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
++    %r = offset %p, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
++    %x, %t = load_ptr_tko weak %r : tile<ptr<f32>> -> tile<f32>, token
+     %more = addf %s, %x : tile<f32>
+     continue %more : tile<f32>
+   }
+   %u = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
+""",
+)
+def invariant_load(subject: Subject) -> Iterable[LintFinding]:
+    for load in subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO):
+        loop = subject.loop_of(load)
+        if loop is None or load.parent_operation is not loop or loop in subject.changing:
+            continue
+        if load.memory_ordering_semantics != "weak":
+            continue
+        if any(_varies(subject, value, loop) for value in load.operands if value is not load.token):
+            continue
+        message = "every round of the loop loads the same tile again"
+        yield LintFinding(load, message, [("nothing in this loop writes", loop)])
+
+
+def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
+    """Whether a value may be another one in each round."""
+
+    def is_computed(maker: Operation) -> bool:
+        is_pure = not maker.regions and not maker.declaration.accesses_memory
+        return is_pure and subject.depth(maker.parent) > subject.depth(loop.parent)
+
+    return any(subject.is_inside(source, loop) for source in sources_of(value, is_computed))
+
+
+@Rule(
+    "performance",
+    "A tile is loaded twice, with no write in between",
+    reason="The second load is another way to memory for what is in registers already.",
+    remedy="Use what the first load gave, unless registers are short.",
+    severity=REMARK,
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+   %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+-  %y, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // here
+-  %sum = addf %x, %y : tile<f32>
+-  %v = store_ptr_tko weak %q, %sum : tile<ptr<f32>>, tile<f32> -> token
++  %v = store_ptr_tko weak %q, %x token=%t : tile<ptr<f32>>, tile<f32> -> token
++  %y, %u = load_ptr_tko weak %p token=%v : tile<ptr<f32>> -> tile<f32>, token
++  %w = store_ptr_tko weak %q, %y token=%u : tile<ptr<f32>>, tile<f32> -> token
+""",
+)
+def repeated_load(subject: Subject) -> Iterable[LintFinding]:
+    """Within one block: from load to load nothing may have written."""
+    loads = subject.operations(LOAD_PTR_TKO, LOAD_VIEW_TKO)
+    weak = {load for load in loads if load.memory_ordering_semantics == "weak"}
+    for block in dict.fromkeys([load.parent for load in loads]):
+        known: dict[object, Operation] = {}
+        for operation in block or ():
+            if operation in subject.changing:
+                known.clear()
+            elif operation in weak:
+                places = tuple([subject.same(value) for value in operation.operands if value is not operation.token])
+                earlier = known.setdefault((operation.results[0].type, places), operation)
+                if earlier is not operation:
+                    message = "the same tile was loaded before, and nothing has written since"
+                    yield LintFinding(operation, message, notes=[("here", earlier)])
+
+
+# --- for who wants it ---
+
+
 @Rule(
     "style",
     "A constant is never used",
@@ -230,3 +314,36 @@ def unused_parameter(subject: Subject) -> Iterable[LintFinding]:
     for parameter in entry.regions[0].blocks[0].arguments:
         if not parameter.has_uses:
             yield LintFinding(entry, f"parameter {parameter.index} is never used", location=parameter.location)
+
+
+# --- rules about silences, which the linter finds broken itself ---
+
+UNKNOWN_RULE: Final = Rule(
+    "silences",
+    "A comment silences a rule that does not exist",
+    reason="A misspelled name silences nothing, and a rule that is gone need not be silenced.",
+    remedy="Name the rule as the finding does; `tileir lint --list-rules` lists them.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>) {
+-  // here
+-  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-laod, unused-load]
++  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token // tileir: ignore[unused-load]: it warms a cache
+""",
+    name="unknown-rule",
+)
+
+UNUSED_SILENCE: Final = Rule(
+    "silences",
+    "A comment silences a finding that is not there",
+    reason="It would hide the finding if it came back, and tells the reader of something that is no longer so.",
+    remedy="Delete the comment, or the names in it that silence nothing.",
+    example="""\
+ entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+-  // here
+-  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token // tileir: ignore[unused-value]
++  // tileir: ignore[unused-value]
++  %y = addf %x, %x : tile<f32>
++  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
+""",
+    name="unused-silence",
+)
