@@ -125,6 +125,15 @@ def dtype_named(name: str, what: str) -> DType:
     return found
 
 
+def results_of(value: Any) -> list[Any]:
+    """What a computation gave, as a list."""
+    if isinstance(value, dict):
+        return [value[key] for key in sorted(value)]
+    if isinstance(value, (tuple, list)):
+        return [item for part in value for item in results_of(part)]
+    return [] if value is None else [value]
+
+
 # --- reading ---
 
 

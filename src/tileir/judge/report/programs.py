@@ -49,10 +49,9 @@ def shown(results: Results, digest: str, paint: Paint = plain) -> str:
         source = text_of(content_of(item)[0])
     except (TileIRError, ValueError, TypeError) as error:
         source = f"// it cannot be made again: {error}"
-    output = results.output(digest)
+    output, reproducer = results.output(digest), results.reproducer(digest)
     texts = {"Output": output} if output.strip() else {}
     texts["Program" if item.kind != "kernels" else "Module"] = source
-    reproducer = results.reproducer(digest)
     if reproducer is not None:
         content, note = reproducer
         texts[f"Reproducer ({note})" if note else "Reproducer"] = text_of(content) if content is not None else ""
@@ -72,12 +71,9 @@ def row_object(results: Results, digest: str) -> str:
         return {name: finite(value) for name, value in values.items()}
 
     found = {
-        "names": row.names,
-        "digest": row.digest,
-        "kind": row.kind,
+        **{name: getattr(row, name) for name in ("names", "digest", "kind")},
         "bytes": row.size,
-        "outcome": row.verdict.outcome,
-        "cause": row.verdict.cause,
+        **{name: getattr(row.verdict, name) for name in ("outcome", "cause")},
         "steps": [
             {"step": step.name, **{name: getattr(step, name) for name in ("outcome", "message", "cause", "details")}}
             | {"measured": measured(step.measured)}
@@ -125,15 +121,13 @@ def _steps(row: Row, paint: Paint) -> str:
 
 def extract(results: Results, contents: Contents, directory: str) -> int:
     """Write the programs that failed; return the number of files."""
-    count = 0
     try:
-        for cluster in contents.kinds:
-            # `3f2a91c0-compare-failed`
-            folder = "-".join([cluster.key, safe(cluster.verb or "start"), cluster.outcome])
-            count += _extract(results, cluster, os.path.join(directory, folder))
+        # `3f2a91c0-compare-failed`
+        names = [f"{kind.key}-{safe(kind.verb or 'start')}-{kind.outcome}" for kind in contents.kinds]
+        folders = [os.path.join(directory, name) for name in names]
+        return sum([_extract(results, *each) for each in zip(contents.kinds, folders, strict=True)])
     except OSError as error:
         raise ResultsError(f"cannot write '{error.filename or directory}': {message_of(error)}") from None
-    return count
 
 
 def safe(name: str) -> str:
@@ -162,11 +156,10 @@ def _extract(results: Results, cluster: FailureKind, folder: str) -> int:
         _write(os.path.join(folder, stem + ending), content)
         lines.append(f"{stem}{ending}  {entry.name}" if stem + ending != entry.name else entry.name)
         count += 1
-    if cluster.reproducer:
-        found = results.reproducer(cluster.reproducer)
-        if found is not None and found[0] is not None:
-            _write(os.path.join(folder, "reproducer" + ending_of(found[0])), found[0])
-            count += 1
+    reproducer, _ = (results.reproducer(cluster.reproducer) if cluster.reproducer else None) or (None, "")
+    if reproducer is not None:
+        _write(os.path.join(folder, "reproducer" + ending_of(reproducer)), reproducer)
+        count += 1
     _write(os.path.join(folder, "README.txt"), ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
     return count
 

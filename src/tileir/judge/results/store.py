@@ -146,13 +146,14 @@ class Store:
         insert(run, "items", (digest, item.kind, len(item.content), item.content, reference), extra="OR IGNORE")
         (number,) = run.execute("SELECT id FROM items WHERE digest = ?", (digest,)).fetchone()
         run.execute("DELETE FROM verdicts WHERE plan = ? AND item = ?", (self._plan, number))
-        told = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
-        key = insert(run, "verdicts", (self._plan, number, *told, machine, time.time()))
+        texts: tuple[str, ...] = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
+        key = insert(run, "verdicts", (self._plan, number, *texts, machine, time.time()))
+        measured = [(WHOLE, verdict.measured)]
         for position, step in enumerate(verdict.steps):
             details = json.dumps(step.details, sort_keys=True)
             texts = (step.name, step.outcome, _sound(step.message), _sound(step.cause), details)
             insert(run, "steps", (key, position, *texts))
-        measured = [(WHOLE, verdict.measured), *[(n, step.measured) for n, step in enumerate(verdict.steps)]]
+            measured.append((position, step.measured))
         figures = [(key, position, name, float(n)) for position, values in measured for name, n in values.items()]
         # SQLite has no NaN.
         insert(run, "measured", *[row for row in figures if not math.isnan(row[3])])

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tileir.judge.inputs import imports_torch
+from tileir.judge.inputs import IMPORTS_TORCH
 from tileir.judge.model import MODULES, Item, Plan, Step, Verdict, verdict_of
 from tileir.judge.verdicts.causes import cause_of
 from tileir.processes.command import PIPE, Command
@@ -38,10 +38,7 @@ _START: Final = "import sys; sys.path[:] = {path!r}; from {module} import {funct
 
 
 def judge_chunk(items: list[Item], plan: Plan) -> list[Verdict]:
-    """The verdict on each item, in order; nothing that an item does is raised.
-
-    The server process that judges is kept for the next chunk of the same thread.
-    """
+    """The verdict on each item, in order; nothing that an item does is raised."""
     return [_judged(item, plan) for item in items]
 
 
@@ -54,7 +51,10 @@ def _judged(item: Item, plan: Plan) -> Verdict:
         except ServerDied as died:
             reason = str(died)
             close_server()
-    message = f"the process that starts children died twice{': ' if reason else ''}{reason}"
+    return not_started(item, f"the process that starts children died twice{': ' if reason else ''}{reason}")
+
+
+def not_started(item: Item, message: str) -> Verdict:
     return verdict_of(item, [Step("start", "crashed", message, cause_of(message))])
 
 
@@ -73,7 +73,7 @@ class Request:
 
 def request_for(item: Item, plan: Plan, root: str) -> Request:
     """A request to a server whose directory is `root`."""
-    with_torch = item.kind in MODULES and (imports_torch(item.content) or imports_torch(item.reference))
+    with_torch = item.kind in MODULES and any(map(IMPORTS_TORCH.search, (item.content, item.reference)))
     if not item.reference:
         return Request(item, plan, with_torch=with_torch)
     path = os.path.join(root, "references", hashlib.blake2b(item.reference, digest_size=16).hexdigest())
@@ -110,6 +110,8 @@ class Server:
                 environment=environment(),
             )
         self.number: Final = self._server.number
+        self.kill: Final = self._server.kill
+        """End it from another thread, in the middle of whatever it does; its children go with it."""
         self.close: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
 
     def judge(self, item: Item, plan: Plan) -> Verdict:
@@ -126,10 +128,6 @@ class Server:
         # The server does not know all that an item is known by.
         verdict.digest = item.digest
         return verdict
-
-    def kill(self) -> None:
-        """End it from another thread, in the middle of whatever it does; its children go with it."""
-        self._server.kill()
 
     def _last_error(self) -> str:
         with suppress(OSError), open(self._errors, "rb") as file:
