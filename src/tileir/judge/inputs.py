@@ -25,9 +25,7 @@ from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 Given: TypeAlias = "str | os.PathLike[str] | Item | Operation"
 """A path, a directory, a pattern, an archive, `@LIST` or `-`; or what was made in this process."""
 
-STANDARD_INPUT: Final = "-"
-KERNELS: Final = ".py"
-_LIST: Final = "@"
+STANDARD_INPUT, KERNELS, _LIST = "-", ".py", "@"
 _PATTERN: Final = frozenset("*?[")
 _CANDIDATE: Final = re.compile(
     rb"^(?:(?:async )?def (?:run|custom_kernel)\b|class ModelNew\b|(?:run|custom_kernel|ModelNew)\s*=)", re.MULTILINE
@@ -229,9 +227,8 @@ class References:
 def _names(name: str) -> list[str]:
     """Names that the reference of a file may have, the closest one first."""
     path = PurePath(name)
-    parent = path.parent.name
+    parent, stem = path.parent.name, path.stem
     found = [os.path.join(parent, path.name), path.name]
-    stem = path.stem
     # `softmax_17_b` is a candidate for `softmax_17`, and for `softmax`.
     while (place := max(stem.rfind("_"), stem.rfind("-"), stem.rfind("."))) > 0:
         stem = stem[:place]

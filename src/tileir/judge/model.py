@@ -31,6 +31,10 @@ MODULES: Final[tuple[Kind, ...]] = ("kernels", "launches")
 _LARGEST_SEED: Final = 100_000
 
 
+def digest_of(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One thing to judge."""
@@ -49,7 +53,7 @@ class Item:
         known = self.kind.encode() + b"\0" + self.content
         if self.reference:
             known += b"\0" + hashlib.blake2b(self.reference).digest()
-        return hashlib.blake2b(known, digest_size=16).hexdigest()
+        return digest_of(known)
 
     @property
     def trouble(self) -> str:
@@ -183,7 +187,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """Results of two plans do not mix: the table is keyed by it."""
-        return hashlib.blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()
+        return digest_of(json.dumps(asdict(self), sort_keys=True).encode())
 
 
 Outcome = Literal["passed", "failed", "crashed", "timeout", "memory", "forbidden", "refused", "skipped"]

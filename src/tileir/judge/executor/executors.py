@@ -137,9 +137,8 @@ class DaskExecutor:
         try:
             from distributed import Client
         except ImportError:
-            raise MissingDependencyError(
-                "sweeps on a Dask cluster need the package 'distributed': pip install 'tileir[dask]'"
-            ) from None
+            message = "sweeps on a Dask cluster need the package 'distributed': pip install 'tileir[dask]'"
+            raise MissingDependencyError(message) from None
         try:
             self._client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:

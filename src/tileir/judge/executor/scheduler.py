@@ -99,8 +99,7 @@ class ChunkSize:
         self.limit: int = self._least
         """How many chunks may be under way."""
         self._size: int = 1
-        self._items: float = 0.0
-        self._seconds: float = 0.0
+        self._items, self._seconds = 0.0, 0.0
 
     def learn(self, items: int, seconds: float, turnaround: float, is_busy: bool) -> None:
         """A chunk of so many items took so long at the worker, and from being handed out to coming back.
@@ -188,8 +187,7 @@ class Scheduler:
 
     def flush(self) -> None:
         """Write what is finished; from then on it counts."""
-        written = self.store.flush()
-        progress = self.progress
+        written, progress = self.store.flush(), self.progress
         progress.judged += len(written)
         progress.latest = [(each.item.name, each.verdict) for each in written]
         progress.outcomes.update([each.verdict.outcome for each in written])
@@ -337,10 +335,8 @@ class Scheduler:
                 step = Step("start", "crashed", _DIED, cause_of(_DIED))
                 # The reason, in the executor's words, names workers and times, which are others each time.
                 self._finish(item, verdict_of(item, [step], why), "")
-            elif losses == 1:
-                self._single.append(item)
             else:
-                self._alone.append(item)
+                (self._single if losses == 1 else self._alone).append(item)
 
     def _look_for_lost(self) -> None:
         """Give up chunks that should have come back long ago, had somebody been at work on them.

@@ -117,11 +117,10 @@ class Launches:
         return found
 
     def _is_known(self, value: object) -> bool:
-        try:
-            buffer = buffer_of(value, "a result")
-        except LaunchError:
-            return True
-        return buffer.low == buffer.high or any(low < buffer.high and buffer.low < high for low, high in self._ranges)
+        with suppress(LaunchError):
+            found = buffer_of(value, "a result")
+            return found.low == found.high or any(low < found.high and found.low < high for low, high in self._ranges)
+        return True
 
 
 def emulate(backend: str, watcher: Launches) -> None:

@@ -117,8 +117,7 @@ class _Judging:
         # Where nothing else keeps the candidate from reading it.
         self._remove_reference()
         try:
-            for number in range(len(made.inputs)):
-                name = f"inputs_{number}.bin"
+            for name in [f"inputs_{number}.bin" for number in range(len(made.inputs))]:
                 data = read_foreign(self.expected, name, self.plan.limits.file_bytes)
                 with open(os.path.join(self.run, name), "xb") as file:
                     file.write(data)

@@ -13,7 +13,6 @@ conventions in which people judge kernels that models wrote; a candidate with `r
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import random
@@ -34,7 +33,7 @@ import numpy
 from tileir.ir.quoting import type_text
 from tileir.judge.kernels.launches import Launches, ModuleReport, emulate
 from tileir.judge.kernels.values import NotCarried, dump, load, results_of
-from tileir.judge.model import Outcome, Plan, Step
+from tileir.judge.model import Outcome, Plan, Step, digest_of
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.work import Work, is_forbidden
 
@@ -60,7 +59,7 @@ def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, 
             for trial in range(plan.trials):
                 data = dump(case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
                 Path(f"inputs_{len(digests)}.bin").write_bytes(data)
-                digests.append(_digest(data))
+                digests.append(digest_of(data))
         return asdict(ModuleReport(digests, tolerance_of(module), speedup_of(module)))
     except BaseException as error:
         return _failed("inputs", error, file)
@@ -164,13 +163,9 @@ def load_module(source: bytes, directory: str, file: str, name: str) -> ModuleTy
 def _inputs(number: int, digest: str) -> bytes:
     """Inputs as they were made: where nothing keeps the candidate from writing to their file, it is seen."""
     data = Path(f"inputs_{number}.bin").read_bytes()
-    if _digest(data) != digest:
+    if digest_of(data) != digest:
         raise Tampered("the candidate changed the files of the inputs")
     return data
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 # --- foreign code that fails ---

@@ -99,15 +99,12 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def sarif_report(contents: Contents) -> str:
-    rules = [
-        {
-            "id": cluster.key,
-            "shortDescription": {"text": f"{steps_of(cluster)}: {cluster.outcome}"},
-            "fullDescription": {"text": cluster.title},
-            "defaultConfiguration": {"level": _level(cluster)},
-        }
-        for cluster in contents.kinds
-    ]
+    def rule(cluster: FailureKind) -> dict[str, Any]:
+        short, long = f"{steps_of(cluster)}: {cluster.outcome}", cluster.title
+        described = {"shortDescription": {"text": short}, "fullDescription": {"text": long}}
+        return {"id": cluster.key, **described, "defaultConfiguration": {"level": _level(cluster)}}
+
+    rules = list(map(rule, contents.kinds))
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     results = [
         _result(number, cluster, entry)
@@ -126,9 +123,7 @@ def _result(number: int, cluster: FailureKind, entry: SweepEntry) -> dict[str, A
         "ruleIndex": number,
         "level": _level(cluster),
         "message": {"text": f"{failure.step}: {message}" if failure.step else message},
-        "locations": [
-            {"physicalLocation": {"artifactLocation": {"uri": quote(name, safe="/")}}} for name in entry.names
-        ],
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": quote(each)}}} for each in entry.names],
         # The same program with the same failure is one finding from run to run.
         "partialFingerprints": {"tileir/program": entry.digest, "tileir/kind": cluster.key},
     }

@@ -57,9 +57,8 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
         ],
         "steps": [{"name": name, "counts": dict(sorted(counts.items()))} for name, counts in contents.steps.items()],
         "programs": {
-            "name": [entry.name for entry in entries],
+            **{name: [getattr(entry, name) for entry in entries] for name in ("name", "digest")},
             "others": [len(entry.names) - 1 for entry in entries],
-            "digest": [entry.digest for entry in entries],
             "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
             "step": [steps.get(entry.step, -1) for entry in entries],
             "kinds": [entry.clusters for entry in entries],

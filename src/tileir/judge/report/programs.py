@@ -26,18 +26,17 @@ _LONGEST = 80
 def digest_named(contents: Contents, name: str) -> str:
     """The digest of the item that somebody means: by a name, a digest or its beginning, or a kind of failure, of which
     the smallest program is shown."""
-    for entry in contents.programs:
-        if name in entry.names or name == entry.digest:
-            return entry.digest
-    for cluster in contents.kinds:
-        if name == cluster.key:
-            return cluster.reproducer or cluster.smallest.digest
-    found = [entry.digest for entry in contents.programs if len(name) >= 4 and entry.digest.startswith(name)]
-    found = found or [entry.digest for entry in contents.programs for each in entry.names if each.endswith(f"/{name}")]
-    if len(set(found)) == 1:
-        return found[0]
+    entries = contents.programs
+    exact = [entry.digest for entry in entries if name in entry.names or name == entry.digest]
+    exact += [kind.reproducer or kind.smallest.digest for kind in contents.kinds if name == kind.key]
+    if exact:
+        return exact[0]
+    found = {entry.digest for entry in entries if len(name) >= 4 and entry.digest.startswith(name)}
+    found = found or {entry.digest for entry in entries if any(each.endswith(f"/{name}") for each in entry.names)}
+    if len(found) == 1:
+        return found.pop()
     if found:
-        raise ResultsError(f"'{name}' may be any of {len(set(found))} programs of '{contents.path}': give more of it")
+        raise ResultsError(f"'{name}' may be any of {len(found)} programs of '{contents.path}': give more of it")
     raise ResultsError(f"'{contents.path}' has no program '{name}': give a name, a digest, or a kind of failure")
 
 
@@ -90,8 +89,7 @@ def row_object(results: Results, digest: str) -> str:
 
 def _head(row: Row, paint: Paint) -> str:
     lines = [f"{paint(harmless(row.name), 'title')}: {paint(row.verdict.outcome, row.verdict.outcome)}"]
-    others = row.names[1:]
-    if others:
+    if others := row.names[1:]:
         more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
         lines.append(f"also {', '.join([harmless(name) for name in others[:_MOST_NAMES]])}{more}")
     kind = {"program": "a program", "seed": "a program of tileir smith", "kernels": "a module of kernels"}
@@ -132,8 +130,7 @@ def extract(results: Results, contents: Contents, directory: str) -> int:
 
 def safe(name: str) -> str:
     """A name for a file: no directories, nothing that a shell or a system takes for more."""
-    found = _UNSAFE.sub("_", name).lstrip(".-")[-_LONGEST:]
-    return found or "program"
+    return _UNSAFE.sub("_", name).lstrip(".-")[-_LONGEST:] or "program"
 
 
 def _extract(results: Results, cluster: FailureKind, folder: str) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import sqrt
 
 from tileir.dialect.ops import FOR, IF, LOOP
@@ -120,11 +121,9 @@ def features_of(module: Operation) -> frozenset[str]:
 
 def features_of_item(item: Item) -> frozenset[str]:
     """The features of what was judged; none where that is no program that can be read."""
-    try:
+    # Else another tileir judged it, or it cannot be read.
+    with suppress(TileIRError, ValueError, TypeError):
         content, _ = content_of(item) if item.kind != "kernels" else (b"", "")
         if 0 < len(content) <= _LARGEST:
             return features_of(load(content))
-    except (TileIRError, ValueError, TypeError):
-        # It was another tileir that judged it, or a program that cannot be read.
-        pass
     return frozenset()

@@ -6,7 +6,6 @@ in the file, and only then does a sweep call them finished.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.machine import sources
-from tileir.judge.model import Item, Plan, Verdict
+from tileir.judge.model import Item, Plan, Verdict, digest_of
 from tileir.judge.results.tables import FAILURES, WHOLE, Connection, connected, failure_message, insert
 
 
@@ -139,8 +138,7 @@ class Store:
         digest = verdict.digest
         reference = machine = None
         if item.reference:
-            known = hashlib.blake2b(item.reference, digest_size=16).hexdigest()
-            reference = self._shared(run, "modules", "digest", known, item.reference)
+            reference = self._shared(run, "modules", "digest", digest_of(item.reference), item.reference)
         if finished.machine:
             machine = self._shared(run, "machines", "description", finished.machine)
         insert(run, "items", (digest, item.kind, len(item.content), item.content, reference), extra="OR IGNORE")

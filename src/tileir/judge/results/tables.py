@@ -237,8 +237,7 @@ def _check_tables(connection: Connection, path: str) -> None:
         made.executescript(schema())
         expected = _schema(made)
     made.close()
-    own = {table for _, _, table, _ in expected}
-    known = {name for _, name, _, _ in expected}
+    own, known = {table for _, _, table, _ in expected}, {name for _, name, _, _ in expected}
     found = {each for each in _schema(connection) if each[2] in own or each[1] in own}
     for kind, name, table, _ in sorted(found ^ expected):
         # An index whose name begins so is part of its table.

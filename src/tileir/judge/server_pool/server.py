@@ -124,15 +124,13 @@ class Children:
 
     def run(self, part: Part, work: Work, deadline: float) -> ChildReport:
         """Start a child for one task and wait for its end."""
-        report = ChildReport()
+        report, main = ChildReport(), partial(work.do, part.task)
         sandbox = _sandbox(work.plan, work.scratch, part)
-        main = partial(work.do, part.task)
         if not CAN_FORK:
             command = python_command("tileir.processes.child", "be_spawned", "")
             report.status, report.output = run_spawned(command, main, report.handle, deadline, sandbox)
             return report
-        child = Child(main, sandbox)
-        reason = ""
+        child, reason = Child(main, sandbox), ""
         try:
             reason = child.wait(report.handle, deadline, self._owner)
         finally:
@@ -220,11 +218,9 @@ def _is_doubtful(verdict: Verdict) -> bool:
 
 def _sandbox(plan: Plan, scratch: str, part: Part, programs: int = 1) -> Sandbox:
     limits, gpu = plan.limits, uses_gpu(plan)
-    cpu_seconds = limits.seconds * max(limits.threads, 1) * programs
-    memory = None if gpu else limits.memory
-    return Sandbox(
-        scratch, cpu_seconds, memory, limits.file_bytes, limits.output_bytes, limits.threads, part.processes, gpu
-    )
+    cpu_seconds, memory = limits.seconds * limits.threads * programs, None if gpu else limits.memory
+    sizes = (limits.file_bytes, limits.output_bytes, limits.threads)
+    return Sandbox(scratch, cpu_seconds, memory, *sizes, part.processes, gpu)
 
 
 def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], begun: float) -> Verdict:
@@ -246,9 +242,9 @@ def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], begun: 
 def _verdict(item: Item, plan: Plan, steps: list[Step], reports: list[ChildReport], begun: float) -> Verdict:
     output = b"".join([report.output for report in reports]).decode("utf-8", "replace")
     seconds = time.perf_counter() - begun
-    peak = max([report.status.peak_bytes for report in reports], default=0)
+    peak = float(max([report.status.peak_bytes for report in reports], default=0))
     overhead = max(seconds - sum([report.seconds for report in reports]), 0.0)
-    measured = {"seconds": seconds, "peak_bytes": float(peak), "overhead_seconds": overhead}
+    measured = {"seconds": seconds, "peak_bytes": peak, "overhead_seconds": overhead}
     return verdict_of(item, steps, output[: plan.limits.output_bytes], measured)
 
 
@@ -269,17 +265,11 @@ def _task_result(reports: list[ChildReport], plan: Plan) -> TaskResult:
     return TaskResult(None, Step(report.last, "forbidden", message, message))
 
 
-# --- in the child ---
-
-
 def _judge_requests(part: Part, plan: Plan, scratch: str) -> None:
     """Judge what comes, until nothing does."""
     for request in requests():
         # The parent is trusted.
         Work(pickle.loads(request), plan, scratch).do(part.task)
-
-
-# --- the server ---
 
 
 def main(root: str) -> None:
