@@ -57,9 +57,7 @@ def is_archive(name: str) -> bool:
 
 
 def members(file: IO[bytes], filter: Filter, limit: int = MOST_OF_AN_ARCHIVE) -> Iterator[Member]:
-    """The files in an archive, in its order; `filter` gets the name and the first bytes of each.
-
-    A member without a name is about the archive as a whole, and the last."""
+    """The files in an archive that `filter` takes; a last one without a name is about the archive as a whole."""
     try:
         beginning = file.read(8)
         file.seek(0)

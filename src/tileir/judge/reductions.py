@@ -236,10 +236,7 @@ def _is_sound(verdict: Verdict) -> bool:
 
 
 def narrowed(plan: Plan, step: str) -> Plan:
-    """As much of a plan as shows what a step shows.
-
-    Results may differ where a program reads what nobody wrote: candidates are looked at by the sanitizer.
-    """
+    """As much of a plan as shows what a step shows, with the sanitizer for programs that read what nobody wrote."""
     verb, _, about = step.partition(" ")
     engines = (*plan.engines[:1], *([about] if about in plan.engines else []))
     chosen: dict[str, Any] = {

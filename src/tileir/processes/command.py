@@ -93,9 +93,7 @@ class Command:
         return self.end()._replace(reason=TIMED_OUT) if status is None else status
 
     def end(self) -> ExitStatus:
-        """Kill the group and close the pipes; how it ended.
-
-        A process in a call of a driver may never end: it is not waited for long."""
+        """Kill the group, close the pipes and say how it ended; one stuck in a driver is not waited for long."""
         self.kill()
         self.close()
         until = time.monotonic() + _DYING_SECONDS

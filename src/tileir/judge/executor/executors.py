@@ -41,8 +41,7 @@ def work(judge: Judge, items: list[Item], plan: Plan) -> JudgedChunk:
 
 
 def work_elsewhere(judge: Judge, chunk: bytes, expected: str) -> JudgedChunk:
-    """Judge a chunk that came pickled, as another tileir may know other fields; `expected` is the digest of the sources
-    that it must be done with."""
+    """Judge a chunk, pickled as another tileir may know other fields, if the sources have the digest `expected`."""
     if expected != sources():
         raise SweepError(
             f"a worker has another tileir, whose results may differ: {machine()} has sources with the digest "
@@ -129,9 +128,7 @@ an item, would take the cluster down where the scheduler has no tileir, or anoth
 
 
 class DaskExecutor:
-    """The workers of the cluster whose scheduler is at an address.
-
-    Dask itself hands the chunks of a worker that dies to another one, and gives up those that several have died of."""
+    """The workers of a cluster.  Dask itself hands on the chunks of a worker that dies, a few times."""
 
     def __init__(self, address: str, workers: int | None = None) -> None:
         try:

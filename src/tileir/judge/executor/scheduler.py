@@ -102,9 +102,7 @@ class ChunkSize:
         self._items, self._seconds = 0.0, 0.0
 
     def learn(self, items: int, seconds: float, turnaround: float, is_busy: bool) -> None:
-        """A chunk of so many items took so long at the worker, and from being handed out to coming back.
-
-        `is_busy`: as many were under way as may be, so that waiting says something."""
+        """A chunk took so long at the worker, and from hand to hand; `is_busy`: as many were under way as may be."""
         self._items = self._items * _FORGETTING + items
         self._seconds = self._seconds * _FORGETTING + seconds
         wanted = CHUNK_SECONDS * self._items / max(self._seconds, 1e-6)

@@ -72,8 +72,7 @@ class _OtherShapes(Exception):
 
 
 def _pairs(found: Computed, expected: Computed) -> list[tuple[str, Any, Any]]:
-    """What is compared with what: results, and the inputs that the reference changes; `_OtherShapes` where it
-    cannot be."""
+    """The results and the inputs that the reference changes, in pairs; raises `_OtherShapes`."""
     if len(found.results) != len(expected.results):
         mine, theirs = [several(len(each.results), "result") for each in (found, expected)]
         raise _OtherShapes(f"it returns {mine}, the reference {theirs}")

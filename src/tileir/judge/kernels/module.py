@@ -36,16 +36,14 @@ _KEPT: Final = re.compile(r"(?:launch|baseline)_[0-9]{1,3}\.bin", re.ASCII)
 
 
 class TaskResult(NamedTuple):
-    """What a task in a child process returned, None if it did not come to that; the last step that it began, and how
-    that ended."""
+    """What a task in a child process returned, None if it came to no end; its last step, and how that ended."""
 
     value: Any
     step: Step
 
 
 RunTask: TypeAlias = Callable[[Task, str, bool], TaskResult]
-"""Does a task in a child process with the limits of a plan: a task, where it may write, and whether foreign code runs
-in it, which may start no processes."""
+"""Does a task in a child process: the task, where it may write, and whether foreign code runs in it."""
 
 
 class _Ended(Exception):

@@ -180,8 +180,7 @@ _MOST_VALUES: Final = 4096
 
 
 def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dict[str, Any]]:
-    """The step `programs`: of each launch the kernel, its program, and comments that state the launch, the likeliest
-    first; or `why` not."""
+    """The step `programs`: of each launch kernel, program and comments that state it, likeliest first; or `why` not."""
     work.begin("programs")
     found: list[dict[str, Any]] = []
     left = _MOST_CHARACTERS
@@ -226,9 +225,7 @@ def _word(value: object, type: Type, way: tuple[str, str]) -> str:
 
 
 def _array_word(array: Array, element: Type, way: tuple[str, str]) -> str:
-    """The memory of an array from its first element to its last, as one row: parameters beside it say how it lies.
-
-    Empty where its elements are wanted one by one, and there are too many."""
+    """The memory of an array, first element to last, as one row; empty where there are too many to give one by one."""
     size = array.dtype.itemsize
     if memory_dtype(element).itemsize != size or any(stride < 0 or stride % size for stride in array.strides):
         raise NotCarried("an array lies in memory in a way that no words say")

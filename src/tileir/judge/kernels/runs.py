@@ -148,8 +148,7 @@ def _reference(file: str, directory: str, plan: Plan, watcher: Launches) -> Any:
 
 
 def load_module(source: bytes, directory: str, file: str, name: str) -> ModuleType:
-    """A module from its source, which it can find as a file by a name without a path: messages are the same wherever
-    the directory is."""
+    """A module from its source, in a file without a path, so that messages are the same in every directory."""
     os.chdir(directory)
     Path(file).write_bytes(source)
     module = ModuleType(name)

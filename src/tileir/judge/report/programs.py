@@ -24,8 +24,7 @@ _LONGEST = 80
 
 
 def digest_named(contents: Contents, name: str) -> str:
-    """The digest of the item that somebody means: by a name, a digest or its beginning, or a kind of failure, of which
-    the smallest program is shown."""
+    """The digest that a name, the beginning of a digest, or a kind of failure (its smallest program) stands for."""
     entries = contents.programs
     exact = [entry.digest for entry in entries if name in entry.names or name == entry.digest]
     exact += [kind.reproducer or kind.smallest.digest for kind in contents.kinds if name == kind.key]

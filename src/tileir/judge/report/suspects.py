@@ -38,10 +38,7 @@ _GAIN = 1.5
 def blamed(
     failing: Mapping[str, frozenset[str]], passing: Sequence[frozenset[str]], scale: float = 1.0
 ) -> dict[str, str]:
-    """The suspect of each failing program, given by its digest; empty where nothing is to blame.
-
-    `scale` is how many passing programs each of those given stands for.
-    """
+    """The suspect of each failing program by digest, if any; each passing one stands for `scale` programs."""
     seen = Counter([feature for features in passing for feature in features])
     found = dict.fromkeys(failing, "")
     rest = dict(failing)
@@ -57,9 +54,7 @@ def blamed(
 
 
 def _most_suspect(failing: Counter[str], passing: Counter[str], failed: int, passed: float, scale: float) -> str:
-    """The most suspect feature of some programs; empty if none is.
-
-    `failing` and `passing` are how many programs have each, of `failed` and of `passed / scale`."""
+    """The most suspect feature, if any, by how many of `failed` and of `passed / scale` programs have each."""
 
     def score(feature: str) -> float:
         return failing[feature] / sqrt(failed * (failing[feature] + passing[feature] * scale))

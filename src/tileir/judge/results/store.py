@@ -66,8 +66,7 @@ class Store:
             self._others = frozenset([number for number, description in machines if not _is_ours(description)])
 
     def outcome(self, digest: str, name: str) -> tuple[str, bool] | None:
-        """What came of an item, and whether another tileir than that of this process has judged it; None if nothing is
-        known.  The name is noted as one of it."""
+        """What came of an item, if known, and whether another tileir judged it.  The name is noted as one of it."""
         query = (
             "SELECT verdicts.outcome, verdicts.machine, names.item IS items.id FROM items JOIN verdicts"
             " ON verdicts.plan = ? AND verdicts.item = items.id"

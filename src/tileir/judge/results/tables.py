@@ -92,9 +92,7 @@ def schema() -> str:
 
 
 def insert(connection: sqlite3.Connection, table: str, *rows: tuple[Any, ...], extra: str = "") -> int:
-    """Insert rows, without the `id` of tables that number theirs; return the number of the last one.
-
-    `extra` says what happens where a row is there already: `OR IGNORE`, `OR REPLACE`."""
+    """Insert rows, without a numbered `id`; the number of the last.  `extra`: `OR IGNORE` or `OR REPLACE`."""
     names = [name for name in _TABLES[table][0] if name != "id"]
     statement = f"INSERT {extra} INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
     if len(rows) != 1:

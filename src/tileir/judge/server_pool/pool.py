@@ -1,7 +1,4 @@
-"""`judge_chunk`, the unit of work of an executor; and the servers of this process, one for each thread.
-
-A server is started when it is first needed, kept, and started again if it dies.
-"""
+"""`judge_chunk`, the unit of work of an executor; and the servers of this process, one for each thread."""
 
 from __future__ import annotations
 

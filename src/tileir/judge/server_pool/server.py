@@ -209,10 +209,7 @@ class _KeptChild:
 
 
 def _is_doubtful(verdict: Verdict) -> bool:
-    """Whether the programs that a child has judged before may be the reason for a verdict.
-
-    Reading and checking is done by code that keeps nothing, and a limit of time is reached with or without them.
-    """
+    """Whether earlier programs may be the reason: not where one cannot be read, or its time is over."""
     return verdict.outcome not in ("passed", "timeout") and verdict.steps[0].outcome != "failed"
 
 
@@ -310,9 +307,7 @@ def main(root: str) -> None:
 
 
 def warm_up(request: Request, known: set[tuple[str, Plan]]) -> bool:
-    """Judge a small program with the plan, so that all that is imported or built on first use is there in children.
-
-    `known` is what this process has judged so; return whether there was something to do."""
+    """Judge a small program if the plan is not `known`, so that children find all imported; whether it was new."""
     item, plan = request.item, request.plan
     if item.kind in MODULES:
         warm_kernels(with_torch=request.with_torch)
@@ -333,9 +328,7 @@ _warm: Final[set[str]] = set()
 
 
 def warm_kernels(*, with_torch: bool) -> None:
-    """Import what modules with kernels will, as far as it is to be trusted, and compile a kernel.
-
-    What is missing is reported by the child that needs it."""
+    """Import what modules with kernels will, if it is there and to be trusted, and compile a kernel."""
     if "cutile" not in _warm:
         _warm.add("cutile")
         try:

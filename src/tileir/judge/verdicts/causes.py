@@ -13,6 +13,7 @@ import re
 import traceback
 from functools import cache
 from pathlib import PurePath
+from typing import Any
 
 import tileir.dialect.ops  # noqa: F401  # which declares the operations
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, TYPES
@@ -77,8 +78,7 @@ def cause_of_exception(error: BaseException) -> str:
 
 
 def cause_of_crash(signal: str, stack: str = "") -> str:
-    """The cause of a process that a signal ended: the signal, and the function of tileir that `stack` names, which is
-    what Python's `faulthandler` writes."""
+    """The signal that ended a process, and the function of tileir that `stack`, from `faulthandler`, names."""
     for file, function in re.findall(r'^  File "([^"\n]*)", line \d+ in (.*)$', stack, re.MULTILINE):
         found = _own_module(file)
         if found:
@@ -132,7 +132,7 @@ def _vocabulary() -> frozenset[str]:
     """The names of the dialect: of operations, their operands and attributes, and keywords."""
     found = set(_WORDS)
     for name, declaration in REGISTRY.by_name.items():
-        parts = (*declaration.operands, *declaration.results, *declaration.attributes)
+        parts: tuple[Any, ...] = (*declaration.operands, *declaration.results, *declaration.attributes)
         found.update((name, name.rpartition(".")[2], *[each.name for each in parts]))
     for page in (*ATTRIBUTES, *TYPES):
         found.update((page.name, f"cuda_tile.{page.name}"))
