@@ -223,13 +223,17 @@ def read_foreign(directory: str, name: str, most: int) -> bytes:
         raise NotCarried(f"{name} is missing") from None
     except OSError as error:
         raise NotCarried(f"{name} cannot be read ({error.strerror})") from None
+    found = os.fstat(descriptor)
+    why = ""
+    if not stat.S_ISREG(found.st_mode):
+        why = "is no plain file"
+    elif found.st_nlink > 1:
+        # Another name of a file that somebody else writes.
+        why = "is a link"
+    elif found.st_size > most:
+        why = f"has {found.st_size} bytes, more than {most}"
+    if why:
+        os.close(descriptor)
+        raise NotCarried(f"{name} {why}")
     with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise NotCarried(f"{name} is no plain file")
-        if found.st_nlink > 1:
-            # Another name of a file that somebody else writes.
-            raise NotCarried(f"{name} is a link")
-        if found.st_size > most:
-            raise NotCarried(f"{name} has {found.st_size} bytes, more than {most}")
         return file.read(most)
