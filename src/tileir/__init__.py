@@ -108,8 +108,6 @@ _RUNNING_HOMES = {
     "tileir.serve.explorer.exploring": "Exploration explore",
     "tileir.serve.explorer.export": "ExportedPage",
 }
-
-
 _MODULES = ("attributes", "declarations", "smith", "types")
 _RUNNING = {name: home for home, names in _RUNNING_HOMES.items() for name in names.split()}
 _HOME_OF = {**{name: home for home, names in _HOMES.items() for name in names.split()}, **_RUNNING}
@@ -121,13 +119,9 @@ def __getattr__(name: str) -> object:
         return __import__(f"tileir.{name}", fromlist=[name])
     if name not in _HOME_OF:
         raise AttributeError(f"module 'tileir' has no attribute '{name}'")
-    return _imported(name, _HOME_OF[name], name in _RUNNING)
-
-
-def _imported(name: str, home: str, runs_programs: bool) -> object:
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
-    if runs_programs:
+    if name in _RUNNING:
         from tileir.execute.errors import MissingDependencyError, placeholder
 
         try:
@@ -136,7 +130,7 @@ def _imported(name: str, home: str, runs_programs: bool) -> object:
         except MissingDependencyError as missing:
             # Not kept: the package may be installed while this process goes on.
             return placeholder(name, missing)
-    value: object = getattr(__import__(home, fromlist=[name]), name)
+    value: object = getattr(__import__(_HOME_OF[name], fromlist=[name]), name)
     globals()[name] = value
     return value
 

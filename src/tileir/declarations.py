@@ -24,20 +24,10 @@ from tileir.ir.symbols import Symbols, SymbolTable
 from tileir.ir.traits import ElementCost
 
 __all__ = [
-    "AttributeConstraint",
-    "AttributeDeclaration",
-    "ElementCost",
-    "OperandDeclaration",
-    "OperationDeclaration",
-    "RegionDeclaration",
-    "SymbolTable",
-    "Symbols",
-    "TypeConstraint",
-    "TypeRule",
-    "VerifyContext",
-    "declaration_of",
+    "AttributeConstraint", "AttributeDeclaration", "ElementCost", "OperandDeclaration", "OperationDeclaration",
+    "RegionDeclaration", "SymbolTable", "Symbols", "TypeConstraint", "TypeRule", "VerifyContext", "declaration_of",
     "declarations",
-]
+]  # fmt: skip
 __all__ += ops.__all__
 
 

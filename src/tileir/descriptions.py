@@ -54,11 +54,9 @@ def _operation_words(operation: Operation) -> str:
         words += f" ({_types([value.type for value in operation.operands])})"
     if operation.results:
         words += f" -> {_types([value.type for value in operation.results])}"
-    contents = [block for region in operation.regions for block in region.blocks]
-    if len(contents) == 1:
-        words += f" {{{_contents(contents[0])}}}"
-    elif contents:
-        words += f" {{{several(len(contents), 'block')}}}"
+    blocks = [block for region in operation.regions for block in region.blocks]
+    if blocks:
+        words += f" {{{_contents(blocks[0]) if len(blocks) == 1 else several(len(blocks), 'block')}}}"
     return words
 
 
@@ -76,24 +74,19 @@ def _named(operation: Operation | None, nothing: str = "no operation") -> str:
     """The name of an operation and, where it defines or refers to one, of a symbol."""
     if operation is None:
         return nothing
-    symbol = operation.symbol_name
-    if symbol is not None:
-        return f"{operation.name} @{_cut(symbol)}"
-    for value in operation.attributes.values():
-        if isinstance(value, SymbolAttribute):
-            return f"{operation.name} {_cut(value.text)}"
-    return operation.name
+    if operation.symbol_name is not None:
+        return f"{operation.name} @{_cut(operation.symbol_name)}"
+    symbols = [value.text for value in operation.attributes.values() if isinstance(value, SymbolAttribute)]
+    return f"{operation.name} {_cut(symbols[0])}" if symbols else operation.name
 
 
 def _contents(block: Block) -> str:
     """The symbols in a block, or how many operations there are."""
-    names: list[str] = []
-    for operation in islice(block, _SHOWN + 1):
-        symbol = operation.symbol_name
-        if symbol is None:
-            return _counted(block)
-        names.append(f"@{_cut(symbol)}")
-    return ", ".join([*names[:_SHOWN], *["..."] * (len(names) > _SHOWN)]) or "nothing"
+    symbols = [operation.symbol_name for operation in islice(block, _SHOWN + 1)]
+    names = [f"@{_cut(symbol)}" for symbol in symbols[:_SHOWN] if symbol is not None]
+    if None in symbols:
+        return _counted(block)
+    return ", ".join([*names, *["..."] * (len(symbols) > _SHOWN)]) or "nothing"
 
 
 def _counted(block: Block) -> str:

@@ -86,21 +86,16 @@ def release_binding_lock() -> bool:
 class _Imports:
     """The lock of Python's that an import begins with."""
 
-    acquire = staticmethod(_imp.acquire_lock)
-    release = staticmethod(_imp.release_lock)
+    acquire, release = staticmethod(_imp.acquire_lock), staticmethod(_imp.release_lock)
 
 
 def _is_importing() -> bool:
     """Whether another thread imports a module of this package, and with it those that it needs."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     this = _thread.get_ident()
-    for name, reference in list(locks.items()):
-        if name.startswith("tileir"):
-            # One that nobody owns yet is about to be taken.
-            lock = reference()
-            if lock is not None and getattr(lock, "owner", None) != this:
-                return True
-    return False
+    found = [reference() for name, reference in list(locks.items()) if name.startswith("tileir")]
+    # One that nobody owns yet is about to be taken.
+    return any(lock is not None and getattr(lock, "owner", None) != this for lock in found)
 
 
 def _before() -> None:

@@ -105,9 +105,8 @@ def load(
         except (OSError, ValueError):
             # The mistake to expect: no file is called like this.
             if isinstance(source, str) and ("\n" in source or "{" in source):
-                raise TypeError(
-                    "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
-                ) from None
+                words = "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
+                raise TypeError(words) from None
             raise
     else:
         shown = "-" if name is None else name
@@ -185,13 +184,11 @@ def to_bytecode(module: Operation, version: str | None = None, layout: str = "pu
     from tileir.bytecode.layouts import newest_version, to_bytes
 
     check_module(module)
-    number = newest_version(layout)
+    origin, number = origin_of(module), newest_version(layout)
     if version is not None:
         number = version_named(version)
-    else:
-        origin = origin_of(module)
-        if origin is not None and origin.version < number:
-            number = origin.version
+    elif origin is not None:
+        number = min(number, origin.version)
     return to_bytes(module, number, layout, preserve)
 
 

@@ -8,6 +8,7 @@ lists of numbers: a program may nest deeper than Python's stack.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
@@ -174,8 +175,8 @@ def _things_in(part: object) -> list[object]:
 def _program_rows(root: Operation) -> tuple[list[_Part], list[Parts], list[Parts]]:
     """The things, blocks and operations of a program; values are numbered results first, then block arguments."""
     operations = list(root.walk())
-    number_of = {operation: number for number, operation in enumerate(operations)}
     blocks = [block for operation in operations for region in operation.regions for block in region.blocks]
+    number_of = {operation: number for number, operation in enumerate(operations)}
     block_numbers = {block: number for number, block in enumerate(blocks)}
     results: list[Value] = [result for operation in operations for result in operation.results]
     arguments: list[Value] = [argument for block in blocks for argument in block.arguments]
@@ -185,26 +186,22 @@ def _program_rows(root: Operation) -> tuple[list[_Part], list[Parts], list[Parts
     for operation in operations:
         if any(operand not in values for operand in operation.operands):
             raise TypeError(f"'{operation.name}' cannot be pickled: it takes a value of another program")
-        rows.append(
-            (
-                operation.name,
-                operation.declaration.unregistered,
-                [values[operand] for operand in operation.operands],
-                [things.part(result.type) for result in operation.results],
-                {name: things.part(value) for name, value in operation.attributes.items()},
-                [[block_numbers[block] for block in region.blocks] for region in operation.regions],
-                things.part(operation.location),
-                operation.segments,
-                None if operation.successors is None else [block_numbers[block] for block in operation.successors],
-            )
+        row = (
+            operation.name,
+            operation.declaration.unregistered,
+            [values[operand] for operand in operation.operands],
+            [things.part(result.type) for result in operation.results],
+            {name: things.part(value) for name, value in operation.attributes.items()},
+            [[block_numbers[block] for block in region.blocks] for region in operation.regions],
+            things.part(operation.location),
+            operation.segments,
+            None if operation.successors is None else [block_numbers[block] for block in operation.successors],
         )
-    block_rows: list[Parts] = [
-        (
-            [(things.part(argument.type), things.part(argument.location)) for argument in block.arguments],
-            [number_of[operation] for operation in block],
-        )
-        for block in blocks
-    ]
+        rows.append(row)
+    block_rows: list[Parts] = []
+    for block in blocks:
+        given = [(things.part(argument.type), things.part(argument.location)) for argument in block.arguments]
+        block_rows.append((given, [number_of[operation] for operation in block]))
     return things.list, block_rows, rows
 
 
@@ -241,9 +238,8 @@ def restored_thing(things: list[object]) -> object:
 
 
 def restored_operation(root: Operation, number: int) -> Operation:
-    for index, operation in enumerate(root.walk()):
-        if index == number:
-            return operation
+    for operation in islice(root.walk(), number, None):
+        return operation
     raise ValueError("the program has changed since an operation of it was pickled")
 
 

@@ -15,16 +15,14 @@ from tileir.bytecode import MAGIC, is_bytecode
 
 EXTENSIONS = (".mlir", ".tileir", ".tileirbc")
 _PATTERN = re.compile(r"[*?\[]")
-# Any number of directories, none included.
-_ANY_DEPTH = "**"
 
 
 def is_program(path: str) -> bool:
     """Whether a file in a directory is a program; pipes and devices are none, whatever their names."""
+    if path.endswith(EXTENSIONS):
+        # A link that leads nowhere is one that cannot be read.
+        return not os.path.exists(path) or os.path.isfile(path)
     try:
-        if path.endswith(EXTENSIONS):
-            # A link that leads nowhere is one that cannot be read.
-            return not os.path.exists(path) or os.path.isfile(path)
         if not os.path.isfile(path):
             return False
         with open(path, "rb") as file:
@@ -55,9 +53,7 @@ class ProgramFiles:
                 paths = [operand]
             found.update(dict.fromkeys(paths))
         self.paths: list[str] = list(found)
-        self.failures: list[tuple[str, str]] = [
-            (path, f"cannot read '{path}': {why}") for path, why in self._failures.items()
-        ]
+        self.failures = [(path, f"cannot read '{path}': {why}") for path, why in self._failures.items()]
 
     def _searched(self, operand: str, search: Callable[[str], list[str]], nothing: str) -> list[str]:
         self.searched = True
@@ -87,17 +83,15 @@ class ProgramFiles:
         for number, part in enumerate(parts):
             last = number == len(parts) - 1
             places = list(dict.fromkeys([path for place in places for path in self._matching_part(place, part, last)]))
-        paths: list[str] = []
-        for place in places:
-            paths.extend(self._programs_in(place) if os.path.isdir(place) else [place])
-        return paths
+        return [path for each in places for path in (self._programs_in(each) if os.path.isdir(each) else [each])]
 
     def _matching_part(self, place: str, part: str, last: bool) -> list[str]:
         """What one part of a pattern stands for in a directory."""
         if not _PATTERN.search(part):
             path = os.path.join(place, part)
             return [path] if os.path.lexists(path) else []
-        if part == _ANY_DEPTH:
+        if part == "**":
+            # Any number of directories, none included.
             if last:
                 return [place or "."]
             below = [path for path, _ in self._directories(place or ".")]

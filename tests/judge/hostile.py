@@ -18,7 +18,7 @@ from functools import partial
 from tests.judge.denied_calls import ALL
 
 from tileir.judge.model import Item, Limits, Plan
-from tileir.judge.server_pool.children import Children
+from tileir.judge.server_pool.server import Children
 from tileir.judge.verdicts.work import Part, Work, step_of_exit
 from tileir.processes.linux import adopt_descendants, system_call
 from tileir.processes.sandbox import scratch_directory

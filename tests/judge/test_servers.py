@@ -18,9 +18,8 @@ from tests.judge.test_chunks import comparable
 
 from tileir.judge.model import Item, Limits, Plan
 from tileir.judge.server_pool import pool
-from tileir.judge.server_pool.children import Children
 from tileir.judge.server_pool.pool import Request, import_path, judge_chunk
-from tileir.judge.server_pool.server import warm_up
+from tileir.judge.server_pool.server import Children, warm_up
 from tileir.judge.verdicts.programs import parts_of
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")
@@ -146,7 +145,7 @@ def test_what_lies_beside_a_script_is_not_for_programs(monkeypatch: pytest.Monke
 
 def test_programs_are_judged_without_a_fork_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As on Windows, where each has a new Python."""
-    monkeypatch.setattr("tileir.judge.server_pool.children.CAN_FORK", False)
+    monkeypatch.setattr("tileir.judge.server_pool.server.CAN_FORK", False)
     plan = Plan(engines=("interpreter",), limits=Limits(seconds=20))
     verdict = Children(str(tmp_path)).judge(Request(program(ADDITION), plan))
     assert [comparable(verdict)] == [comparable(each) for each in judge_chunk([program(ADDITION)], plan)]
@@ -155,7 +154,7 @@ def test_programs_are_judged_without_a_fork_too(monkeypatch: pytest.MonkeyPatch,
 
 CONTAMINATED = """
 import json, os, sys
-from tileir.judge.server_pool import children
+from tileir.judge.server_pool import server as children
 from tileir.processes.linux import adopt_descendants
 from tileir.judge.model import Item
 from tileir.judge.server_pool.pool import Request

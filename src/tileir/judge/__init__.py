@@ -9,5 +9,5 @@ kernels/             the steps of a Python module with kernels
 results/             the file of results, written and read; report/: what it says; reductions.py: small reproducers
 
 Items, plans and verdicts are plain values: they are pickled to other processes and machines, and written to the file.
-Begin with executor/sweep.py, then server_pool/children.py and verdicts/programs.py.
+Begin with executor/sweep.py, then server_pool/server.py and verdicts/programs.py.
 """

@@ -15,7 +15,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import IO, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import IO, Any, Final, NamedTuple, TypeAlias, cast
 
 from tileir.judge.errors import message_of
 
@@ -32,12 +32,12 @@ _COMPRESSED: Final[dict[bytes, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File
 }
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
 class _TooLarge(ValueError):
     """The archive holds more than is ever read of one."""
+
+    def __init__(self, limit: int) -> None:
+        size = f"{limit >> 30} GiB" if limit >> 30 else f"{limit} bytes"
+        super().__init__(f"it holds more than {size}: the rest is left out")
 
 
 class Member(NamedTuple):
@@ -57,9 +57,7 @@ def is_archive(name: str) -> bool:
 
 
 def members(file: IO[bytes], filter: Filter, limit: int = MOST_OF_AN_ARCHIVE) -> Iterator[Member]:
-    """The files in an archive, in its order; `filter` gets the name and the first bytes of each.
-
-    A member without a name is about the archive as a whole, and the last."""
+    """The files in an archive that `filter` takes; a last one without a name is about the archive as a whole."""
     try:
         beginning = file.read(8)
         file.seek(0)
@@ -88,50 +86,41 @@ def _zipped(file: IO[bytes], filter: Filter, limit: int) -> Iterator[Member]:
                 member, used = _member(entry.filename, partial(archive.open, entry), filter)
             except Exception as error:
                 # One file with a password, an unknown compression or a wrong checksum: the others may be fine.
-                member, used = Member(entry.filename, b"", message_of(error)), 0
-            if member is not None:
-                yield member
+                member, used = [Member(entry.filename, b"", message_of(error))], 0
+            yield from member
             left -= used
             if left < 0:
-                raise _too_large(limit)
+                raise _TooLarge(limit)
 
 
 def _tarred(file: _Bounded, filter: Filter) -> Iterator[Member]:
-    stream: Any = file
-    with tarfile.open(fileobj=stream, mode="r:") as archive:
+    with tarfile.open(fileobj=cast("IO[bytes]", file), mode="r:") as archive:
         # It would keep every entry.
         kept: list[tarfile.TarInfo] = vars(archive)["members"]
         while (entry := archive.next()) is not None:
             kept.clear()
             if entry.isreg():
-                member, _ = _member(entry.name, partial(archive.extractfile, entry), filter)
-                if member is not None:
-                    yield member
+                yield from _member(entry.name, partial(archive.extractfile, entry), filter)[0]
 
 
-def _member(name: str, opened: Callable[[], IO[bytes] | None], filter: Filter) -> tuple[Member | None, int]:
+def _member(name: str, opened: Callable[[], IO[bytes] | None], filter: Filter) -> tuple[list[Member], int]:
     """A file, if the filter takes it, and how much of it was read."""
     parts = name.split("/")
     if "__MACOSX" in name or any(part.startswith(".") and part not in (".", "..") for part in parts):
-        return None, 0
+        return [], 0
     if is_archive(name):
-        return Member(name, b"", "an archive in an archive is not opened"), 0
+        return [Member(name, b"", "an archive in an archive is not opened")], 0
     file = opened()
     if file is None:
-        return None, 0
+        return [], 0
     with file:
         content = file.read(4096)
         if not filter(name, content):
-            return None, len(content)
+            return [], len(content)
         content += file.read(MOST_OF_A_FILE + 1 - len(content))
     if len(content) > MOST_OF_A_FILE:
-        return Member(name, b"", f"it is larger than {MOST_OF_A_FILE >> 20} MiB"), len(content)
-    return Member(name, content), len(content)
-
-
-def _too_large(limit: int) -> _TooLarge:
-    size = f"{limit >> 30} GiB" if limit >> 30 else f"{limit} bytes"
-    return _TooLarge(f"it holds more than {size}: the rest is left out")
+        return [Member(name, b"", f"it is larger than {MOST_OF_A_FILE >> 20} MiB")], len(content)
+    return [Member(name, content)], len(content)
 
 
 class _Bounded:
@@ -140,8 +129,8 @@ class _Bounded:
     `tarfile` believes what headers say, and would read a name of ten gigabytes.  It steps back by less than a block,
     which a decompressor could only do from the beginning."""
 
-    def __init__(self, file: _Readable, limit: int) -> None:
-        self._file: _Readable = file
+    def __init__(self, file: Any, limit: int) -> None:
+        self._file: Any = file
         self._limit: int = limit
         self._position: int = 0
         """Where the reader is; the stream itself may be ahead by what is taken from `_tail`."""
@@ -158,7 +147,7 @@ class _Bounded:
             more = self._file.read(size - len(found))
             self._end += len(more)
             if self._end > self._limit:
-                raise _too_large(self._limit)
+                raise _TooLarge(self._limit)
             self._tail = (self._tail + more)[-_TAIL:]
             found += more
         self._position += len(found)

@@ -25,15 +25,14 @@ from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 Given: TypeAlias = "str | os.PathLike[str] | Item | Operation"
 """A path, a directory, a pattern, an archive, `@LIST` or `-`; or what was made in this process."""
 
-STANDARD_INPUT: Final = "-"
-KERNELS: Final = ".py"
-_LIST: Final = "@"
+STANDARD_INPUT, KERNELS, _LIST = "-", ".py", "@"
 _PATTERN: Final = frozenset("*?[")
 _CANDIDATE: Final = re.compile(
     rb"^(?:(?:async )?def (?:run|custom_kernel)\b|class ModelNew\b|(?:run|custom_kernel|ModelNew)\s*=)", re.MULTILINE
 )
 _CUTILE: Final = re.compile(rb"\bcuda\.tile\b|\bfrom\s+cuda\s+import\b[^\n]*\btile\b")
-_TORCH: Final = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+IMPORTS_TORCH: Final = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+"""In a module that imports torch, which takes seconds."""
 
 
 class Seeds(NamedTuple):
@@ -85,10 +84,7 @@ class Inputs:
 
     def __iter__(self) -> Iterator[Item]:
         for source in self._sources:
-            if isinstance(source, str):
-                yield from self._in_file(source)
-            else:
-                yield source
+            yield from self._in_file(source) if isinstance(source, str) else [source]
         if self._seeds is not None:
             yield from self._seeds.items()
 
@@ -132,14 +128,14 @@ class Inputs:
         any_found = False
         with _opened(path) as file:
             for member in members(file, _is_wanted):
-                if member.name.endswith(KERNELS) and not member.trouble and not is_candidate(member.content):
-                    continue
-                any_found = True
                 name = f"{path}/{member.name}" if member.name else path
                 if member.trouble:
                     yield unreadable(name, f"cannot read '{name}': {member.trouble}")
-                else:
+                elif not name.endswith(KERNELS) or is_candidate(member.content):
                     yield self._item(name, member.content)
+                else:
+                    continue
+                any_found = True
         if not any_found:
             yield unreadable(path, f"cannot read '{path}': there is no Tile IR program in it")
 
@@ -148,7 +144,7 @@ class Inputs:
             return Item(name, "program", content)
         try:
             return Item(name, "kernels", content, self._references.reference_for(name))
-        except NoReference as error:
+        except LookupError as error:
             return unreadable(name, str(error))
 
 
@@ -197,15 +193,6 @@ def is_candidate(content: bytes) -> bool:
     return _CUTILE.search(content) is not None and _CANDIDATE.search(content) is not None
 
 
-def imports_torch(content: bytes) -> bool:
-    """Whether a module imports torch, which takes seconds."""
-    return _TORCH.search(content) is not None
-
-
-class NoReference(Exception):
-    """A candidate without a reference; the message says where it was looked for."""
-
-
 class References:
     """A file that is the reference of all candidates, or a directory with one for each.
 
@@ -229,7 +216,7 @@ class References:
             path = os.path.join(self._path, each)
             if os.path.isfile(path):
                 return self._read(path)
-        raise NoReference(f"there is no reference for '{name}' in '{self._path}': {', '.join(tried)}")
+        raise LookupError(f"there is no reference for '{name}' in '{self._path}': {', '.join(tried)}")
 
     def _read(self, path: str) -> bytes:
         if path not in self._known:
@@ -240,9 +227,8 @@ class References:
 def _names(name: str) -> list[str]:
     """Names that the reference of a file may have, the closest one first."""
     path = PurePath(name)
-    parent = path.parent.name
+    parent, stem = path.parent.name, path.stem
     found = [os.path.join(parent, path.name), path.name]
-    stem = path.stem
     # `softmax_17_b` is a candidate for `softmax_17`, and for `softmax`.
     while (place := max(stem.rfind("_"), stem.rfind("-"), stem.rfind("."))) > 0:
         stem = stem[:place]

@@ -1,7 +1,6 @@
 """Who judges: the tileir and the machine of this process.
 
-Results are the same on all machines as long as all have the same tileir: a worker compares its sources with those of
-the sweep, for between two releases the version stays.
+Results are the same on all machines that have the same tileir; between two releases only its sources tell.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import json
 import platform
 import socket
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
@@ -26,18 +26,10 @@ def sources() -> str:
 @cache
 def machine() -> str:
     """This machine, as JSON; nothing in it is compared."""
-    described: dict[str, object] = {
-        "host": socket.gethostname(),
-        "system": platform.system(),
-        "processor": platform.machine(),
-        "processors": processors(),
-        "python": platform.python_version(),
-        "tileir": tileir.__version__,
-        "sources": sources(),
-    }
+    described: dict[str, object] = {"tileir": tileir.__version__, "sources": sources(), "processors": processors()}
+    described.update(host=socket.gethostname(), system=platform.system(), processor=platform.machine())
+    described.update(python=platform.python_version())
     for package in ("numpy", "llvmlite"):
-        try:
+        with suppress(PackageNotFoundError):
             described[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return json.dumps(described, sort_keys=True)

@@ -31,6 +31,10 @@ MODULES: Final[tuple[Kind, ...]] = ("kernels", "launches")
 _LARGEST_SEED: Final = 100_000
 
 
+def digest_of(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One thing to judge."""
@@ -49,19 +53,18 @@ class Item:
         known = self.kind.encode() + b"\0" + self.content
         if self.reference:
             known += b"\0" + hashlib.blake2b(self.reference).digest()
-        return hashlib.blake2b(known, digest_size=16).hexdigest()
+        return digest_of(known)
 
     @property
     def trouble(self) -> str:
         """Why it cannot be read, of one that cannot."""
-        is_unreadable = self.kind == "unreadable"
-        return self.content.rpartition(b"\0")[2].decode("utf-8", "surrogateescape") if is_unreadable else ""
+        reason = self.content.rpartition(b"\0")[2] if self.kind == "unreadable" else b""
+        return reason.decode("utf-8", "surrogateescape")
 
 
 def unreadable(name: str, why: str) -> Item:
     """What stands in the table for something that cannot be read."""
-    reason = why.replace("\0", "\\0")
-    return Item(name, "unreadable", f"{name}\0{reason}".encode("utf-8", "surrogateescape"))
+    return Item(name, "unreadable", "\0".join([name, why.replace("\0", "\\0")]).encode("utf-8", "surrogateescape"))
 
 
 def seed_program(content: bytes) -> SmithProgram:
@@ -76,25 +79,18 @@ def seed_program(content: bytes) -> SmithProgram:
         raise OptionError(f"this is no seed of a program: {error}") from None
 
 
-# --- as text, and as the contents of a file ---
-
-
-TEXT, BYTECODE, PYTHON = ".mlir", ".tileirbc", ".py"
-
-
 def content_of(item: Item) -> tuple[bytes, str]:
     """What a file of it holds, and how the file's name ends.  Of a seed that is its program, whole."""
     if item.kind == "kernels":
-        return item.content, PYTHON
-    if item.kind == "unreadable":
-        return b"", TEXT
+        return item.content, ".py"
+    content = b"" if item.kind == "unreadable" else item.content
     if item.kind == "seed":
-        return seed_program(item.content).text().encode(), TEXT
-    return item.content, ending_of(item.content)
+        content = seed_program(content).text().encode()
+    return content, ending_of(content)
 
 
 def ending_of(content: bytes) -> str:
-    return BYTECODE if is_bytecode(content) else TEXT
+    return ".tileirbc" if is_bytecode(content) else ".mlir"
 
 
 def text_of(content: bytes) -> str:
@@ -113,9 +109,6 @@ def operations_in(content: bytes) -> int:
         return sum(1 for _ in load(content).walk())
     except (TileIRError, ValueError):
         return 0
-
-
-# --- what is done to each program, and how much it may take ---
 
 
 def _is_number(value: object) -> bool:
@@ -194,10 +187,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """Results of two plans do not mix: the table is keyed by it."""
-        return hashlib.blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
-# --- what comes of it ---
+        return digest_of(json.dumps(asdict(self), sort_keys=True).encode())
 
 
 Outcome = Literal["passed", "failed", "crashed", "timeout", "memory", "forbidden", "refused", "skipped"]

@@ -236,15 +236,11 @@ def _is_sound(verdict: Verdict) -> bool:
 
 
 def narrowed(plan: Plan, step: str) -> Plan:
-    """As much of a plan as shows what a step shows.
-
-    Results may differ where a program reads what nobody wrote: candidates are looked at by the sanitizer.
-    """
+    """As much of a plan as shows what a step shows, with the sanitizer for programs that read what nobody wrote."""
     verb, _, about = step.partition(" ")
-    if verb == "compare":
-        engines = (*plan.engines[:1], *([about] if about in plan.engines else []))
-        return _only(plan, optimize=plan.optimize if about == "optimized" else None, engines=engines, sanitize=True)
+    engines = (*plan.engines[:1], *([about] if about in plan.engines else []))
     chosen: dict[str, Any] = {
+        "compare": {"optimize": plan.optimize if about == "optimized" else None, "engines": engines, "sanitize": True},
         "optimize": {"optimize": plan.optimize},
         "run": {"engines": (about,)},
         "sanitize": {"sanitize": True},
@@ -258,9 +254,6 @@ def _only(plan: Plan, **chosen: Any) -> Plan:
     """A plan with no steps but those that are chosen."""
     bare = replace(plan, optimize=None, engines=(), sanitize=False, targets=(), cost=(), time=False)
     return replace(bare, **chosen)
-
-
-# --- Python modules: a kernel that one launched, as a program that fails as the module did ---
 
 
 JudgeOne = Callable[[Item, Plan], Verdict]

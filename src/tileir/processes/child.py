@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tileir.processes.exit_status import CLOSED, FINISHED, TIMED_OUT, ExitStatus, kill_group
+from tileir.processes.exit_status import CLOSED, FINISHED, TIMED_OUT, ExitStatus, exit_status, kill_group
 from tileir.processes.linux import end_with_parent
 from tileir.processes.messages import BadMessage, FrameReader, frame, read_frame, send
 from tileir.processes.sandbox import Sandbox, confine, limit_resource, most_written, why_too_much
@@ -147,8 +147,7 @@ class Child:
         for descriptor in (self._requests, self._report, self._output):
             if descriptor is not None:
                 os.close(descriptor)
-        unit = 1 if sys.platform == "darwin" else 1024
-        return ExitStatus(reason, os.waitstatus_to_exitcode(status), usage.ru_maxrss * unit)
+        return exit_status(reason, status, usage)
 
     def cancel(self) -> None:
         """Kill it from another thread; whoever waits for it finds `is_cancelled`."""

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from tileir.processes.exit_status import FINISHED, TIMED_OUT, ExitStatus, kill_group
+from tileir.processes.exit_status import FINISHED, TIMED_OUT, ExitStatus, exit_status, kill_group
 from tileir.processes.messages import BadMessage, FrameReader
 
 if TYPE_CHECKING:
@@ -53,14 +53,10 @@ class Command:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Raises `OSError` if it cannot be started."""
-        self._process: Final = subprocess.Popen(
-            command,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            cwd=directory,
-            env=environment,
-            start_new_session=sys.platform != "win32",
+        streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        own_session = sys.platform != "win32"
+        self._process: Final[subprocess.Popen[bytes]] = subprocess.Popen(
+            command, **streams, cwd=directory, env=environment, start_new_session=own_session
         )
         self.number: Final = self._process.pid
         """The number of the process."""
@@ -97,9 +93,7 @@ class Command:
         return self.end()._replace(reason=TIMED_OUT) if status is None else status
 
     def end(self) -> ExitStatus:
-        """Kill the group and close the pipes; how it ended.
-
-        A process in a call of a driver may never end: it is not waited for long."""
+        """Kill the group, close the pipes and say how it ended; one stuck in a driver is not waited for long."""
         self.kill()
         self.close()
         until = time.monotonic() + _DYING_SECONDS
@@ -125,18 +119,15 @@ class Command:
         with self._lock:
             if self._status is not None:
                 return self._status
-            peak = 0
             if hasattr(os, "wait4"):
                 number, status, usage = os.wait4(self.number, os.WNOHANG)
                 if number:
+                    self._status = exit_status("", status, usage)
                     # Else Python would wait for the process itself.
-                    self._process.returncode = os.waitstatus_to_exitcode(status)
-                    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-                code = self._process.returncode
-            else:
-                code = self._process.poll()
-            if code is not None:
-                self._status = ExitStatus("", code, peak)
+                    self._process.returncode = self._status.code
+            elif self._process.poll() is not None:
+                self._status = ExitStatus("", self._process.returncode)
+            if self._status is not None:
                 # What it has started and left behind.
                 self._kill()
             return self._status

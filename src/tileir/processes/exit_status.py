@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from typing import Final, NamedTuple
+import sys
+from typing import Any, Final, NamedTuple
 
 FINISHED: Final = "finished"
 TIMED_OUT: Final = "timeout"
@@ -38,6 +39,12 @@ class ExitStatus(NamedTuple):
         if self.reason and not self.is_finished:
             return f"was ended: {self.reason}"
         return f"was ended by {self.signal}" if self.signal else f"ended with status {self.code}"
+
+
+def exit_status(reason: str, status: int, usage: Any) -> ExitStatus:
+    """Of what `os.wait4` says, whose unit of memory depends on the system."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return ExitStatus(reason, os.waitstatus_to_exitcode(status), usage.ru_maxrss * unit)
 
 
 def signal_name(number: int) -> str:

@@ -96,9 +96,7 @@ _NOUNS: Final[dict[Any, str]] = {str: "text", float: "number", int: "whole numbe
 
 
 def checked(kind: Any, plain: Any, what: str = "message") -> Any:
-    """A plain value, of JSON or of a database, as its type: a dataclass is made of an object with its fields.
-
-    Raises `BadMessage` for what is not of the type."""
+    """A plain value as its type, a dataclass from its fields; raises `BadMessage` for what is not of the type."""
     arguments, origin = get_args(kind), get_origin(kind)
     if kind is Any or (origin is Literal and plain in arguments):
         return plain

@@ -108,9 +108,7 @@ def in_force() -> dict[str, str]:
 
 
 def last_attempt() -> str:
-    """What code of this process tried last of what may be denied, since an error of the system does not say it.
-
-    As Python calls it: `socket.connect`, `os.fork`; empty if none."""
+    """What this process tried last of what may be denied, as Python calls it: `socket.connect`; empty if none."""
     return _last_attempt[0].replace("socket.__new__", "socket.socket")
 
 

@@ -11,8 +11,17 @@ import numpy
 import pytest
 
 from tileir.judge.kernels.comparison import compare
-from tileir.judge.kernels.protocol import CANDIDATES, WrongModule, case_of, find, shapes_of, speedup_of, tolerance_of
-from tileir.judge.kernels.runs import failure_of, load_module
+from tileir.judge.kernels.runs import (
+    CANDIDATES,
+    WrongModule,
+    case_of,
+    failure_of,
+    find,
+    load_module,
+    shapes_of,
+    speedup_of,
+    tolerance_of,
+)
 from tileir.judge.kernels.values import dump
 from tileir.judge.model import Item, Plan
 from tileir.judge.verdicts.work import Work

@@ -1,5 +1,4 @@
-"""Who judges chunks: threads of this process, each with a server, or whatever executor the user has; and what a worker
-does.
+"""Who judges chunks: threads of this process, each with a server, or whatever executor the user has.
 
 Of an executor nothing is used but `submit`, and of what that returns the methods of a `concurrent.futures.Future`.
 """
@@ -10,6 +9,7 @@ import pickle
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tileir.execute.errors import MissingDependencyError
@@ -26,13 +26,12 @@ _MOST_BREAKS: Final = 100
 
 
 class JudgedChunk(NamedTuple):
-    """A chunk that was judged; with a digest in `mismatch`, one that was not: the worker has another tileir."""
+    """A chunk that was judged."""
 
     verdicts: list[Verdict]
     seconds: float
     """Of this chunk, in the worker."""
     machine: str
-    mismatch: str = ""
 
 
 def work(judge: Judge, items: list[Item], plan: Plan) -> JudgedChunk:
@@ -41,17 +40,14 @@ def work(judge: Judge, items: list[Item], plan: Plan) -> JudgedChunk:
     return JudgedChunk(verdicts, time.perf_counter() - begin, machine())
 
 
-def packed(items: list[Item], plan: Plan) -> bytes:
-    """A chunk as bytes, until the worker has found that it has the same tileir: another may know other fields."""
-    return pickle.dumps((items, plan))
-
-
 def work_elsewhere(judge: Judge, chunk: bytes, expected: str) -> JudgedChunk:
-    """Judge a chunk that came `packed`; `expected` is the digest of the sources that it must be done with."""
+    """Judge a chunk, pickled as another tileir may know other fields, if the sources have the digest `expected`."""
     if expected != sources():
-        return JudgedChunk([], 0.0, machine(), sources())
-    items, plan = pickle.loads(chunk)
-    return work(judge, items, plan)
+        raise SweepError(
+            f"a worker has another tileir, whose results may differ: {machine()} has sources with the digest "
+            f"{sources()}, here it is {expected}. Install the same version for all workers"
+        )
+    return work(judge, *pickle.loads(chunk))
 
 
 class ThreadExecutor:
@@ -100,7 +96,7 @@ class UserExecutor:
         return made
 
     def submit(self, items: list[Item], plan: Plan) -> Future[JudgedChunk]:
-        return self._executor.submit(work_elsewhere, self._judge, packed(items, plan), sources())
+        return self._executor.submit(work_elsewhere, self._judge, pickle.dumps((items, plan)), sources())
 
     def renew(self) -> str:
         if self._made is None:
@@ -115,14 +111,9 @@ class UserExecutor:
     def close(self, is_done: bool) -> None:
         """The executor of the user stays; one that was made here goes."""
         if self._made is not None:
-            try:
+            # Some kinds take no such request, or have nothing left.
+            with suppress(BrokenExecutor, OSError, TypeError):
                 self._made.shutdown(wait=False, cancel_futures=True)
-            except (BrokenExecutor, OSError, TypeError):
-                # Of a kind that takes no such request, or has nothing left.
-                pass
-
-
-# --- Dask ---
 
 
 _PATIENCE: Final = 10.0
@@ -137,17 +128,14 @@ an item, would take the cluster down where the scheduler has no tileir, or anoth
 
 
 class DaskExecutor:
-    """The workers of the cluster whose scheduler is at an address.
-
-    Dask itself hands the chunks of a worker that dies to another one, and gives up those that several have died of."""
+    """The workers of a cluster.  Dask itself hands on the chunks of a worker that dies, a few times."""
 
     def __init__(self, address: str, workers: int | None = None) -> None:
         try:
             from distributed import Client
         except ImportError:
-            raise MissingDependencyError(
-                "sweeps on a Dask cluster need the package 'distributed': pip install 'tileir[dask]'"
-            ) from None
+            message = "sweeps on a Dask cluster need the package 'distributed': pip install 'tileir[dask]'"
+            raise MissingDependencyError(message) from None
         try:
             self._client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
@@ -158,7 +146,7 @@ class DaskExecutor:
     def submit(self, items: list[Item], plan: Plan) -> Future[JudgedChunk]:
         if self._client.status != "running":
             raise RuntimeError("the connection to the Dask scheduler is lost")
-        given = {"chunk": packed(items, plan), "sources": sources()}
+        given = {"chunk": pickle.dumps((items, plan)), "sources": sources()}
         future: Future[JudgedChunk] = self._executor.submit(eval, _WORK, given)
         return future
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
 from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple
+from typing import Final
 
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.executors import ChunkExecutor, JudgedChunk
 from tileir.judge.inputs import Inputs
-from tileir.judge.machine import sources
 from tileir.judge.model import Item, Plan, Step, Verdict, verdict_of
 from tileir.judge.results.store import Finished, Store
 from tileir.judge.verdicts.causes import cause_of
@@ -36,12 +36,9 @@ _PATIENCE: Final = 120.0
 _LOSSES: Final = 3
 _DIED: Final = "the worker died"
 CHUNK_SECONDS: Final = 0.5
-_LARGEST: Final = 1000
-_MOST_CHUNKS: Final = 4096
-_FORGETTING: Final = 0.8
-_FIRST_GUESS: Final = 8
-_UNQUEUED: Final = 1.2
-_QUEUED: Final = 4.0
+_LARGEST, _MOST_CHUNKS = 1000, 4096
+_FORGETTING, _FIRST_GUESS = 0.8, 8
+_UNQUEUED, _QUEUED = 1.2, 4.0
 
 
 @dataclass(slots=True)
@@ -102,17 +99,10 @@ class ChunkSize:
         self.limit: int = self._least
         """How many chunks may be under way."""
         self._size: int = 1
-        self._items: float = 0.0
-        self._seconds: float = 0.0
-
-    @property
-    def workers(self) -> int:
-        return max(1, self.limit // 2)
+        self._items, self._seconds = 0.0, 0.0
 
     def learn(self, items: int, seconds: float, turnaround: float, is_busy: bool) -> None:
-        """A chunk of so many items took so long at the worker, and from being handed out to coming back.
-
-        `is_busy`: as many were under way as may be, so that waiting says something."""
+        """A chunk took so long at the worker, and from hand to hand; `is_busy`: as many were under way as may be."""
         self._items = self._items * _FORGETTING + items
         self._seconds = self._seconds * _FORGETTING + seconds
         wanted = CHUNK_SECONDS * self._items / max(self._seconds, 1e-6)
@@ -127,18 +117,11 @@ class ChunkSize:
     @property
     def lookahead(self) -> int:
         """How many items should wait to be handed out, so that the end is seen before it is there."""
-        return 2 * self.workers * self._size
+        return self.limit * self._size
 
     def size(self, waiting: int, is_last: bool) -> int:
         """How many of the items that wait make the next chunk; with `is_last` there are no others."""
-        return min(self._size, ceil(waiting / (2 * self.workers))) if is_last else self._size
-
-
-class _Chunk(NamedTuple):
-    """Items that are with a worker."""
-
-    items: list[Item]
-    since: float
+        return min(self._size, ceil(waiting / self.limit)) if is_last else self._size
 
 
 @dataclass(slots=True)
@@ -167,7 +150,8 @@ class Scheduler:
     """By digest: further names of an item that is not yet finished; None once it is."""
     _named: dict[str, str] = field(default_factory=dict)
     """The digest that each name stands for in this sweep."""
-    _under_way: dict[Future[JudgedChunk], _Chunk] = field(default_factory=dict)
+    _under_way: dict[Future[JudgedChunk], tuple[list[Item], float]] = field(default_factory=dict)
+    """The items that are with workers, and since when."""
     _done: SimpleQueue[Future[JudgedChunk]] = field(default_factory=SimpleQueue)
     _heard: float = field(default_factory=time.monotonic)
     _flushed: float = field(default_factory=time.monotonic)
@@ -184,7 +168,7 @@ class Scheduler:
             while True:
                 self._hand_out()
                 if self._under_way:
-                    self._collect(FLUSH_SECONDS)
+                    self._collect()
                 elif self._is_last and not (self._waiting or self._single or self._alone):
                     break
                 # Else all that was read had been judged.
@@ -201,8 +185,7 @@ class Scheduler:
 
     def flush(self) -> None:
         """Write what is finished; from then on it counts."""
-        written = self.store.flush()
-        progress = self.progress
+        written, progress = self.store.flush(), self.progress
         progress.judged += len(written)
         progress.latest = [(each.item.name, each.verdict) for each in written]
         progress.outcomes.update([each.verdict.outcome for each in written])
@@ -223,7 +206,8 @@ class Scheduler:
                 if self.inputs.total is None:
                     progress = self.progress
                     pending = len(self._waiting) + len(self._single) + len(self._alone) + self.store.waiting
-                    progress.total = progress.done + pending + sum([len(c.items) for c in self._under_way.values()])
+                    pending += sum([len(items) for items, _ in self._under_way.values()])
+                    progress.total = progress.done + pending
                 return
             self._take(found)
             if time.monotonic() > until:
@@ -273,12 +257,12 @@ class Scheduler:
 
     def _hand_out(self) -> None:
         while len(self._under_way) < self._chunks.limit and not self._is_alone:
-            if sum([len(item.content) for each in self._under_way.values() for item in each.items]) > _MOST_WAITING:
+            if sum([len(item.content) for items, _ in self._under_way.values() for item in items]) > _MOST_WAITING:
                 return
-            items = self._next()
-            if not items:
+            chunk = self._next()
+            if not chunk:
                 return
-            self._submit(items)
+            self._submit(chunk)
 
     def _next(self) -> list[Item]:
         if self._single:
@@ -291,42 +275,38 @@ class Scheduler:
             return []
         items: list[Item] = []
         size = 0
-        for _ in range(self._chunks.size(len(self._waiting), self._is_last)):
-            if not self._waiting or size > _LARGEST_CHUNK:
-                break
-            item = self._waiting.popleft()
-            size += len(item.content)
-            items.append(item)
+        most = self._chunks.size(len(self._waiting), self._is_last)
+        while self._waiting and len(items) < most and size <= _LARGEST_CHUNK:
+            items.append(self._waiting.popleft())
+            size += len(items[-1].content)
         self._waiting_size -= size
         return items
 
     def _submit(self, items: list[Item]) -> None:
-        while True:
-            try:
-                future = self.executor.submit(items, self.plan)
-                break
-            except (BrokenExecutor, RuntimeError) as error:
-                advice = self.executor.renew()
-                if advice:
-                    message = f"no more work can be handed out: {_message(error)}. What is finished is in the results."
-                    raise SweepError(f"{message} {advice}") from None
-        self._under_way[future] = _Chunk(items, time.monotonic())
+        try:
+            future = self.executor.submit(items, self.plan)
+        except (BrokenExecutor, RuntimeError) as error:
+            advice = self.executor.renew()
+            if advice:
+                message = f"no more work can be handed out: {_message(error)}. What is finished is in the results."
+                raise SweepError(f"{message} {advice}") from None
+            self._submit(items)
+            return
+        self._under_way[future] = items, time.monotonic()
         future.add_done_callback(self._done.put)
 
-    def _collect(self, seconds: float) -> None:
-        """Take what workers have done; wait for it for so long."""
-        try:
-            self._take_back(self._done.get(timeout=seconds))
+    def _collect(self) -> None:
+        """Take what workers have done; wait a moment for it."""
+        with suppress(Empty):
+            self._take_back(self._done.get(timeout=FLUSH_SECONDS))
             while True:
                 self._take_back(self._done.get_nowait())
-        except Empty:
-            pass
         self._look_for_lost()
 
     def _take_back(self, future: Future[JudgedChunk]) -> None:
         is_busy = len(self._under_way) >= self._chunks.limit
-        chunk = self._under_way.pop(future, None)
-        if chunk is None:
+        items, since = self._under_way.pop(future, ((), 0.0))
+        if not items:
             # It was given up, and handed out again.
             return
         self._heard = time.monotonic()
@@ -334,51 +314,43 @@ class Scheduler:
         try:
             worked = future.result()
         except (ImportError, AttributeError) as error:
-            raise SweepError(
-                f"a worker cannot load tileir: {_message(error)}. Install the same version for all workers"
-            ) from None
+            message = f"a worker cannot load tileir: {_message(error)}. Install the same version for all workers"
+            raise SweepError(message) from None
+        except SweepError:
+            raise
         except (Exception, CancelledError) as error:
-            self._lose(chunk, _message(error))
+            self._lose(items, _message(error))
             return
-        if worked.mismatch:
-            raise SweepError(
-                f"a worker has another tileir, whose results may differ: {worked.machine} has sources with the digest "
-                f"{worked.mismatch}, here it is {sources()}. Install the same version for all workers"
-            )
-        turnaround = self._heard - chunk.since
-        self._chunks.learn(len(chunk.items), worked.seconds, turnaround, is_busy and not self._is_last)
-        for item, verdict in zip(chunk.items, worked.verdicts, strict=True):
+        self._chunks.learn(len(items), worked.seconds, self._heard - since, is_busy and not self._is_last)
+        for item, verdict in zip(items, worked.verdicts, strict=True):
             self._finish(item, verdict, worked.machine)
 
-    def _lose(self, chunk: _Chunk, why: str) -> None:
+    def _lose(self, items: Sequence[Item], why: str) -> None:
         self.progress.lost += 1
-        for item in chunk.items:
+        for item in items:
             losses = self._losses[item.digest] = self._losses.get(item.digest, 0) + 1
             if losses >= _LOSSES:
                 step = Step("start", "crashed", _DIED, cause_of(_DIED))
                 # The reason, in the executor's words, names workers and times, which are others each time.
                 self._finish(item, verdict_of(item, [step], why), "")
-            elif losses == 1:
-                self._single.append(item)
             else:
-                self._alone.append(item)
+                (self._single if losses == 1 else self._alone).append(item)
 
     def _look_for_lost(self) -> None:
         """Give up chunks that should have come back long ago, had somebody been at work on them.
 
         If others have come back since, that one was lost; if none has, there is nobody."""
         now = time.monotonic()
-        for future, chunk in list(self._under_way.items()):
-            silent = now - max(chunk.since, self._heard)
-            if silent > 4 * len(chunk.items) * self.plan.limits.seconds + _PATIENCE:
-                if self._heard <= chunk.since and not self._is_alone:
-                    raise SweepError(
-                        f"nothing was heard of any worker for {silent:.0f} seconds. What is finished is in the results"
-                    )
+        for future, (items, since) in list(self._under_way.items()):
+            silent = now - max(since, self._heard)
+            if silent > 4 * len(items) * self.plan.limits.seconds + _PATIENCE:
+                if self._heard <= since and not self._is_alone:
+                    message = f"nothing was heard of any worker for {silent:.0f} seconds"
+                    raise SweepError(f"{message}. What is finished is in the results")
                 del self._under_way[future]
                 future.cancel()
                 self._is_alone = False
-                self._lose(chunk, "nothing was heard of it")
+                self._lose(items, "nothing was heard of it")
 
 
 def _message(error: BaseException) -> str:

@@ -93,27 +93,29 @@ def sweep(
         raise OptionError("give an executor or the address of a Dask cluster, not both")
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs={jobs}: give a number from 1 on")
-    chosen = plan if plan is not None else Plan(engines=present_engines())
-    wanted = seeds if seeds is None or isinstance(seeds, Seeds) else Seeds(seeds)
-    found = Inputs(inputs if inputs is not None else [], wanted, References(reference))
+    plan = plan if plan is not None else Plan(engines=present_engines())
+    seeds = seeds if seeds is None or isinstance(seeds, Seeds) else Seeds(seeds)
+    found = Inputs(inputs if inputs is not None else [], seeds, References(reference))
     path = os.fspath(results)
-    chosen_executor = _executor(jobs, executor, dask)
+    workers: ChunkExecutor
+    if executor is not None:
+        workers = UserExecutor(executor, jobs)
+    else:
+        workers = ThreadExecutor(jobs or processors()) if dask is None else DaskExecutor(dask, jobs)
     is_done = False
     try:
         with Store(path) as store:
-            store.begin(chosen)
-            scheduler = Scheduler(
-                found, store, chosen, chosen_executor, retry=retry, report=progress, stops_at_failure=fail_fast
-            )
+            store.begin(plan)
+            scheduler = Scheduler(found, store, plan, workers, retry, progress, fail_fast)
             is_done = scheduler.run()
     finally:
-        chosen_executor.close(is_done)
+        workers.close(is_done)
     if reduce_seconds is not None and is_done:
         # Imported here: few ask for it.
         from tileir.judge.reductions import reduce_failures
 
-        reduce_failures(path, chosen, seconds=reduce_seconds, jobs=jobs or processors())
-    return SweepResult(path, chosen.digest, scheduler.progress)
+        reduce_failures(path, plan, seconds=reduce_seconds, jobs=jobs or processors())
+    return SweepResult(path, plan.digest, scheduler.progress)
 
 
 def present_engines() -> tuple[str, ...]:
@@ -121,12 +123,6 @@ def present_engines() -> tuple[str, ...]:
     from tileir.execute.engine.registry import find_engine, why_missing
 
     return tuple(name for name in ("interpreter", "cpu") if not why_missing(find_engine(name)))
-
-
-def _executor(jobs: int | None, executor: GivenExecutor | None, dask: str | None) -> ChunkExecutor:
-    if executor is not None:
-        return UserExecutor(executor, jobs)
-    return ThreadExecutor(jobs or processors()) if dask is None else DaskExecutor(dask, jobs)
 
 
 def judge_kernels(module: Source, *, reference: Source | None = None, plan: Plan | None = None) -> Verdict:

@@ -1,8 +1,7 @@
 """Python modules with cuTile kernels, judged against a reference (docs/judging_kernels.md).
 
 module.py      the child processes of a module in order, and the steps that come of them
-runs.py        what children with foreign code do: make inputs, run the candidate, compute what is expected
-protocol.py    what a module has to have, by the conventions of several suites
+runs.py        what children with foreign code do, and what a module has to have, by the conventions of several suites
 launches.py    launches watched, and kept with their bytecode and arguments; where results come from
 values.py      inputs and results as bytes, from one process to another, read with care
 comparison.py  results against what is expected: no foreign code has run in this process

@@ -20,13 +20,6 @@ from tileir.judge.verdicts.work import Work
 _BLOCK: Final = 1 << 20
 
 
-class Computed(NamedTuple):
-    """What a file of results holds."""
-
-    results: list[Any]
-    changed: dict[str, Any]
-
-
 def compare(
     results: str, expected: str, count: int, stated: list[float] | None, plan: Plan, work: Work
 ) -> list[dict[str, Any]]:
@@ -44,12 +37,13 @@ def compare(
         except NotCarried as error:
             found = Step("results", "failed", f"{where}{error}", "results cannot be read")
         except _OtherShapes as error:
-            found = Step("results", "failed", f"{where}{error}", _CAUSE_OF_SHAPES)
+            cause = "results of other shapes or element types than the reference's"
+            found = Step("results", "failed", f"{where}{error}", cause)
         if found.outcome != "passed":
             correct, unchanged = Step("correct", "skipped"), Step("unchanged", "skipped")
             break
         for pair in pairs:
-            _judge_values(correct, pair, tolerance, where)
+            _judge_values(correct, where, pair, tolerance)
         extra = [int(key) for key in mine.changed if key not in wanted.changed and key.isdecimal()]
         if extra and unchanged.outcome == "passed":
             message = f"{where}it changes input {min(extra)}, which the reference does not"
@@ -58,7 +52,11 @@ def compare(
     return [asdict(step) for step in steps]
 
 
-_CAUSE_OF_SHAPES: Final = "results of other shapes or element types than the reference's"
+class Computed(NamedTuple):
+    """What a file of results holds."""
+
+    results: list[Any]
+    changed: dict[str, Any]
 
 
 def _computed(directory: str, name: str, most: int) -> Computed:
@@ -69,28 +67,19 @@ def _computed(directory: str, name: str, most: int) -> Computed:
     return Computed(held["results"], changed if isinstance(changed, dict) else {})
 
 
-class _Pair(NamedTuple):
-    name: str
-    found: Any
-    expected: Any
-
-
 class _OtherShapes(Exception):
     """What differs before any element is looked at, in words."""
 
 
-def _pairs(found: Computed, expected: Computed) -> list[_Pair]:
-    """What is compared with what: results, and the inputs that the reference changes; `_OtherShapes` where it
-    cannot be."""
+def _pairs(found: Computed, expected: Computed) -> list[tuple[str, Any, Any]]:
+    """The results and the inputs that the reference changes, in pairs; raises `_OtherShapes`."""
     if len(found.results) != len(expected.results):
         mine, theirs = [several(len(each.results), "result") for each in (found, expected)]
         raise _OtherShapes(f"it returns {mine}, the reference {theirs}")
-    is_one = len(expected.results) == 1
-    pairs = [
-        _Pair("the result" if is_one else f"result {number}", mine, theirs)
-        for number, (mine, theirs) in enumerate(zip(found.results, expected.results, strict=True))
-    ]
-    pairs += [_Pair(f"input {key}", found.changed.get(key), theirs) for key, theirs in expected.changed.items()]
+    count = len(expected.results)
+    names = ["the result"] if count == 1 else [f"result {number}" for number in range(count)]
+    pairs = list(zip(names, found.results, expected.results, strict=True))
+    pairs += [(f"input {key}", found.changed.get(key), theirs) for key, theirs in expected.changed.items()]
     for name, mine, theirs in pairs:
         if mine is None and theirs is not None:
             is_input = name.startswith("input")
@@ -105,31 +94,30 @@ def _words(value: Any) -> str:
     return f"{value.dtype.name}{list(value.shape)}" if isinstance(value, numpy.ndarray) else type_text(value)
 
 
-def _judge_values(step: Step, pair: _Pair, stated: Tolerance | None, where: str) -> None:
+def _judge_values(step: Step, where: str, pair: tuple[str, Any, Any], stated: Tolerance | None) -> None:
     """Compare all elements; the message is about the first result that is wrong."""
-    name, mine, theirs = pair
+    name, mine, theirs = where + pair[0], *pair[1:]
     if isinstance(theirs, str) or theirs is None:
         if mine != theirs:
-            _fail(step, f"{where}{name} is {mine!r}, not {theirs!r}", "")
+            _fail(step, f"{name} is {mine!r}, not {theirs!r}", DIFFERENT)
         return
     found, expected = numpy.asarray(mine), numpy.asarray(theirs)
     if found.shape != expected.shape:
-        _fail(step, f"{where}{name} has shape {list(found.shape)}, not {list(expected.shape)}", "")
+        _fail(step, f"{name} has shape {list(found.shape)}, not {list(expected.shape)}", DIFFERENT)
         return
     errors = Errors(found, expected, tolerance_for(expected, stated))
     for figure, error in (("max_error", errors.greatest), ("mean_error", errors.mean)):
         step.measured[figure] = max(step.measured.get(figure, 0.0), error)
     if errors.wrong and step.outcome == "passed":
-        _fail(step, f"{where}{name}: {errors.words(expected)}", expected.dtype.name)
+        _fail(step, f"{name}: {errors.words(expected)}", f"{DIFFERENT} ({expected.dtype.name})")
         step.details.update(wrong=errors.wrong, elements=int(expected.size), first=list(errors.first))
         if errors.nans:
             step.details["nan"] = errors.nans
 
 
-def _fail(step: Step, message: str, dtype: str) -> None:
+def _fail(step: Step, message: str, cause: str) -> None:
     if step.outcome == "passed":
-        step.outcome, step.message = "failed", message
-        step.cause = f"{DIFFERENT} ({dtype})" if dtype else DIFFERENT
+        step.outcome, step.message, step.cause = "failed", message, cause
 
 
 class Errors:
@@ -137,14 +125,13 @@ class Errors:
 
     def __init__(self, found: Array, expected: Array, tolerance: Tolerance) -> None:
         self.wrong: int = 0
-        self.greatest: float = 0.0
-        """Of the finite elements."""
-        self.mean: float = 0.0
         self.nans: int = 0
         """Elements that are NaN and should not be."""
+        self.greatest: float = 0.0
+        """Of the finite elements."""
         self.first: tuple[int, ...] = ()
-        self.tolerance: Tolerance = tolerance
         self.first_found: str = ""
+        self.tolerance: Tolerance = tolerance
         one, other = numpy.ascontiguousarray(found).reshape(-1), numpy.ascontiguousarray(expected).reshape(-1)
         total, finite = 0.0, 0
         with numpy.errstate(all="ignore"):
@@ -166,7 +153,7 @@ class Errors:
                     self.first = tuple([int(each) for each in numpy.unravel_index(place, expected.shape)])
                     self.first_found = f"{_shown(one[place])}, not {_shown(other[place])}"
                 self.wrong += int(places.size)
-        self.mean = total / finite if finite else 0.0
+        self.mean: float = total / finite if finite else 0.0
 
     def words(self, expected: Array) -> str:
         place = f"[{', '.join([str(each) for each in self.first])}]" if self.first else ""
@@ -202,15 +189,9 @@ def _deterministic(directory: str, most: int, is_there: bool) -> Step:
 
 # Those that KernelBench takes for float32, float16 and bfloat16; integers must be equal.
 DEFAULTS: Final[dict[str, float]] = {
-    "float64": 1e-8,
-    "complex128": 1e-8,
-    "float32": 1e-4,
-    "complex64": 1e-4,
-    "float16": 1e-2,
-    "bfloat16": 1e-2,
-    "float8_e4m3fn": 0.13,
-    "float8_e5m2": 0.26,
-}
+    "float64": 1e-8, "complex128": 1e-8, "float32": 1e-4, "complex64": 1e-4, "float16": 1e-2, "bfloat16": 1e-2,
+    "float8_e4m3fn": 0.13, "float8_e5m2": 0.26,
+}  # fmt: skip
 
 
 class Tolerance(NamedTuple):

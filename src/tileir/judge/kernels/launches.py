@@ -25,8 +25,7 @@ from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.interface import from_bytecode, to_bytecode
 from tileir.ir.core import Operation
-from tileir.judge.kernels.protocol import results_of
-from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load
+from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load, results_of
 from tileir.judge.model import Step
 from tileir.judge.verdicts.launches import Launch
 
@@ -93,17 +92,15 @@ class Launches:
         if description.memory:
             self.report.not_kept[name] = "it takes lists of arrays"
             return
-        known = known_for(kernel)
-        compiled, _ = compiled_for(
-            known, kernel, description.parameters, options["backend"], options["exact"], options["fast"]
-        )
+        chosen = (options["backend"], options["exact"], options["fast"])
+        compiled, _ = compiled_for(known_for(kernel), kernel, description.parameters, *chosen)
         kept = _described_launch(compiled, check_grid(grid), description.values)
         key = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes()).hexdigest()
         if key not in self._files:
             size = sum([region.nbytes for region in kept["regions"]])
             if len(self._files) == _MOST_KEPT or size > self._left:
-                why = f"more than {_MOST_KEPT} kinds of launches" if size <= self._left else "too large"
-                self.report.not_kept[name] = why
+                many = f"more than {_MOST_KEPT} kinds of launches"
+                self.report.not_kept[name] = many if size <= self._left else "too large"
                 return
             self._left -= size
             self._files[key] = f"{self._prefix}{len(self._files)}.bin"
@@ -120,11 +117,10 @@ class Launches:
         return found
 
     def _is_known(self, value: object) -> bool:
-        try:
-            buffer = buffer_of(value, "a result")
-        except LaunchError:
-            return True
-        return buffer.low == buffer.high or any(low < buffer.high and buffer.low < high for low, high in self._ranges)
+        with suppress(LaunchError):
+            found = buffer_of(value, "a result")
+            return found.low == found.high or any(low < found.high and found.low < high for low, high in self._ranges)
+        return True
 
 
 def emulate(backend: str, watcher: Launches) -> None:
@@ -171,9 +167,8 @@ def _described_launch(kernel: Kernel, grid: tuple[int, ...], values: list[object
             kept_values.append({"number": value})
             continue
         region = next(number for number, (low, high) in enumerate(ranges) if low <= buffer.low and buffer.high <= high)
-        layout = {"offset": buffer.address - ranges[region][0], "shape": list(buffer.shape)}
-        about = {"strides": list(buffer.strides), "dtype": buffer.dtype.name, "name": value.name}
-        kept_values.append({"region": region, **layout, **about})
+        layout = {"offset": buffer.address - ranges[region][0], "shape": buffer.shape, "strides": buffer.strides}
+        kept_values.append({"region": region, **layout, "dtype": buffer.dtype.name, "name": value.name})
     return {
         "kernel": str(kernel.entry.symbol_name),
         "grid": list(grid),
@@ -224,8 +219,7 @@ def _region(data: Array, alignment: int) -> Array:
 def _argument(value: dict[str, Any], regions: list[Array]) -> object:
     if "number" in value:
         return value["number"]
-    dtype = dtype_named(str(value["dtype"]), "an argument")
-    region = regions[value["region"]]
+    dtype, region = dtype_named(str(value["dtype"]), "an argument"), regions[value["region"]]
     array: Array = numpy.ndarray(value["shape"], dtype, region, value["offset"], value["strides"])
     return Pointer(array, str(value["name"]))
 

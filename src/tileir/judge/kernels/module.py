@@ -36,17 +36,14 @@ _KEPT: Final = re.compile(r"(?:launch|baseline)_[0-9]{1,3}\.bin", re.ASCII)
 
 
 class TaskResult(NamedTuple):
-    """What came of a task in a child process, which is gone with all that it started."""
+    """What a task in a child process returned, None if it came to no end; its last step, and how that ended."""
 
     value: Any
-    """What the task returned; None if it did not come to that."""
     step: Step
-    """The last step that it began, and how that ended."""
 
 
 RunTask: TypeAlias = Callable[[Task, str, bool], TaskResult]
-"""Does a task in a child process with the limits of a plan: a task, where it may write, and whether foreign code runs
-in it, which may start no processes."""
+"""Does a task in a child process: the task, where it may write, and whether foreign code runs in it."""
 
 
 class _Ended(Exception):
@@ -88,9 +85,7 @@ class _Judging:
         self.steps += [Step("import", "passed"), Step("compile", "passed"), run]
         candidate = KeptLaunches(self.run, ran.kept, self.item.content, self.file)
         if self.item.kind == "launches":
-            programs = self._trusted("programs", partial(programs_of_launches, candidate, plan))
-            if programs is not None:
-                self.steps.append(Step("programs", "passed", details={"programs": programs}))
+            self._trusted("programs", partial(programs_of_launches, candidate, plan))
             return
         self._launches(ran)
         self._place_reference()
@@ -100,19 +95,15 @@ class _Judging:
             run.measured["seconds"] = min(ran.seconds, default=0.0)
             run.measured["baseline_seconds"] = min(known.seconds, default=0.0)
         stated = made.tolerance if plan.tolerance is None else [plan.tolerance, plan.tolerance]
-        compared = self._trusted("correct", partial(compare, self.run, self.expected, len(made.inputs), stated, plan))
-        if compared is None:
+        if not self._trusted("correct", partial(compare, self.run, self.expected, len(made.inputs), stated, plan)):
             return
-        self.steps += [Step(**step) for step in compared]
         baseline = KeptLaunches(self.expected, known.kept)
         least = made.speedup if plan.speedup is None else plan.speedup
         for name in planned_steps(plan):
-            if not candidate.files:
+            if candidate.files:
+                self._trusted(name, partial(judge_launches, name, candidate, baseline, least, plan))
+            else:
                 self.steps.append(Step(name, "skipped", "no launch was kept"))
-                continue
-            step = self._trusted(name, partial(judge_launches, name, candidate, baseline, least, plan))
-            if step is not None:
-                self.steps.append(Step(**step))
 
     def _make_inputs(self) -> ModuleReport:
         """What the reference makes, and copies of it for the candidate to do with as it likes."""
@@ -124,8 +115,7 @@ class _Judging:
         # Where nothing else keeps the candidate from reading it.
         self._remove_reference()
         try:
-            for number in range(len(made.inputs)):
-                name = f"inputs_{number}.bin"
+            for name in [f"inputs_{number}.bin" for number in range(len(made.inputs))]:
                 data = read_foreign(self.expected, name, self.plan.limits.file_bytes)
                 with open(os.path.join(self.run, name), "xb") as file:
                     file.write(data)
@@ -150,21 +140,20 @@ class _Judging:
                 file.write(self.item.content)
 
     def _launches(self, ran: ModuleReport) -> None:
-        details: dict[str, object] = {"kernels": ran.launches}
-        for name in ("not_from_kernels", "torch", "not_kept"):
-            if getattr(ran, name):
-                details[name] = getattr(ran, name)
+        others = {name: getattr(ran, name) for name in ("not_from_kernels", "torch", "not_kept") if getattr(ran, name)}
         message = "" if sum(ran.launches.values()) else "no cuTile kernel was launched"
-        self.steps.append(Step("launches", "failed" if message else "passed", message, message, details))
+        outcome: Outcome = "failed" if message else "passed"
+        self.steps.append(Step("launches", outcome, message, message, {"kernels": ran.launches, **others}))
 
     # --- children ---
 
-    def _trusted(self, name: str, task: Task) -> Any:
-        """What a task in a child without foreign code gives; None if it came to no end, and that is a step."""
+    def _trusted(self, name: str, task: Task) -> bool:
+        """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""
         ended = self.run_task(task, self.scratch, False)
-        if ended.value is None:
-            self.steps.append(replace(ended.step, name=name))
-        return ended.value
+        self.steps += (
+            [replace(ended.step, name=name)] if ended.value is None else [Step(**step) for step in ended.value]
+        )
+        return ended.value is not None
 
     def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport:
         """What a child with foreign code reports; `_Ended` if one of the steps that it does failed."""
@@ -174,11 +163,8 @@ class _Judging:
         else:
             try:
                 report: ModuleReport = checked(ModuleReport, ended.value)
-                if (
-                    report.failed is None
-                    and len(report.tolerance or "12") == 2
-                    and all(map(_KEPT.fullmatch, report.kept))
-                ):
+                is_sound = len(report.tolerance or "12") == 2 and all(map(_KEPT.fullmatch, report.kept))
+                if report.failed is None and is_sound:
                     return report
             except BadMessage:
                 report = ModuleReport()

@@ -9,9 +9,8 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy
 
@@ -49,8 +48,7 @@ class KeptLaunches(NamedTuple):
     """The module that made them, and what messages call it."""
 
     def launches(self, plan: Plan) -> Iterator[tuple[KeptLaunch, int]]:
-        for file, count in self.files.items():
-            yield self.read(file, plan), count
+        return ((self.read(file, plan), count) for file, count in self.files.items())
 
     def read(self, file: str, plan: Plan) -> KeptLaunch:
         return kept_launch(read_foreign(self.directory, file, 2 * plan.limits.file_bytes + (1 << 20)))
@@ -71,7 +69,7 @@ def planned_steps(plan: Plan) -> list[str]:
 
 def judge_launches(
     name: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: Plan, work: Work
-) -> dict[str, Any]:
+) -> list[dict[str, Any]]:
     """One step for all launches that were kept; `least` is the speedup that is required."""
     step = Step(name, "passed")
     work.begin(name)
@@ -92,7 +90,7 @@ def judge_launches(
         step.outcome, step.message, step.cause = "failed", str(error), "launches cannot be read"
     except Exception as error:
         failed_step(step, error)
-    return asdict(step)
+    return [asdict(step)]
 
 
 def _write_source(kept: KeptLaunches) -> None:
@@ -142,10 +140,8 @@ def _cost(
     speedup = figures["speedup"] = float(f"{theirs / seconds:.4g}")
     if least is not None and speedup < least:
         step.outcome, step.cause = "failed", "slower than what is asked for"
-        step.message = (
-            f"estimated at {seconds * 1e6:.3g} us on {target}, the baseline at {theirs * 1e6:.3g} us: "
-            f"a speedup of {speedup:.3g}, and {least:g} is asked for"
-        )
+        times = f"estimated at {seconds * 1e6:.3g} us on {target}, the baseline at {theirs * 1e6:.3g} us"
+        step.message = f"{times}: a speedup of {speedup:.3g}, and {least:g} is asked for"
 
 
 def _estimated(kept: KeptLaunches, target: str, plan: Plan) -> float:
@@ -184,7 +180,7 @@ _MOST_VALUES: Final = 4096
 
 
 def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dict[str, Any]]:
-    """Of each launch the kernel, its program, and comments that state the launch, the likeliest first; or `why` not."""
+    """The step `programs`: of each launch kernel, program and comments that state it, likeliest first; or `why` not."""
     work.begin("programs")
     found: list[dict[str, Any]] = []
     left = _MOST_CHARACTERS
@@ -196,11 +192,7 @@ def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dic
         size = len(json.dumps(described))
         found.append(described if size <= left else {"why": "its program is too long"})
         left -= size if size <= left else 0
-    return found
-
-
-class _TooMany(Exception):
-    """An array whose elements are not given one by one."""
+    return [asdict(Step("programs", "passed", details={"programs": found}))]
 
 
 def _described(kept: KeptLaunch) -> dict[str, Any]:
@@ -212,8 +204,8 @@ def _described(kept: KeptLaunch) -> dict[str, Any]:
     grid = launch.grid[: max([1, *[n for n, extent in enumerate(launch.grid, 1) if extent != 1]])]
     comments: dict[str, None] = {}
     for way in _WAYS:
-        with suppress(_TooMany):
-            words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
+        words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
+        if all(words):
             comments[LaunchWords(grid, words, name).comment()] = None
     return {"kernel": launch.entry, "program": module.text(debug_info=False), "launches": list(comments)}
 
@@ -223,8 +215,7 @@ def _word(value: object, type: Type, way: tuple[str, str]) -> str:
     if isinstance(value, Pointer):
         if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
             raise NotCarried("an array is given for what is no pointer")
-        array: Any = value.array
-        return _array_word(array, type.element.pointee, way)
+        return _array_word(cast("Array", value.array), type.element.pointee, way)
     plain = value.item() if isinstance(value, (numpy.ndarray, numpy.generic)) and value.ndim == 0 else value
     if isinstance(plain, bool):
         return "true" if plain else "false"
@@ -234,7 +225,7 @@ def _word(value: object, type: Type, way: tuple[str, str]) -> str:
 
 
 def _array_word(array: Array, element: Type, way: tuple[str, str]) -> str:
-    """The memory of an array from its first element to its last, as one row: parameters beside it say how it lies."""
+    """The memory of an array, first element to last, as one row; empty where there are too many to give one by one."""
     size = array.dtype.itemsize
     if memory_dtype(element).itemsize != size or any(stride < 0 or stride % size for stride in array.strides):
         raise NotCarried("an array lies in memory in a way that no words say")
@@ -247,7 +238,7 @@ def _array_word(array: Array, element: Type, way: tuple[str, str]) -> str:
         return f"{kind}:{element.spelling}:{span}"
     # What has no dtype is patterns of bits.
     if not 0 < span <= _MOST_VALUES or is_float != (array.dtype.kind not in "biu"):
-        raise _TooMany
+        return ""
     row = numpy.lib.stride_tricks.as_strided(array, (span,), (size,))
     plain: list[object] = row.astype(numpy.float64 if is_float else numpy.int64).tolist()
     return f"{kind}:{element.spelling}:{','.join(map(repr, plain))}"

@@ -1,31 +1,47 @@
 """What child processes with foreign code do: make inputs, run the candidate, compute what is expected.
 
 Each is a process of its own: the candidate must not see the reference's source, and while it runs there are no expected
-results to be found.  What goes wrong in a module is reported at its lines.
+results to be found.  What goes wrong in a module is reported at its lines.  A module has functions of any of the
+conventions in which people judge kernels that models wrote; a candidate with `run` may have a reference with `Model`:
+
+| convention | candidate | reference | inputs |
+|---|---|---|---|
+| tileir | `run(*inputs)` | `reference(*inputs)` | `inputs(seed)` |
+| KernelBench | `ModelNew(*init)(*inputs)` | `Model(*init)(*inputs)` | `get_inputs()`, `get_init_inputs()` |
+| GPU MODE | `custom_kernel(data)` | `ref_kernel(data)` | `generate_input(.., seed)` |
 """
 
 from __future__ import annotations
 
-import hashlib
+import inspect
 import os
+import random
 import re
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from contextlib import nullcontext
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tileir.judge.kernels import protocol
+import numpy
+
+from tileir.ir.quoting import type_text
 from tileir.judge.kernels.launches import Launches, ModuleReport, emulate
-from tileir.judge.kernels.values import NotCarried, dump, load
-from tileir.judge.model import Outcome, Plan, Step
+from tileir.judge.kernels.values import NotCarried, dump, load, results_of
+from tileir.judge.model import Outcome, Plan, Step, digest_of
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.work import Work, is_forbidden
 
+CANDIDATES: Final = ("run", "ModelNew", "custom_kernel")
+REFERENCES: Final = ("reference", "Model", "ref_kernel")
+INPUTS: Final = ("inputs", "get_inputs", "generate_input")
+_CLASSES: Final = ("ModelNew", "Model")
+_TAKE_ALL_AS_ONE: Final = ("custom_kernel", "ref_kernel")
 _LONGEST: Final = 4000
 """Characters of a message."""
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
@@ -39,13 +55,12 @@ def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, 
     try:
         module = _reference(file, directory, plan, Launches(0, ""))
         digests: list[str] = []
-        for shape in protocol.shapes_of(module):
-            for trial in range(max(plan.trials, 1)):
-                data = dump(protocol.case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
+        for shape in shapes_of(module):
+            for trial in range(plan.trials):
+                data = dump(case_of(module, plan.seed + trial, shape)._asdict(), "the inputs")
                 Path(f"inputs_{len(digests)}.bin").write_bytes(data)
-                digests.append(_digest(data))
-        tolerance, speedup = protocol.tolerance_of(module), protocol.speedup_of(module)
-        return asdict(ModuleReport(inputs=digests, tolerance=tolerance, speedup=speedup))
+                digests.append(digest_of(data))
+        return asdict(ModuleReport(digests, tolerance_of(module), speedup_of(module)))
     except BaseException as error:
         return _failed("inputs", error, file)
 
@@ -61,14 +76,14 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
         work.begin(step)
         emulate(backend_of(plan), launches)
         module = load_module(content, directory, file, "candidate")
-        protocol.find(module, protocol.CANDIDATES, "candidate")
+        find(module, CANDIDATES, "candidate")
         step = "run"
         work.begin(step)
         for number in range(count):
             data = Path(f"inputs_{number}.bin").read_bytes()
             for name in ("results_0.bin", "again.bin") if number == 0 else (f"results_{number}.bin",):
-                case = _case(data)
-                function = protocol.computes(module, protocol.CANDIDATES, "candidate", case)
+                case = Case(**load(data))
+                function = computes(module, CANDIDATES, "candidate", case)
                 launches.keeps = name == "results_0.bin"
                 if launches.keeps:
                     function = partial(launches.watch, function)
@@ -89,18 +104,19 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
         seconds = launches.report.seconds
         inputs = [_inputs(number, digest) for number, digest in enumerate(digests)]
         for number, data in enumerate(inputs):
-            case = _case(data)
+            # In arrays of its own.
+            case = Case(**load(data))
             launches.keeps = number == 0 and not has_baseline
-            function = protocol.computes(module, protocol.REFERENCES, "reference", case)
+            function = computes(module, REFERENCES, "reference", case)
             seconds.append(compute(function, case.inputs, f"expected_{number}.bin"))
         if has_baseline and (plan.time or plan.cost):
             seconds.clear()
             # Its results do not matter, and without a clock it need not run.
             launches.runs = plan.time
             for number, data in enumerate(inputs if plan.time else inputs[:1]):
-                case = _case(data)
+                case = Case(**load(data))
                 launches.keeps = number == 0
-                function = protocol.computes(module, ("baseline",), "baseline", case)
+                function = computes(module, ("baseline",), "baseline", case)
                 seconds.append(compute(function, case.inputs, "baseline.bin"))
     except BaseException as error:
         return _failed("reference", error, file)
@@ -114,13 +130,13 @@ def backend_of(plan: Plan) -> str:
 
 def compute(function: Callable[[Any], Any], inputs: Any, file: str) -> float:
     """Call a module's function, and write its results and the inputs that it changed to a file; return seconds."""
-    flat = protocol.results_of(inputs)
+    flat = results_of(inputs)
     before = [dump(value) for value in flat]
     begin = _CLOCK()
     found = function(inputs)
     seconds = _CLOCK() - begin
     changed = {str(number): value for number, value in enumerate(flat) if dump(value) != before[number]}
-    data = dump({"results": protocol.results_of(found), "changed": changed}, "what it returns")
+    data = dump({"results": results_of(found), "changed": changed}, "what it returns")
     Path(file).write_bytes(data)
     return seconds
 
@@ -132,8 +148,7 @@ def _reference(file: str, directory: str, plan: Plan, watcher: Launches) -> Any:
 
 
 def load_module(source: bytes, directory: str, file: str, name: str) -> ModuleType:
-    """A module from its source, which it can find as a file by a name without a path: messages are the same wherever
-    the directory is."""
+    """A module from its source, in a file without a path, so that messages are the same in every directory."""
     os.chdir(directory)
     Path(file).write_bytes(source)
     module = ModuleType(name)
@@ -147,38 +162,25 @@ def load_module(source: bytes, directory: str, file: str, name: str) -> ModuleTy
 def _inputs(number: int, digest: str) -> bytes:
     """Inputs as they were made: where nothing keeps the candidate from writing to their file, it is seen."""
     data = Path(f"inputs_{number}.bin").read_bytes()
-    if _digest(data) != digest:
+    if digest_of(data) != digest:
         raise Tampered("the candidate changed the files of the inputs")
     return data
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def _case(data: bytes) -> protocol.Case:
-    """A set of inputs in arrays of its own."""
-    return protocol.Case(**load(data))
 
 
 # --- foreign code that fails ---
 
 
-class Tampered(Exception):
-    """Files were changed that are not the candidate's."""
-
-
 def _failed(step: str, error: BaseException, file: str) -> dict[str, Any]:
     """What a child reports of foreign code that failed."""
-    return asdict(ModuleReport(failed=replace(failure_of(error, file), name=step)))
+    return asdict(ModuleReport(failed=failure_of(error, file, step)))
 
 
-def failure_of(error: BaseException, file: str) -> Step:
+def failure_of(error: BaseException, file: str, step: str = "") -> Step:
     """What an exception of foreign code means for a step, with the line of the module that it comes from."""
     outcome: Outcome = "failed"
     kind = type(error).__name__
     line, cause = _line(error, file), ""
-    if isinstance(error, (Tampered, protocol.WrongModule, NotCarried)):
+    if isinstance(error, (Tampered, WrongModule, NotCarried)):
         outcome, message, line = "forbidden" if isinstance(error, Tampered) else "failed", str(error), ""
     elif isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]
@@ -198,7 +200,7 @@ def failure_of(error: BaseException, file: str) -> Step:
         message = _ADDRESS.sub("0x..", str(error).replace(os.getcwd() + os.sep, "")).strip()
         outcome = "refused" if kind in ("EmulationError", "MissingDependencyError") else "failed"
         message, cause = f"{kind}: {message}", f"{kind}: {cause_of(message)}"
-    return Step("", outcome, f"{message}{line}"[:_LONGEST], cause or cause_of(message))
+    return Step(step, outcome, f"{message}{line}"[:_LONGEST], cause or cause_of(message))
 
 
 def _is_of_cutile(error: BaseException) -> bool:
@@ -215,3 +217,141 @@ def _line(error: BaseException, file: str) -> str:
         return ""
     found = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f"\n  at {file}:{found[-1].lineno} in {found[-1].name}: {(found[-1].line or '').strip()}" if found else ""
+
+
+# --- what a module has to have ---
+
+
+class Tampered(Exception):
+    """Files were changed that are not the candidate's."""
+
+
+class WrongModule(Exception):
+    """A module that lacks what it has to have; the message says what."""
+
+
+class Case(NamedTuple):
+    """One set of inputs."""
+
+    seed: int
+    inputs: Any
+    """What the function of the reference's module gave."""
+    init: Any
+    """What models are made with; None if the reference has none."""
+
+
+def find(module: Any, names: tuple[str, ...], what: str) -> tuple[str, Any]:
+    """What a module calls its candidate, its reference or its inputs."""
+    for name in names:
+        found = getattr(module, name, None)
+        if found is not None:
+            if not callable(found):
+                raise WrongModule(f"{name} is {type_text(found)}, not a function")
+            return name, found
+    raise WrongModule(f"there is no {what}: define {', '.join(names[:-1])} or {names[-1]}")
+
+
+def computes(module: Any, names: tuple[str, ...], what: str, case: Case) -> Callable[[Any], Any]:
+    """The function that computes with inputs; a model is made with the numbers that its seed gives."""
+    name, found = find(module, names, what)
+    seed_everything(case.seed)
+    if name not in _CLASSES:
+        return found if name in _TAKE_ALL_AS_ONE else lambda inputs: found(*_as_arguments(inputs))
+    model, torch = found(*_as_arguments(case.init)), sys.modules.get("torch")
+    if hasattr(model, "cuda") and torch is not None:
+        model = model.cuda()
+
+    def run(inputs: Any) -> Any:
+        with torch.no_grad() if torch is not None else nullcontext():
+            return model(*_as_arguments(inputs))
+
+    return run
+
+
+def _as_arguments(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def shapes_of(module: Any) -> list[Any]:
+    """The shapes that the reference's module states for its inputs: tuples or dictionaries of arguments."""
+    found = getattr(module, "shapes", None)
+    if found is None:
+        return [()]
+    if not isinstance(found, (list, tuple)) or not found:
+        raise WrongModule("shapes is a list of tuples or dictionaries, one for each set of arguments of the inputs")
+    return list(found)
+
+
+def case_of(module: Any, seed: int, shape: Any) -> Case:
+    """The inputs of one seed and shape."""
+    name, make = find(module, INPUTS, "function for inputs")
+    keywords: dict[str, Any] = dict(shape) if isinstance(shape, dict) else {}
+    positional = () if isinstance(shape, dict) else shape if isinstance(shape, tuple) else (shape,)
+    seed_everything(seed)
+    signature = inspect.signature(make)
+    first = next(iter(signature.parameters.values()), None)
+    if name == "inputs" and first is not None and first.kind is not inspect.Parameter.KEYWORD_ONLY:
+        positional = (seed, *positional)
+    elif "seed" in signature.parameters:
+        keywords["seed"] = seed
+    try:
+        signature.bind(*positional, **keywords)
+    except TypeError as error:
+        hint = "" if hasattr(module, "shapes") else ": state shapes = [..] beside it"
+        raise WrongModule(f"{name} cannot be called with what there is ({error}){hint}") from None
+    found = make(*positional, **keywords)
+    init = None
+    if hasattr(module, "get_init_inputs"):
+        seed_everything(seed)
+        init = module.get_init_inputs()
+        if isinstance(init, (list, tuple)) and len(init) == 2 and init[0] == [] and isinstance(init[1], dict):
+            raise WrongModule("get_init_inputs gives arguments by name: give them by position")
+    return Case(seed, on_gpu(found) if name == "get_inputs" else found, init)
+
+
+def on_gpu(value: Any) -> Any:
+    """Tensors moved to the GPU, where KernelBench's models find them."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.cuda()
+    if isinstance(value, (tuple, list)):
+        return type(value)([on_gpu(item) for item in value])
+    return value
+
+
+def seed_everything(seed: int) -> None:
+    """The same numbers for whoever draws them next."""
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(seed)
+
+
+def tolerance_of(module: Any) -> list[float] | None:
+    """The tolerance that the reference's module states: relative and absolute."""
+    found = getattr(module, "tolerance", None)
+    if found is None:
+        return None
+    if isinstance(found, dict) and set(found) <= {"rtol", "atol"}:
+        found = (found.get("rtol", 0.0), found.get("atol", 0.0))
+    if isinstance(found, (int, float)):
+        found = (found, found)
+    if not isinstance(found, (tuple, list)) or len(found) != 2 or not all(_is_tolerance(each) for each in found):
+        raise WrongModule("tolerance is a number, or (relative, absolute), or a dictionary with rtol and atol")
+    return [float(found[0]), float(found[1])]
+
+
+def _is_tolerance(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+
+
+def speedup_of(module: Any) -> float | None:
+    """The least speedup over the baseline that the reference's module asks for."""
+    found = getattr(module, "speedup", None)
+    if found is not None and not _is_tolerance(found):
+        raise WrongModule("speedup is a number: the baseline's time over the candidate's")
+    return None if found is None else float(found)

@@ -27,8 +27,7 @@ _ALIGNMENT: Final = 64
 _MOST_VALUES: Final = 10_000
 _MOST_DIMENSIONS: Final = 32
 
-NUMPY, SCALAR, TORCH, CUDA, CUPY = "numpy", "numpy scalar", "torch", "torch on cuda", "cupy"
-LIBRARIES: Final = (NUMPY, SCALAR, TORCH, CUDA, CUPY)
+LIBRARIES = NUMPY, SCALAR, TORCH, CUDA, CUPY = "numpy", "numpy scalar", "torch", "torch on cuda", "cupy"
 
 
 class NotCarried(Exception):
@@ -43,9 +42,8 @@ def dump(value: object, what: str = "it") -> bytes:
     def keep(array: Array, library: str) -> int:
         order = _memory_order(array.strides)
         data.extend(bytes(-len(data) % _ALIGNMENT))
-        shape = list(array.shape)
-        described = {"dtype": array.dtype.name, "shape": shape, "order": order, "place": len(data), "library": library}
-        arrays.append(described)
+        described = {"dtype": array.dtype.name, "shape": array.shape, "order": order, "place": len(data)}
+        arrays.append({**described, "library": library})
         data.extend(numpy.ascontiguousarray(array.transpose(order)).tobytes())
         return len(arrays) - 1
 
@@ -73,8 +71,7 @@ def _tree(value: object, what: str, keep: Callable[[Array, str], int], depth: in
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
-    array, library = _array(value, what, torch)
-    return {"array": keep(array, library)}
+    return {"array": keep(*_array(value, what, torch))}
 
 
 def _array(value: Any, what: str, torch: Any) -> tuple[Array, str]:
@@ -110,8 +107,7 @@ def _of_tensor(host: Any, what: str, torch: Any) -> Array:
     except (RuntimeError, NotImplementedError, TypeError) as error:
         words = str(error).partition("\n")[0]
         raise NotCarried(f"{what} is a tensor without plain memory ({words})") from None
-    found = flat.view(dtype).reshape(tuple(dense.shape))
-    return found.transpose(numpy.argsort(order))
+    return flat.view(dtype).reshape(tuple(dense.shape)).transpose(numpy.argsort(order))
 
 
 def dtype_named(name: str, what: str) -> DType:
@@ -123,6 +119,15 @@ def dtype_named(name: str, what: str) -> DType:
     if found.hasobject or (found.kind in "SUVMm" and found.name not in vars(ml_dtypes)):
         raise NotCarried(f"{what} has elements of {name}, which cannot be carried")
     return found
+
+
+def results_of(value: Any) -> list[Any]:
+    """What a computation gave, as a list."""
+    if isinstance(value, dict):
+        return [value[key] for key in sorted(value)]
+    if isinstance(value, (tuple, list)):
+        return [item for part in value for item in results_of(part)]
+    return [] if value is None else [value]
 
 
 # --- reading ---
@@ -189,18 +194,15 @@ def _in_library(array: Array, library: str) -> Any:
     order = _memory_order(array.strides)
     back = numpy.argsort(order).tolist()
     dense = array.transpose(order).copy()
-    if library == NUMPY:
-        return dense.transpose(back)
-    if library == CUPY:
+    if library in (NUMPY, CUPY):
         # CuPy's, or its emulation.
-        return importlib.import_module("cupy").asarray(dense).transpose(back)
+        own = dense if library == NUMPY else importlib.import_module("cupy").asarray(dense)
+        return own.transpose(back)
     torch: Any = importlib.import_module("torch")
     tensor = torch.empty(dense.shape, dtype=getattr(torch, array.dtype.name))
     if dense.size:
         tensor.reshape(-1).view(torch.uint8).copy_(torch.from_numpy(dense.reshape(-1).view(numpy.uint8)))
-    if library == CUDA:
-        tensor = tensor.cuda()
-    return tensor.permute(back)
+    return (tensor.cuda() if library == CUDA else tensor).permute(back)
 
 
 # --- files that foreign code may have written ---

@@ -7,6 +7,7 @@ by step, outcome and cause.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tileir.judge.model import FINE
@@ -60,10 +61,8 @@ class SweepComparison:
 
     @property
     def summary(self) -> str:
-        text = (
-            f"{len(self.broken):,} broken, {len(self.fixed):,} fixed, {len(self.changed):,} fail otherwise, "
-            f"{counted(len(self.new_kinds), 'new kind')} of failures, {len(self.gone_kinds):,} gone"
-        )
+        text = f"{len(self.broken):,} broken, {len(self.fixed):,} fixed, {len(self.changed):,} fail otherwise"
+        text += f", {counted(len(self.new_kinds), 'new kind')} of failures, {len(self.gone_kinds):,} gone"
         more = f", {counted(self.added, 'program')} more, {self.removed:,} fewer"
         return text + (more if self.added or self.removed else "")
 
@@ -81,10 +80,8 @@ def compared(old: Contents, new: Contents) -> SweepComparison:
         was = before.get(name)
         if was is None:
             found.added += 1
-        elif was.outcome in FINE and entry.outcome not in FINE:
-            found.broken.append(SweepChange(name, was, entry))
-        elif was.outcome not in FINE and entry.outcome in FINE:
-            found.fixed.append(SweepChange(name, was, entry))
+        elif (was.outcome in FINE) != (entry.outcome in FINE):
+            (found.broken if was.outcome in FINE else found.fixed).append(SweepChange(name, was, entry))
         elif _ways(was) != _ways(entry):
             found.changed.append(SweepChange(name, was, entry))
         else:
@@ -101,7 +98,7 @@ def _ways(entry: SweepEntry) -> set[tuple[str, str, str]]:
 
 
 def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
-    """One of each kind; which operation is suspect is found by chance, too."""
+    """The first of each kind; which operation is suspect is found by chance, too."""
     found: dict[tuple[str, str, str], FailureKind] = {}
     for kind in contents.kinds:
         found.setdefault((kind.verb, kind.outcome, kind.cause), kind)
@@ -112,13 +109,12 @@ def _kinds(contents: Contents) -> dict[tuple[str, str, str], FailureKind]:
 
 
 def _tables(found: SweepComparison) -> list[Table]:
-    tables = []
-    for title, kinds in (
-        ("New kinds of failures", found.new_kinds),
-        ("Kinds of failures that are gone", found.gone_kinds),
-    ):
+    def of_kinds(title: str, kinds: list[FailureKind]) -> Table:
         rows = [[f"{k.count:,}", steps_of(k), k.outcome, k.title, k.smallest.name] for k in kinds]
-        tables.append(Table(title, _KIND_COLUMNS, rows))
+        return Table(title, _KIND_COLUMNS, rows)
+
+    tables = [of_kinds("New kinds of failures", found.new_kinds)]
+    tables.append(of_kinds("Kinds of failures that are gone", found.gone_kinds))
     for title, held in zip(("Broken", "Fixed", "Failing otherwise"), found.changes.values(), strict=True):
         changes = [[change.name, state_of(change.before), state_of(change.after)] for change in held]
         tables.append(Table(title, _CHANGE_COLUMNS, changes))
@@ -140,20 +136,24 @@ def changes_object(found: SweepComparison) -> str:
     def plain_entry(entry: SweepEntry) -> dict[str, str]:
         return {name: getattr(entry, name) for name in ("digest", "outcome", "step", "cause")}
 
-    changes = {
-        name: [{"name": one.name, "before": plain_entry(one.before), "now": plain_entry(one.after)} for one in held]
-        for name, held in found.changes.items()
-    }
     plain_object = {
         "summary": found.summary,
         "worse": found.is_worse,
         "other_plan": found.has_other_plan,
         "new_kinds": [cluster_object(kind) for kind in found.new_kinds],
         "gone_kinds": [cluster_object(kind) for kind in found.gone_kinds],
-        **changes,
+        **change_objects(found, plain_entry),
         **{name: getattr(found, name) for name in ("added", "removed", "same")},
     }
     return json.dumps(plain_object, indent=1)
+
+
+def change_objects(found: SweepComparison, of_entry: Callable[[SweepEntry], object]) -> dict[str, object]:
+    """The programs whose verdicts are others, by how they changed."""
+    return {
+        name: [{"name": one.name, "before": of_entry(one.before), "now": of_entry(one.after)} for one in held]
+        for name, held in found.changes.items()
+    }
 
 
 def markdown_changes(found: SweepComparison, most: int) -> str:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple
 
 from tileir.judge.model import FINE, OUTCOMES, Item, Outcome, Step, operations_in
@@ -93,9 +94,6 @@ class SweepEntry:
         """How large it is, in words."""
         return size_of(self.operations, self.size)
 
-    def has_passed(self, step: str) -> bool:
-        return (step, "passed") in self.steps
-
 
 class Figure(NamedTuple):
     """A number that is known of each program: a column of JSON, CSV and the page, whose table writes it by its unit."""
@@ -123,11 +121,9 @@ def size_of(operations: int, size: int) -> str:
 def entries_of(results: Results) -> list[SweepEntry]:
     """All items, in the order of their names."""
     shared: dict[tuple[tuple[str, Outcome], ...], tuple[tuple[str, Outcome], ...]] = {}
-    found = []
-    for row in results.rows_as_written():
-        entry = _entry_of(row)
+    found = [_entry_of(row) for row in results.rows_as_written()]
+    for entry in found:
         entry.steps = shared.setdefault(entry.steps, entry.steps)
-        found.append(entry)
     return sorted(found, key=lambda entry: (natural(entry.name), entry.digest))
 
 
@@ -140,16 +136,8 @@ def _entry_of(row: Row) -> SweepEntry:
     first = failures[0] if failures else StepFailure("", "passed", "", "")
     counted = steps[0].details.get("operations") if steps else None
     return SweepEntry(
-        row.digest,
-        row.kind,
-        row.size,
-        tuple(row.names),
-        row.name,
-        verdict.outcome,
-        failures,
-        first.step,
-        first.message,
-        first.cause,
+        *(row.digest, row.kind, row.size, tuple(row.names), row.name, verdict.outcome, failures),
+        *(first.step, first.message, first.cause),
         tuple([(step.name, step.outcome) for step in steps]),
         finite(verdict.measured.get("seconds")) or 0.0,
         finite(verdict.measured.get("peak_bytes")) or 0.0,
@@ -193,10 +181,11 @@ class Contents:
     @property
     def kernels(self) -> list[SweepEntry]:
         """The modules of kernels, those that are right and fast first."""
-        found = [entry for entry in self.programs if entry.kind == "kernels"]
-        return sorted(
-            found, key=lambda entry: (entry.outcome not in FINE, -max([s.ratio for s in entry.speeds], default=0.0))
-        )
+
+        def rank(entry: SweepEntry) -> tuple[bool, float]:
+            return entry.outcome not in FINE, -max([speed.ratio for speed in entry.speeds], default=0.0)
+
+        return sorted([entry for entry in self.programs if entry.kind == "kernels"], key=rank)
 
     @property
     def summary(self) -> str:
@@ -340,8 +329,8 @@ def _finish(kind: FailureKind, results: Results, reproducers: dict[str, tuple[in
         kind.reproducer_operations = operations_in(content or b"")
     if known:
         kind.note = reproducers[kind.reproducer or known[0]][1]
-    elif len(tried) == kind.count and not any(
-        entry.kind != "kernels" or failure_in(kind, entry).is_of_launch for entry in tried
+    elif len(tried) == kind.count and all(
+        entry.kind == "kernels" and not failure_in(kind, entry).is_of_launch for entry in tried
     ):
         kind.note = of_module(smallest.step)
 
@@ -359,22 +348,18 @@ def _suspects(entries: list[SweepEntry], item: Callable[[str], Item]) -> dict[tu
             if reason_of(failure.cause) == DIFFERENT:
                 failing.setdefault(failure.step, []).append(entry)
     found: dict[tuple[str, str], str] = {}
-    known: dict[str, frozenset[str]] = {}
 
-    def features(entry: SweepEntry) -> frozenset[str]:
-        if entry.digest not in known:
-            known[entry.digest] = features_of_item(item(entry.digest))
-        return known[entry.digest]
+    @cache
+    def features(digest: str) -> frozenset[str]:
+        return features_of_item(item(digest))
 
     for step, failed in failing.items():
         # By digest, which has nothing to do with what is in a program: the same ones each time, and no special ones.
-        chosen = sorted(failed, key=lambda entry: entry.digest)[:_MOST_FAILING]
-        all_passed = sorted([entry for entry in entries if entry.has_passed(step)], key=lambda entry: entry.digest)
+        chosen = sorted([entry.digest for entry in failed])[:_MOST_FAILING]
+        all_passed = sorted([entry.digest for entry in entries if (step, "passed") in entry.steps])
         passed = all_passed[:_MOST_PASSING]
         scale = len(all_passed) / len(passed) * len(chosen) / len(failed) if passed else 1.0
-        suspects = blamed(
-            {entry.digest: features(entry) for entry in chosen}, [features(entry) for entry in passed], scale
-        )
+        suspects = blamed({digest: features(digest) for digest in chosen}, list(map(features, passed)), scale)
         # Those that were not read have the suspect of the kind that most have, if there is one alone.
         named = set(suspects.values())
         other = named.pop() if len(named) == 1 else ""

@@ -22,7 +22,7 @@ from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps
 
 def json_report(contents: Contents) -> str:
     """Everything, as one object; docs/report.md has its keys."""
-    found = {
+    report = {
         "file": os.path.basename(contents.path),
         "plan": {"digest": contents.plan, "settings": contents.settings},
         "summary": contents.summary,
@@ -39,20 +39,21 @@ def json_report(contents: Contents) -> str:
             for entry in contents.programs
         ],
     }
-    return json.dumps(found, indent=1)
+    return json.dumps(report, indent=1)
 
 
 def cluster_object(cluster: FailureKind) -> dict[str, Any]:
-    size, operations = cluster.reproducer_size, cluster.reproducer_operations
-    reproducer = {"digest": cluster.reproducer, "bytes": size, "operations": operations}
+    def program(digest: str, size: int, operations: int) -> dict[str, Any]:
+        return {"digest": digest, "bytes": size, "operations": operations}
+
+    smallest = cluster.smallest
+    reproducer = program(cluster.reproducer, cluster.reproducer_size, cluster.reproducer_operations)
     return {
         "kind": cluster.key,
         "programs": cluster.count,
         **{name: getattr(cluster, name) for name in ("steps", "outcome", "cause", "suspect", "message")},
-        "smallest": cluster.smallest.name,
-        "digest": cluster.smallest.digest,
-        "bytes": cluster.smallest.size,
-        "operations": cluster.smallest.operations,
+        "smallest": smallest.name,
+        **program(smallest.digest, smallest.size, smallest.operations),
         "reproducer": reproducer if cluster.reproducer else None,
         "note": cluster.note,
     }
@@ -98,15 +99,12 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def sarif_report(contents: Contents) -> str:
-    rules = [
-        {
-            "id": cluster.key,
-            "shortDescription": {"text": f"{steps_of(cluster)}: {cluster.outcome}"},
-            "fullDescription": {"text": cluster.title},
-            "defaultConfiguration": {"level": _level(cluster)},
-        }
-        for cluster in contents.kinds
-    ]
+    def rule(cluster: FailureKind) -> dict[str, Any]:
+        short, long = f"{steps_of(cluster)}: {cluster.outcome}", cluster.title
+        described = {"shortDescription": {"text": short}, "fullDescription": {"text": long}}
+        return {"id": cluster.key, **described, "defaultConfiguration": {"level": _level(cluster)}}
+
+    rules = list(map(rule, contents.kinds))
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     results = [
         _result(number, cluster, entry)
@@ -125,9 +123,7 @@ def _result(number: int, cluster: FailureKind, entry: SweepEntry) -> dict[str, A
         "ruleIndex": number,
         "level": _level(cluster),
         "message": {"text": f"{failure.step}: {message}" if failure.step else message},
-        "locations": [
-            {"physicalLocation": {"artifactLocation": {"uri": quote(name, safe="/")}}} for name in entry.names
-        ],
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": quote(each)}}} for each in entry.names],
         # The same program with the same failure is one finding from run to run.
         "partialFingerprints": {"tileir/program": entry.digest, "tileir/kind": cluster.key},
     }
@@ -140,8 +136,8 @@ def _level(cluster: FailureKind) -> str:
 # --- JUnit's XML, which build servers read: a suite for each step, a case for each program in it ---
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_CRASHES = ("crashed", "timeout", "memory", "forbidden")
-"""What JUnit calls an error: the test has come to no end."""
+_ELEMENTS = {"passed": "", "failed": "failure", "refused": "skipped", "skipped": "skipped"}
+"""What JUnit calls outcomes; the others are errors: the test has come to no end."""
 
 
 def junit_report(contents: Contents) -> str:
@@ -152,7 +148,7 @@ def junit_report(contents: Contents) -> str:
         for name, outcome in entry.steps or ((entry.step, entry.outcome),):
             suites.setdefault(name, []).append((entry, outcome))
     for step, cases in suites.items():
-        found = [_element(outcome) for _, outcome in cases]
+        found = [_ELEMENTS.get(outcome, "error") for _, outcome in cases]
         counts = {f"{each}s": str(found.count(each)) for each in ("failure", "error")}
         title = _sound(step or "start")
         about = {"name": title, "tests": str(len(cases)), **counts, "skipped": str(found.count("skipped"))}
@@ -162,20 +158,12 @@ def junit_report(contents: Contents) -> str:
             failure = next((each for each in entry.failures if each.step == step), None)
             if failure is not None:
                 kind: dict[str, str] = {} if element == "skipped" else {"type": outcome}
-                told = SubElement(case, element, {**kind, "message": _sound(failure.cause or outcome)})
-                told.text = _sound(failure.message)
+                written = SubElement(case, element, {**kind, "message": _sound(failure.cause or outcome)})
+                written.text = _sound(failure.message)
             elif element:
                 SubElement(case, element)
     indent(root, "")
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{tostring(root, 'unicode')}\n"
-
-
-def _element(outcome: Outcome) -> str:
-    if outcome == "passed":
-        return ""
-    if outcome in ("skipped", "refused"):
-        return "skipped"
-    return "error" if outcome in _CRASHES else "failure"
 
 
 def _sound(text: str) -> str:

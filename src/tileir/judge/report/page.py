@@ -13,7 +13,7 @@ from typing import Any
 from tileir.browser import one_file
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.model import OUTCOMES, content_of, text_of
-from tileir.judge.report.comparison import SweepComparison, state_of
+from tileir.judge.report.comparison import SweepComparison, change_objects, state_of
 from tileir.judge.report.contents import FIGURES, Contents, FailureKind, SweepEntry
 from tileir.judge.report.text import steps_of
 from tileir.judge.results.results import Results
@@ -57,9 +57,8 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
         ],
         "steps": [{"name": name, "counts": dict(sorted(counts.items()))} for name, counts in contents.steps.items()],
         "programs": {
-            "name": [entry.name for entry in entries],
+            **{name: [getattr(entry, name) for entry in entries] for name in ("name", "digest")},
             "others": [len(entry.names) - 1 for entry in entries],
-            "digest": [entry.digest for entry in entries],
             "outcome": [OUTCOMES.index(entry.outcome) for entry in entries],
             "step": [steps.get(entry.step, -1) for entry in entries],
             "kinds": [entry.clusters for entry in entries],
@@ -81,8 +80,7 @@ def _report(results: Results, contents: Contents, comparison: SweepComparison | 
 def _failures(entries: list[SweepEntry]) -> tuple[dict[str, list[dict[str, str]]], int]:
     """The messages of programs that failed, as long as there is room; and how many programs are left out."""
     found: dict[str, list[dict[str, str]]] = {}
-    room = _MOST_MESSAGES
-    untold = 0
+    room, untold = _MOST_MESSAGES, 0
     for number, entry in enumerate(entries):
         messages = [{"step": each.step, "outcome": each.outcome, "message": each.message} for each in entry.failures]
         room -= sum([len(each["message"]) + 40 for each in messages])
@@ -109,16 +107,12 @@ def _text(name: str, content: bytes) -> dict[str, Any]:
 
 
 def _changes(comparison: SweepComparison) -> dict[str, Any]:
-    changes = {
-        name: [{"name": one.name, "before": state_of(one.before), "now": state_of(one.after)} for one in held]
-        for name, held in comparison.changes.items()
-    }
     return {
         "summary": comparison.summary,
         "worse": comparison.is_worse,
         "newKinds": [_kind_words(kind) for kind in comparison.new_kinds],
         "goneKinds": [_kind_words(kind) for kind in comparison.gone_kinds],
-        **changes,
+        **change_objects(comparison, state_of),
     }
 
 

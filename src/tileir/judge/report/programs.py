@@ -24,20 +24,18 @@ _LONGEST = 80
 
 
 def digest_named(contents: Contents, name: str) -> str:
-    """The digest of the item that somebody means: by a name, a digest or its beginning, or a kind of failure, of which
-    the smallest program is shown."""
-    for entry in contents.programs:
-        if name in entry.names or name == entry.digest:
-            return entry.digest
-    for cluster in contents.kinds:
-        if name == cluster.key:
-            return cluster.reproducer or cluster.smallest.digest
-    found = [entry.digest for entry in contents.programs if len(name) >= 4 and entry.digest.startswith(name)]
-    found = found or [entry.digest for entry in contents.programs for each in entry.names if each.endswith(f"/{name}")]
-    if len(set(found)) == 1:
-        return found[0]
+    """The digest that a name, the beginning of a digest, or a kind of failure (its smallest program) stands for."""
+    entries = contents.programs
+    exact = [entry.digest for entry in entries if name in entry.names or name == entry.digest]
+    exact += [kind.reproducer or kind.smallest.digest for kind in contents.kinds if name == kind.key]
+    if exact:
+        return exact[0]
+    found = {entry.digest for entry in entries if len(name) >= 4 and entry.digest.startswith(name)}
+    found = found or {entry.digest for entry in entries if any(each.endswith(f"/{name}") for each in entry.names)}
+    if len(found) == 1:
+        return found.pop()
     if found:
-        raise ResultsError(f"'{name}' may be any of {len(set(found))} programs of '{contents.path}': give more of it")
+        raise ResultsError(f"'{name}' may be any of {len(found)} programs of '{contents.path}': give more of it")
     raise ResultsError(f"'{contents.path}' has no program '{name}': give a name, a digest, or a kind of failure")
 
 
@@ -49,10 +47,9 @@ def shown(results: Results, digest: str, paint: Paint = plain) -> str:
         source = text_of(content_of(item)[0])
     except (TileIRError, ValueError, TypeError) as error:
         source = f"// it cannot be made again: {error}"
-    output = results.output(digest)
+    output, reproducer = results.output(digest), results.reproducer(digest)
     texts = {"Output": output} if output.strip() else {}
     texts["Program" if item.kind != "kernels" else "Module"] = source
-    reproducer = results.reproducer(digest)
     if reproducer is not None:
         content, note = reproducer
         texts[f"Reproducer ({note})" if note else "Reproducer"] = text_of(content) if content is not None else ""
@@ -72,12 +69,9 @@ def row_object(results: Results, digest: str) -> str:
         return {name: finite(value) for name, value in values.items()}
 
     found = {
-        "names": row.names,
-        "digest": row.digest,
-        "kind": row.kind,
+        **{name: getattr(row, name) for name in ("names", "digest", "kind")},
         "bytes": row.size,
-        "outcome": row.verdict.outcome,
-        "cause": row.verdict.cause,
+        **{name: getattr(row.verdict, name) for name in ("outcome", "cause")},
         "steps": [
             {"step": step.name, **{name: getattr(step, name) for name in ("outcome", "message", "cause", "details")}}
             | {"measured": measured(step.measured)}
@@ -94,8 +88,7 @@ def row_object(results: Results, digest: str) -> str:
 
 def _head(row: Row, paint: Paint) -> str:
     lines = [f"{paint(harmless(row.name), 'title')}: {paint(row.verdict.outcome, row.verdict.outcome)}"]
-    others = row.names[1:]
-    if others:
+    if others := row.names[1:]:
         more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
         lines.append(f"also {', '.join([harmless(name) for name in others[:_MOST_NAMES]])}{more}")
     kind = {"program": "a program", "seed": "a program of tileir smith", "kernels": "a module of kernels"}
@@ -125,21 +118,18 @@ def _steps(row: Row, paint: Paint) -> str:
 
 def extract(results: Results, contents: Contents, directory: str) -> int:
     """Write the programs that failed; return the number of files."""
-    count = 0
     try:
-        for cluster in contents.kinds:
-            # `3f2a91c0-compare-failed`
-            folder = "-".join([cluster.key, safe(cluster.verb or "start"), cluster.outcome])
-            count += _extract(results, cluster, os.path.join(directory, folder))
+        # `3f2a91c0-compare-failed`
+        names = [f"{kind.key}-{safe(kind.verb or 'start')}-{kind.outcome}" for kind in contents.kinds]
+        folders = [os.path.join(directory, name) for name in names]
+        return sum([_extract(results, *each) for each in zip(contents.kinds, folders, strict=True)])
     except OSError as error:
         raise ResultsError(f"cannot write '{error.filename or directory}': {message_of(error)}") from None
-    return count
 
 
 def safe(name: str) -> str:
     """A name for a file: no directories, nothing that a shell or a system takes for more."""
-    found = _UNSAFE.sub("_", name).lstrip(".-")[-_LONGEST:]
-    return found or "program"
+    return _UNSAFE.sub("_", name).lstrip(".-")[-_LONGEST:] or "program"
 
 
 def _extract(results: Results, cluster: FailureKind, folder: str) -> int:
@@ -162,11 +152,10 @@ def _extract(results: Results, cluster: FailureKind, folder: str) -> int:
         _write(os.path.join(folder, stem + ending), content)
         lines.append(f"{stem}{ending}  {entry.name}" if stem + ending != entry.name else entry.name)
         count += 1
-    if cluster.reproducer:
-        found = results.reproducer(cluster.reproducer)
-        if found is not None and found[0] is not None:
-            _write(os.path.join(folder, "reproducer" + ending_of(found[0])), found[0])
-            count += 1
+    reproducer, _ = (results.reproducer(cluster.reproducer) if cluster.reproducer else None) or (None, "")
+    if reproducer is not None:
+        _write(os.path.join(folder, "reproducer" + ending_of(reproducer)), reproducer)
+        count += 1
     _write(os.path.join(folder, "README.txt"), ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
     return count
 

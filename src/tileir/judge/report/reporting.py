@@ -44,8 +44,7 @@ class SweepReport(Contents):
     def write_page(self, path: str | os.PathLike[str], older: SweepReport | None = None) -> None:
         """Write the page that `tileir report --html` writes, with the changes since an older report."""
         with Results(self.path, self.plan or None) as results:
-            text = page(results, self, self.compare(older) if older is not None else None)
-        Path(path).write_bytes(text.encode())
+            Path(path).write_bytes(page(results, self, self.compare(older) if older is not None else None).encode())
 
     def __str__(self) -> str:
         return self.text()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import sqrt
 
 from tileir.dialect.ops import FOR, IF, LOOP
@@ -37,10 +38,7 @@ _GAIN = 1.5
 def blamed(
     failing: Mapping[str, frozenset[str]], passing: Sequence[frozenset[str]], scale: float = 1.0
 ) -> dict[str, str]:
-    """The suspect of each failing program, given by its digest; empty where nothing is to blame.
-
-    `scale` is how many passing programs each of those given stands for.
-    """
+    """The suspect of each failing program by digest, if any; each passing one stands for `scale` programs."""
     seen = Counter([feature for features in passing for feature in features])
     found = dict.fromkeys(failing, "")
     rest = dict(failing)
@@ -56,9 +54,7 @@ def blamed(
 
 
 def _most_suspect(failing: Counter[str], passing: Counter[str], failed: int, passed: float, scale: float) -> str:
-    """The most suspect feature of some programs; empty if none is.
-
-    `failing` and `passing` are how many programs have each, of `failed` and of `passed / scale`."""
+    """The most suspect feature, if any, by how many of `failed` and of `passed / scale` programs have each."""
 
     def score(feature: str) -> float:
         return failing[feature] / sqrt(failed * (failing[feature] + passing[feature] * scale))
@@ -120,11 +116,9 @@ def features_of(module: Operation) -> frozenset[str]:
 
 def features_of_item(item: Item) -> frozenset[str]:
     """The features of what was judged; none where that is no program that can be read."""
-    try:
+    # Else another tileir judged it, or it cannot be read.
+    with suppress(TileIRError, ValueError, TypeError):
         content, _ = content_of(item) if item.kind != "kernels" else (b"", "")
         if 0 < len(content) <= _LARGEST:
             return features_of(load(content))
-    except (TileIRError, ValueError, TypeError):
-        # It was another tileir that judged it, or a program that cannot be read.
-        pass
     return frozenset()

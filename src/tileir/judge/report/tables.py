@@ -73,9 +73,7 @@ def shortened(text: str, width: int, *, at_end: bool = False) -> str:
     room = width - len(mark)
     if room <= 0:
         return mark[:width]
-    if at_end:
-        return _taken(text, room) + mark
-    head = room // 3
+    head = room if at_end else room // 3
     return _taken(text, head) + mark + _taken(text[::-1], room - head)[::-1]
 
 
@@ -92,19 +90,18 @@ def _width(character: str) -> int:
 
 def _taken(text: str, width: int) -> str:
     """As much of the beginning as fits."""
-    ends = accumulate(map(_width, text))
-    return text[: sum([end <= width for end in ends])]
+    return text[: sum([end <= width for end in accumulate(map(_width, text))])]
 
 
 def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:
     """Take what is too much from the widest of the columns that may be cut."""
-    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width if width else 0
     for number, column in enumerate(columns):
-        if column.most and width and excess > 0:
+        if column.most and excess > 0:
             less = min(excess, max(0, widths[number] - column.most))
             widths[number] -= less
             excess -= less
-    while width and excess > 0:
+    while excess > 0:
         wide = [number for number, column in enumerate(columns) if column.least and widths[number] > column.least]
         if not wide:
             return

@@ -17,14 +17,9 @@ _MESSAGE_LINES = 6
 _MOST_LISTED = 5
 _INDENT = "    "
 _KIND_COLUMNS = (
-    Column("kind"),
-    Column("count", is_number=True),
-    Column("step", least=8, most=18),
-    Column("outcome"),
-    Column("cause", least=16, cut_at_end=True),
-    Column("smallest", least=10, most=26),
-    Column("size", is_number=True),
-    Column("reduced", is_number=True),
+    *(Column("kind"), Column("count", is_number=True), Column("step", least=8, most=18), Column("outcome")),
+    *(Column("cause", least=16, cut_at_end=True), Column("smallest", least=10, most=26)),
+    *(Column("size", is_number=True), Column("reduced", is_number=True)),
 )
 
 
@@ -37,9 +32,9 @@ def text_report(
 ) -> str:
     """The report for a terminal of some width; 0 is any width.  At most `most` kinds of failures are described."""
     kinds = contents.kinds
-    summary = paint(harmless(f"{os.path.basename(contents.path)}: {contents.summary}"), "title")
-    again = contents.duplicates
-    parts = [summary + (f"\n{again:,} more had the same contents as another" if again else "")]
+    parts = [paint(harmless(f"{os.path.basename(contents.path)}: {contents.summary}"), "title")]
+    if contents.duplicates:
+        parts[0] += f"\n{contents.duplicates:,} more had the same contents as another"
     if kinds:
         parts.append(_shown(kinds_table(contents, most), width, paint))
         parts += [_message(kind, width, paint) for kind in kinds[:most]]
@@ -47,10 +42,8 @@ def text_report(
         parts.append(f"and {counted(len(kinds) - most, 'more kind')} (--limit {len(kinds)} shows all)")
     tables = [kernels_table(contents, most), steps_table(contents)]
     if measured:
-        tables += [
-            _listed("Slowest", "seconds", contents, lambda entry: entry.seconds, ".2f"),
-            _listed("Most memory", "MiB", contents, lambda entry: entry.peak / (1 << 20), ",.0f"),
-        ]
+        tables.append(_listed("Slowest", "seconds", contents, lambda entry: entry.seconds, ".2f"))
+        tables.append(_listed("Most memory", "MiB", contents, lambda entry: entry.peak / (1 << 20), ",.0f"))
     return "\n\n".join([*parts, *[_shown(each, width, paint) for each in tables if each.rows]])
 
 
@@ -77,14 +70,11 @@ def _shown(shown: Table, width: int, paint: Paint) -> str:
 
 
 def kinds_table(contents: Contents, most: int) -> Table:
-    rows = [
-        [
-            *[cluster.key, f"{cluster.count:,}", steps_of(cluster), cluster.outcome, cluster.title],
-            *[cluster.smallest.name, cluster.smallest.extent, cluster.reduced or "-"],
-        ]
-        for cluster in contents.kinds[:most]
-    ]
-    return Table("Kinds of failures", _KIND_COLUMNS, rows)
+    def row(kind: FailureKind) -> list[str]:
+        about = [kind.key, f"{kind.count:,}", steps_of(kind), kind.outcome, kind.title]
+        return [*about, kind.smallest.name, kind.smallest.extent, kind.reduced or "-"]
+
+    return Table("Kinds of failures", _KIND_COLUMNS, list(map(row, contents.kinds[:most])))
 
 
 def kernels_table(contents: Contents, most: int) -> Table:

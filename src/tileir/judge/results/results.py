@@ -60,12 +60,12 @@ class Results:
         """The digest of the plan; empty if nothing was swept."""
         self.settings: dict[str, Any] = {}
         """What the plan says, as docs/sweep.md describes it."""
-        query = "SELECT plans.id, digest, settings FROM plans"
+        latest = "JOIN sweeps ON sweeps.plan = plans.id ORDER BY sweeps.id DESC LIMIT 1"
+        which = latest if plan is None else "WHERE digest = ?"
         try:
-            if plan is None:
-                found = self._query(f"{query} JOIN sweeps ON sweeps.plan = plans.id ORDER BY sweeps.id DESC LIMIT 1")
-            else:
-                found = self._query(f"{query} WHERE digest = ?", plan)
+            found = self._query(
+                f"SELECT plans.id, digest, settings FROM plans {which}", *([] if plan is None else [plan])
+            )
             with self._sound():
                 for number, digest, settings in found:
                     self._plan, self.plan, self.settings = checked(int, number), checked(str, digest), _object(settings)
@@ -115,11 +115,9 @@ class Results:
         own = "verdict = verdicts.id"
         self._query("BEGIN")
         try:
-            verdicts = self._grouped(
-                "digest kind size outcome cause machines.description finished",
-                "items ON items.id = verdicts.item LEFT JOIN machines ON machines.id = verdicts.machine",
-                keys,
-            )
+            columns = "digest kind size outcome cause machines.description finished"
+            joined = "items ON items.id = verdicts.item LEFT JOIN machines ON machines.id = verdicts.machine"
+            verdicts = self._grouped(columns, joined, keys)
             matching = "names ON names.plan = verdicts.plan AND names.item = verdicts.item"
             names = self._grouped("name", matching, keys, "name")
             columns = "name steps.outcome message steps.cause details"
@@ -181,9 +179,7 @@ class Results:
 
     def output(self, digest: str) -> str:
         """What a program printed while it was judged."""
-        for (output,) in self._of_verdict("verdicts.output", "", digest):
-            return str(output or "")
-        return ""
+        return "".join([str(output or "") for (output,) in self._of_verdict("verdicts.output", "", digest)])
 
     def reproducer(self, digest: str) -> tuple[bytes | None, str] | None:
         """A smaller program with the same failure and a note, or None if nobody has looked for one."""

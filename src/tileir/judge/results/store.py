@@ -6,7 +6,6 @@ in the file, and only then does a sweep call them finished.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.machine import sources
-from tileir.judge.model import Item, Plan, Verdict
+from tileir.judge.model import Item, Plan, Verdict, digest_of
 from tileir.judge.results.tables import FAILURES, WHOLE, Connection, connected, failure_message, insert
 
 
@@ -67,8 +66,7 @@ class Store:
             self._others = frozenset([number for number, description in machines if not _is_ours(description)])
 
     def outcome(self, digest: str, name: str) -> tuple[str, bool] | None:
-        """What came of an item, and whether another tileir than that of this process has judged it; None if nothing is
-        known.  The name is noted as one of it."""
+        """What came of an item, if known, and whether another tileir judged it.  The name is noted as one of it."""
         query = (
             "SELECT verdicts.outcome, verdicts.machine, names.item IS items.id FROM items JOIN verdicts"
             " ON verdicts.plan = ? AND verdicts.item = items.id"
@@ -139,20 +137,20 @@ class Store:
         digest = verdict.digest
         reference = machine = None
         if item.reference:
-            known = hashlib.blake2b(item.reference, digest_size=16).hexdigest()
-            reference = self._shared(run, "modules", "digest", known, item.reference)
+            reference = self._shared(run, "modules", "digest", digest_of(item.reference), item.reference)
         if finished.machine:
             machine = self._shared(run, "machines", "description", finished.machine)
         insert(run, "items", (digest, item.kind, len(item.content), item.content, reference), extra="OR IGNORE")
         (number,) = run.execute("SELECT id FROM items WHERE digest = ?", (digest,)).fetchone()
         run.execute("DELETE FROM verdicts WHERE plan = ? AND item = ?", (self._plan, number))
-        told = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
-        key = insert(run, "verdicts", (self._plan, number, *told, machine, time.time()))
+        texts: tuple[str, ...] = (verdict.outcome, _sound(verdict.cause), _sound(verdict.output))
+        key = insert(run, "verdicts", (self._plan, number, *texts, machine, time.time()))
+        measured = [(WHOLE, verdict.measured)]
         for position, step in enumerate(verdict.steps):
             details = json.dumps(step.details, sort_keys=True)
             texts = (step.name, step.outcome, _sound(step.message), _sound(step.cause), details)
             insert(run, "steps", (key, position, *texts))
-        measured = [(WHOLE, verdict.measured), *[(n, step.measured) for n, step in enumerate(verdict.steps)]]
+            measured.append((position, step.measured))
         figures = [(key, position, name, float(n)) for position, values in measured for name, n in values.items()]
         # SQLite has no NaN.
         insert(run, "measured", *[row for row in figures if not math.isnan(row[3])])

@@ -23,11 +23,8 @@ WHOLE: Final = -1
 """The position of what is measured of a whole verdict, not of one of its steps."""
 _TYPES: Final = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
 
-_KEY: Final = "INTEGER PRIMARY KEY"
-_UNIQUE: Final = "TEXT NOT NULL UNIQUE"
-_NUMBER: Final = "INTEGER NOT NULL"
-_PLAN: Final = f"{_NUMBER} REFERENCES plans"
-_ITEM: Final = f"{_NUMBER} REFERENCES items"
+_KEY, _UNIQUE, _NUMBER = "INTEGER PRIMARY KEY", "TEXT NOT NULL UNIQUE", "INTEGER NOT NULL"
+_PLAN, _ITEM = f"{_NUMBER} REFERENCES plans", f"{_NUMBER} REFERENCES items"
 _OF_VERDICT: Final = "REFERENCES verdicts ON DELETE CASCADE"
 
 
@@ -95,9 +92,7 @@ def schema() -> str:
 
 
 def insert(connection: sqlite3.Connection, table: str, *rows: tuple[Any, ...], extra: str = "") -> int:
-    """Insert rows, without the `id` of tables that number theirs; return the number of the last one.
-
-    `extra` says what happens where a row is there already: `OR IGNORE`, `OR REPLACE`."""
+    """Insert rows, without a numbered `id`; the number of the last.  `extra`: `OR IGNORE` or `OR REPLACE`."""
     names = [name for name in _TABLES[table][0] if name != "id"]
     statement = f"INSERT {extra} INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
     if len(rows) != 1:
@@ -111,22 +106,17 @@ def insert(connection: sqlite3.Connection, table: str, *rows: tuple[Any, ...], e
 
 APPLICATION: Final = 0x74697372
 """What SQLite's `application_id` says: `tisr`, the results of a sweep."""
-
 VERSION: Final = 1
 """What `user_version` says.  A file of a newer one is refused; one of an older one would be brought up to date."""
-
 _PATIENCE: Final = 60.0
 """Seconds to wait for somebody who reads or writes just now."""
-
 _BEGINNING: Final = b"SQLite format 3\0"
 _NAMED: Final = bytes.fromhex("d9d505f920a163d7")
 """How a journal ends that names the journal of a transaction over several files."""
-
 _STEPS: Final = 100_000
 """Steps of SQLite's machine between two looks at whether a statement ends."""
 _STEPS_PER_BYTE: Final = 5
 """The most steps of a statement for each byte of the file: a hundred times what the slowest takes."""
-
 FAILURES: Final = (sqlite3.Error, UnicodeError)
 """What a statement raises on a damaged file."""
 
@@ -220,9 +210,8 @@ def _check(connection: Connection, path: str, writes: bool) -> None:
         connection.execute(f"PRAGMA {setting}")
     if not writes:
         connection.execute("PRAGMA query_only = ON")
-    application, version = [
-        int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
-    ]
+    names = ("application_id", "user_version")
+    application, version = [int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names]
     is_empty = not application and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if writes and is_empty:
         # In one transaction: a file has all of the tables, or is made again.
@@ -233,10 +222,8 @@ def _check(connection: Connection, path: str, writes: bool) -> None:
     if application != APPLICATION:
         raise ResultsError(f"'{path}' holds no results of a sweep: it is a database of something else")
     if version > VERSION:
-        raise ResultsError(
-            f"'{path}' was written by a newer tileir: its tables are of version {version}, "
-            f"and this one knows those up to {VERSION}"
-        )
+        versions = f"its tables are of version {version}, and this one knows those up to {VERSION}"
+        raise ResultsError(f"'{path}' was written by a newer tileir: {versions}")
     _check_tables(connection, path)
 
 
@@ -248,8 +235,7 @@ def _check_tables(connection: Connection, path: str) -> None:
         made.executescript(schema())
         expected = _schema(made)
     made.close()
-    own = {table for _, _, table, _ in expected}
-    known = {name for _, name, _, _ in expected}
+    own, known = {table for _, _, table, _ in expected}, {name for _, name, _, _ in expected}
     found = {each for each in _schema(connection) if each[2] in own or each[1] in own}
     for kind, name, table, _ in sorted(found ^ expected):
         # An index whose name begins so is part of its table.

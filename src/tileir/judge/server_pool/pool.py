@@ -1,11 +1,7 @@
-"""`judge_chunk`, the unit of work of an executor; and the servers of this process, one for each thread.
-
-A server is started when it is first needed, kept, and started again if it dies.
-"""
+"""`judge_chunk`, the unit of work of an executor; and the servers of this process, one for each thread."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import shutil
@@ -15,10 +11,11 @@ import threading
 import weakref
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
-from tileir.judge.inputs import imports_torch
-from tileir.judge.model import MODULES, Item, Plan, Step, Verdict, verdict_of
+from tileir.judge.inputs import IMPORTS_TORCH
+from tileir.judge.model import MODULES, Item, Plan, Step, Verdict, digest_of, verdict_of
 from tileir.judge.verdicts.causes import cause_of
 from tileir.processes.command import PIPE, Command
 from tileir.processes.messages import checked, frame, parsed, read_frame, write_all
@@ -38,10 +35,7 @@ _START: Final = "import sys; sys.path[:] = {path!r}; from {module} import {funct
 
 
 def judge_chunk(items: list[Item], plan: Plan) -> list[Verdict]:
-    """The verdict on each item, in order; nothing that an item does is raised.
-
-    The server process that judges is kept for the next chunk of the same thread.
-    """
+    """The verdict on each item, in order; nothing that an item does is raised."""
     return [_judged(item, plan) for item in items]
 
 
@@ -52,9 +46,12 @@ def _judged(item: Item, plan: Plan) -> Verdict:
         try:
             return server_of_this_thread().judge(item, plan)
         except ServerDied as died:
-            reason = str(died)
+            reason = f": {died}" if str(died) else ""
             close_server()
-    message = f"the process that starts children died twice{': ' if reason else ''}{reason}"
+    return not_started(item, f"the process that starts children died twice{reason}")
+
+
+def not_started(item: Item, message: str) -> Verdict:
     return verdict_of(item, [Step("start", "crashed", message, cause_of(message))])
 
 
@@ -73,14 +70,13 @@ class Request:
 
 def request_for(item: Item, plan: Plan, root: str) -> Request:
     """A request to a server whose directory is `root`."""
-    with_torch = item.kind in MODULES and (imports_torch(item.content) or imports_torch(item.reference))
+    with_torch = item.kind in MODULES and any(map(IMPORTS_TORCH.search, (item.content, item.reference)))
     if not item.reference:
         return Request(item, plan, with_torch=with_torch)
-    path = os.path.join(root, "references", hashlib.blake2b(item.reference, digest_size=16).hexdigest())
+    path = os.path.join(root, "references", digest_of(item.reference))
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        with open(f"{path}.new", "wb") as file:
-            file.write(item.reference)
+        Path(f"{path}.new").write_bytes(item.reference)
         os.replace(f"{path}.new", path)
     return Request(replace(item, reference=b""), plan, path, with_torch)
 
@@ -110,6 +106,8 @@ class Server:
                 environment=environment(),
             )
         self.number: Final = self._server.number
+        self.kill: Final = self._server.kill
+        """End it from another thread, in the middle of whatever it does; its children go with it."""
         self.close: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
 
     def judge(self, item: Item, plan: Plan) -> Verdict:
@@ -127,13 +125,9 @@ class Server:
         verdict.digest = item.digest
         return verdict
 
-    def kill(self) -> None:
-        """End it from another thread, in the middle of whatever it does; its children go with it."""
-        self._server.kill()
-
     def _last_error(self) -> str:
-        with suppress(OSError), open(self._errors, "rb") as file:
-            return file.read()[-4096:].decode("utf-8", "replace").strip().rpartition("\n")[2]
+        with suppress(OSError):
+            return Path(self._errors).read_bytes()[-4096:].decode("utf-8", "replace").strip().rpartition("\n")[2]
         return ""
 
 
@@ -210,14 +204,10 @@ def import_path() -> list[str]:
     results, the work of others.  One that is in `PYTHONPATH`, too, was meant.
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    added = {_real(os.curdir), _real(os.path.dirname(main)) if main else ""}
-    meant = {_real(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each}
-    found = {os.path.abspath(each): _real(each) for each in sys.path}
+    added = {os.path.realpath(os.curdir), os.path.realpath(os.path.dirname(main)) if main else ""}
+    meant = {os.path.realpath(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each}
+    found = {os.path.abspath(each): os.path.realpath(each) for each in sys.path}
     return [path for path, real in found.items() if real not in added or real in meant or _has_packages(real)]
-
-
-def _real(path: str) -> str:
-    return os.path.realpath(path or os.curdir)
 
 
 def _has_packages(path: str) -> bool:

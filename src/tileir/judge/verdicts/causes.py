@@ -13,6 +13,7 @@ import re
 import traceback
 from functools import cache
 from pathlib import PurePath
+from typing import Any
 
 import tileir.dialect.ops  # noqa: F401  # which declares the operations
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, TYPES
@@ -57,9 +58,7 @@ _WORDS = (
 def cause_of(message: str) -> str:
     """The cause in a message: its first line, without what belongs to one program."""
     line = next((line.strip() for line in message.splitlines() if line.strip()), "")
-    line = _PLACE.sub("", line)
-    line = _QUOTED.sub(_unquoted, line)
-    line = _without_types(line)
+    line = _without_types(_QUOTED.sub(_unquoted, _PLACE.sub("", line)))
     line = _SIGIL.sub(_without_sigil, line)
     for pattern, word in _REPLACED:
         line = pattern.sub(word, line)
@@ -72,18 +71,14 @@ def cause_of_exception(error: BaseException) -> str:
     it says; of one that was raised for another, that one's."""
     while error.__cause__ is not None:
         error = error.__cause__
-    place = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        found = _own_module(frame.filename)
-        if found:
-            place = f" in {found}.{frame.name}"
+    frames = [(_own_module(frame.filename), frame.name) for frame in traceback.extract_tb(error.__traceback__)]
+    places = [f" in {module}.{name}" for module, name in frames if module]
     words = cause_of(str(error))
-    return f"{type(error).__name__}{place}" + (f": {words}" if words else "")
+    return f"{type(error).__name__}{places[-1] if places else ''}" + (f": {words}" if words else "")
 
 
 def cause_of_crash(signal: str, stack: str = "") -> str:
-    """The cause of a process that a signal ended: the signal, and the function of tileir that `stack` names, which is
-    what Python's `faulthandler` writes."""
+    """The signal that ended a process, and the function of tileir that `stack`, from `faulthandler`, names."""
     for file, function in re.findall(r'^  File "([^"\n]*)", line \d+ in (.*)$', stack, re.MULTILINE):
         found = _own_module(file)
         if found:
@@ -137,11 +132,8 @@ def _vocabulary() -> frozenset[str]:
     """The names of the dialect: of operations, their operands and attributes, and keywords."""
     found = set(_WORDS)
     for name, declaration in REGISTRY.by_name.items():
-        found.add(name)
-        found.add(name.rpartition(".")[2])
-        found.update([each.name for each in declaration.operands])
-        found.update([each.name for each in declaration.results])
-        found.update([each.name for each in declaration.attributes])
+        parts: tuple[Any, ...] = (*declaration.operands, *declaration.results, *declaration.attributes)
+        found.update((name, name.rpartition(".")[2], *[each.name for each in parts]))
     for page in (*ATTRIBUTES, *TYPES):
         found.update((page.name, f"cuda_tile.{page.name}"))
     for kind in ENUM_KINDS.values():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy
@@ -15,7 +14,7 @@ from tileir.analyze.smith.program import SmithProgram
 from tileir.bytecode import is_bytecode
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.values import leaves_bits_open
-from tileir.execute.arguments.argument_text import stated_launch
+from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords, stated_launch
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.array_difference import exact_numbers, near, same_bits
 from tileir.execute.dtypes import Array
@@ -65,10 +64,11 @@ class Subject:
 
     def _launch(self, name: str, entry: Operation, seed: int) -> Launch:
         if self.smith is not None:
-            return Launch(name, self.smith.grid, partial(_copies, self.smith.arguments))
-        words = stated_launch(self.text, name) if self.text else None
-        launch = words.launch(entry) if words is not None else random_launch(entry, seed)
-        return Launch(name, launch.grid, partial(_copies, launch.arguments))
+            launch = LaunchArguments(self.smith.grid, self.smith.arguments, LaunchWords(self.smith.grid, ()))
+        else:
+            words = stated_launch(self.text, name) if self.text else None
+            launch = words.launch(entry) if words is not None else random_launch(entry, seed)
+        return Launch(name, launch.grid, launch.copies)
 
 
 def subject_of(item: Item) -> Subject:
@@ -114,8 +114,7 @@ class Results(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What the arrays hold, in few characters, by which tables of results can be compared: which NaN an element is
-        is not specified, and may be another one on another machine."""
+        """What the arrays hold, by which tables of results can be compared; all NaNs are one."""
         found = hashlib.blake2b(digest_size=16)
         for result in self.arrays:
             patterns, nans = result.patterns, result.nans
@@ -125,10 +124,6 @@ class Results(NamedTuple):
             found.update(f"{result.argument} {result.element.spelling} {result.array.shape} ".encode())
             found.update(patterns.astype(patterns.dtype.newbyteorder("<"), copy=False).tobytes())
         return found.hexdigest()
-
-
-def _copies(arguments: list[Any]) -> list[Any]:
-    return [value.copy() if isinstance(value, numpy.ndarray) else value for value in arguments]
 
 
 def _options_of(engine: str, threads: int) -> dict[str, Any]:
@@ -145,8 +140,7 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
     """What comes of the launches on an engine; each begins with the same arguments."""
     found = []
     for each in launches:
-        kernel = ready(module, each, engine)
-        arguments = each.arguments()
+        kernel, arguments = ready(module, each, engine), each.arguments()
         kernel.launch(each.grid, *arguments, **_options_of(engine, threads))
         found.append(Results(each.entry, arrays_of(kernel.entry, arguments)))
     return found
@@ -183,11 +177,11 @@ _NEAR: Final = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1, "tf32": 1e-
 def open_operations(module: Operation, engine: str) -> list[str]:
     """The operations of a program whose last bits an engine may choose, each once."""
     on_gpu = find_engine(engine).on_gpu
-    found: set[str] = set()
-    for operation in pre_order(module):
-        if leaves_bits_open(operation) if on_gpu else operation.keyword("rounding_mode") == "approx":
-            found.add(operation.declaration.mnemonic)
-    return sorted(found)
+
+    def is_open(operation: Operation) -> bool:
+        return leaves_bits_open(operation) if on_gpu else operation.keyword("rounding_mode") == "approx"
+
+    return sorted({each.declaration.mnemonic for each in pre_order(module) if is_open(each)})
 
 
 def compare_results(
@@ -219,13 +213,10 @@ def _describe(step: Step, entry: str, before: Result, after: Result, places: Arr
         # The message is about the first.
         return
     place = int(places[0])
-    step.outcome = "failed"
-    step.message = (
-        f"@{entry}, argument {before.argument}: {count} of {before.array.size} elements of type "
-        f"{before.element.spelling} differ, the first is number {place}: {names[0]} has {_shown(before, place)}, "
-        f"{names[1]} has {_shown(after, place)}"
-    )
-    step.cause = f"{DIFFERENT}: {before.element.spelling}"
+    step.outcome, step.cause = "failed", f"{DIFFERENT}: {before.element.spelling}"
+    elements = f"{count} of {before.array.size} elements of type {before.element.spelling} differ"
+    first = f"{names[0]} has {_shown(before, place)}, {names[1]} has {_shown(after, place)}"
+    step.message = f"@{entry}, argument {before.argument}: {elements}, the first is number {place}: {first}"
 
 
 def _near(before: Result, after: Result) -> Array:

@@ -6,6 +6,7 @@ process: that is done in a second child.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -13,7 +14,6 @@ from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import ProcessorTarget, target_named
 from tileir.execute.engine.registry import find_engine
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.tileiras.assembly import assemble
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.sanitizer.report import Names, SanitizerError
@@ -52,18 +52,16 @@ def parts_of(plan: Plan) -> list[Part]:
 def uses_gpu(plan: Plan) -> bool:
     """Whether an engine of a plan runs kernels on a GPU; a name without an engine is reported where it is used."""
     for name in plan.engines:
-        try:
+        with suppress(LaunchError):
             if find_engine(name).on_gpu:
                 return True
-        except LaunchError:
-            pass
     return False
 
 
 def planned_steps(plan: Plan) -> list[str]:
     """The names of the steps that a plan has for a program, in their order."""
-    targets = [*[f"compile {target}" for target in plan.targets], *[f"cost {target}" for target in plan.cost]]
-    return [*_steps_needed(plan), *targets]
+    compiled = [f"compile {target}" for target in plan.targets]
+    return [*_steps_needed(plan), *compiled, *[f"cost {target}" for target in plan.cost]]
 
 
 def _steps_needed(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -139,15 +137,13 @@ def sanitize(step: Step, module: Operation, launch: Launch, engine: str, names: 
     """Launch with the sanitizer, and fail the step if it finds something."""
     try:
         ready(module, launch, engine).launch(launch.grid, *launch.arguments(), sanitize=True)
-        return
     except SanitizerError as error:
-        report = error.report
-    message, first = report.render(names), report.findings[0]
-    step.outcome = "failed"
-    step.message = f"{step.message}\n\n{message}" if step.message else message
-    step.cause = step.cause or cause_of(f"{first.kind}: {first.title}")
-    found = [{"kind": each.kind, "title": each.title, "count": each.count} for each in report.findings]
-    step.details.setdefault("findings", []).extend(found)
+        message, findings = error.report.render(names), error.report.findings
+        step.outcome = "failed"
+        step.message = f"{step.message}\n\n{message}" if step.message else message
+        step.cause = step.cause or cause_of(f"{findings[0].kind}: {findings[0].title}")
+        found = [{"kind": each.kind, "title": each.title, "count": each.count} for each in findings]
+        step.details.setdefault("findings", []).extend(found)
 
 
 def judge_on_targets(work: Work) -> None:
@@ -164,12 +160,9 @@ def compile_for(module: Operation, target: str, plan: Plan, step: Step) -> None:
     made = assemble(module, target, AssemblyOptions(time_limit=plan.limits.seconds, memory_limit=plan.limits.memory))
     step.details["assembler"] = made.cubin.version
     kernels = step.details.setdefault("kernels", {})
-    kernels.update({name: _described(taken) for name, taken in made.resources.items()})
-
-
-def _described(taken: Resources) -> dict[str, object]:
-    """What a kernel takes of a GPU, for the table."""
-    return {each: getattr(taken, each) for each in ("registers", "shared", "stack", "threads", "code", "spills")}
+    for name, taken in made.resources.items():
+        figures = ("registers", "shared", "stack", "threads", "code", "spills")
+        kernels[name] = {each: getattr(taken, each) for each in figures}
 
 
 def _cost(work: Work, subject: Subject, target: str, step: Step) -> None:

@@ -110,6 +110,15 @@ _FORBIDDEN: Final = frozenset((errno.EPERM, errno.EACCES, errno.EROFS, errno.EFB
 """How the system says no: to what a confined process may not do, and to files that grow too large."""
 
 
+_OUTCOMES: Final[tuple[tuple[tuple[type[BaseException], ...], Outcome], ...]] = (
+    ((MemoryError,), "memory"),
+    ((AssemblerCrash, InternalError), "crashed"),
+    ((AssemblerTimeout, SearchTimeout), "timeout"),
+    ((LaunchError,), "refused"),
+    ((TileIRError,), "failed"),
+)
+
+
 def failed_step(step: Step, error: BaseException) -> None:
     """Say in a step what an exception means that ended it."""
     if isinstance(error, InternalError) and error.__cause__ is not None:
@@ -120,9 +129,9 @@ def failed_step(step: Step, error: BaseException) -> None:
         step.message, step.cause = _NO_MEMORY, "memory"
     elif isinstance(error, TileIRError) and not isinstance(error, InternalError):
         errors = [each for each in error.diagnostics if each.severity == "error"] or error.diagnostics
+        more = len(errors) - _MOST_DIAGNOSTICS
         step.message = "\n".join([each.render() for each in errors[:_MOST_DIAGNOSTICS]])
-        if len(errors) > _MOST_DIAGNOSTICS:
-            step.message += f"\nand {len(errors) - _MOST_DIAGNOSTICS} more"
+        step.message += f"\nand {more} more" if more > 0 else ""
         step.cause = cause_of(errors[0].message if errors else type(error).__name__)
     else:
         step.message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -136,26 +145,18 @@ def failed_step(step: Step, error: BaseException) -> None:
 
 def outcome_of(error: BaseException) -> Outcome:
     """The outcome of a step that an exception ended."""
-    if isinstance(error, MemoryError):
-        return "memory"
     if isinstance(error, TileIRError) and any(each.code == "out-of-memory" for each in error.diagnostics):
         return "memory"
-    if isinstance(error, (AssemblerCrash, InternalError)):
-        return "crashed"
-    if isinstance(error, (AssemblerTimeout, SearchTimeout)):
-        return "timeout"
-    if isinstance(error, LaunchError):
-        return "refused"
-    if isinstance(error, TileIRError):
-        return "failed"
+    for kinds, outcome in _OUTCOMES:
+        if isinstance(error, kinds):
+            return outcome
     return "forbidden" if is_forbidden(error) else "crashed"
 
 
 def is_forbidden(error: BaseException) -> bool:
     """Whether an exception is how the confinement of this process shows: files, network, processes, threads."""
-    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
-        return True
-    return isinstance(error, OSError) and error.errno in _FORBIDDEN
+    is_of_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    return is_of_thread or (isinstance(error, OSError) and error.errno in _FORBIDDEN)
 
 
 def step_of_exit(name: str, status: ExitStatus, output: bytes, seconds: float) -> Step:
