@@ -13,7 +13,7 @@ from tileir.analyze.runs import heaviest_run
 from tileir.dialect.ops import IF
 from tileir.execute.locations.wording import several
 from tileir.ir.attributes import Attribute, EnumAttribute, SymbolAttribute
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.traits import CONSTANT_LIKE
 from tileir.ir.values import Value
@@ -119,25 +119,18 @@ class Changes:
     # --- moved ---
 
     def _find_moved(self) -> None:
-        matching = self._matching
-        inside: dict[Block, list[Operation]] = {}
-        for operation, partner in matching.operations.items():
-            block, other = operation.parent, partner.parent
-            if block is None or other is None or operation is self._programs.left:
-                continue
-            if matching.blocks.get(block) is other:
-                inside.setdefault(block, []).append(operation)
-            else:
+        partners, blocks = self._matching.operations, self._matching.blocks
+        for operation, partner in partners.items():
+            block = operation.parent
+            if block is not None and operation is not self._programs.left and blocks.get(block) is not partner.parent:
                 self._moved[operation] = self._way(operation, partner)
-        for block, operations in inside.items():
-            together = set(operations)
-            order = [operation for operation in block if operation in together]
-            numbers = {operation: place for place, operation in enumerate(matching.blocks[block])}
-            places = {operation: numbers[matching.operations[operation]] for operation in order}
+        for block, other in blocks.items():
+            numbers = {operation: place for place, operation in enumerate(other)}
+            places = {each: numbers[partners[each]] for each in block if partners.get(each) in numbers}
+            order = list(places)
             # As few as possible have moved; of two that changed places, rather a constant than what it went past.
             weights = [len(order) + (not each.declaration.traits & CONSTANT_LIKE) for each in order]
-            run = heaviest_run([places[each] for each in order], weights)
-            kept = {order[index] for index in run}
+            kept = {order[index] for index in heaviest_run(list(places.values()), weights)}
             for operation, following in zip(order, [*order[1:], None], strict=True):
                 if operation not in kept:
                     down = following is not None and places[operation] > places[following]

@@ -195,9 +195,12 @@ def type_words(constraint: TypeConstraint) -> str:
 
 def attribute_words(declaration: OperationDeclaration, declared: AttributeDeclaration) -> str:
     """What an attribute may be, and what it is when left out."""
-    keywords = allowed_keywords(declaration, declared)
-    if keywords is not None:
-        words = keyword_words(keywords, declared)
+    kind, keywords = enum_kind_of(declared), allowed_keywords(declaration, declared)
+    if kind is not None and keywords is not None:
+        # The documentation itself may say which of them are legal.
+        named = set(re.findall(r"\w+", declared.documentation))
+        is_said = len(keywords) > 2 and not named.isdisjoint(keywords)
+        words = f"`{kind.name}`" if is_said else listed([f"`{keyword}`" for keyword in keywords])
     else:
         words = _ATTRIBUTE_WORDS[declared.constraint.kind]
         if "non-negative" in declared.constraint.description or "minimum value is 0" in declared.constraint.description:
@@ -207,15 +210,6 @@ def attribute_words(declaration: OperationDeclaration, declared: AttributeDeclar
     if declared.optional and declared.constraint.kind != "unit":
         return f"{words}; optional"
     return words
-
-
-def keyword_words(keywords: list[str], declared: AttributeDeclaration) -> str:
-    """The keywords, or just the name of the enumeration where the documentation itself says which of them are legal."""
-    named = re.findall(r"\w+", declared.documentation)
-    kind = enum_kind_of(declared)
-    if kind is not None and any(keyword in named for keyword in keywords) and len(keywords) > 2:
-        return f"`{kind.name}`"
-    return listed([f"`{keyword}`" for keyword in keywords])
 
 
 def _since_note(declaration: OperationDeclaration, since: Version | None) -> str:

@@ -214,13 +214,13 @@ def version_page(version: Version) -> Page:
 
 
 def _other_news(version: Version) -> list[str]:
-    news = [f"type `{d.name}`: {d.summary[0].lower()}{d.summary[1:]}" for d in TYPES if d.since == version != V13_1]
-    news.extend([f"element type `{t.spelling}`" for t, since in ELEMENT_SINCE.items() if since == version])
+    if version == V13_1:
+        return []
+    news = [f"type `{d.name}`: {d.summary[0].lower()}{d.summary[1:]}" for d in TYPES if d.since == version]
+    news += [f"element type `{t.spelling}`" for t, since in ELEMENT_SINCE.items() if since == version]
     for kind in ENUM_KINDS.values():
-        news.extend([f"`{kind.name}` `{keyword}`" for keyword, since in kind.since.items() if since == version])
-    if version > V13_1:
-        news.extend([f"hints for `{name}`" for name, since in ARCHITECTURES.items() if since == version])
-    return news
+        news += [f"`{kind.name}` `{keyword}`" for keyword, since in kind.since.items() if since == version]
+    return [*news, *[f"hints for `{name}`" for name, since in ARCHITECTURES.items() if since == version]]
 
 
 # --- rules of lint ---
@@ -249,8 +249,7 @@ def groups() -> list[tuple[str, list[Entry]]]:
 
 def find(name: str) -> list[Page]:
     """The pages of a name; several where an operation and an attribute share it.  Keywords come last."""
-    wanted = name.strip()
-    prefixed = wanted.lstrip("!#@%")
+    prefixed = name.strip().lstrip("!#@%")
     bare = prefixed.removeprefix("cuda_tile.")
     exact = REGISTRY.by_name.get(prefixed)
     if exact is not None and "." in prefixed and not exact.testing:
@@ -264,16 +263,12 @@ def find(name: str) -> list[Page]:
     ):
         if match:
             return [entry.page() for entry in match]
-    return _find_written(bare)
-
-
-def _find_written(text: str) -> list[Page]:
-    """The page of something that is written out with what belongs to it: `tile<4xf32>`, `rounding<approx>`."""
-    head, bracket, _ = text.partition("<")
+    # Something may be written out with what belongs to it: `tile<4xf32>`, `rounding<approx>`.
+    head, bracket, _ = bare.partition("<")
     head = head.strip(" =")
     found = find(head) if bracket and head else []
     if head in [entry.name for entry in TYPES]:
-        return [page._replace(sections=[written_type_section(text), *page.sections]) for page in found]
+        return [page._replace(sections=[written_type_section(bare), *page.sections]) for page in found]
     return found
 
 

@@ -102,11 +102,7 @@ def conflicts_answer(recording: Recording, array: int) -> dict[str, Any]:
     conflicts = _elements(one, _conflicts(recording, rows, (one.high - one.low) // one.size)).reshape(-1)
     edges = numpy.flatnonzero(numpy.diff(conflicts, prepend=False, append=False)).astype(numpy.uint32)
     starts, ends = edges[::2], edges[1::2]
-    return {
-        "elements": int(numpy.count_nonzero(conflicts)),
-        "starts": packed(starts),
-        "counts": packed(ends - starts),
-    }
+    return {"elements": int(numpy.count_nonzero(conflicts)), "starts": packed(starts), "counts": packed(ends - starts)}
 
 
 def _elements(array: RecordedArray, memory: Array) -> Array:

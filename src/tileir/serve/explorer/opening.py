@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.cost.costs import cost
@@ -19,7 +19,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.recording import LIMIT, Recording, record
+from tileir.execute.recording.recording import Recording, record
 from tileir.ir.core import Operation
 from tileir.serve.explorer.finding_answers import findings_answer, numbers_answer
 from tileir.serve.explorer.memory_cells import conflicts_answer
@@ -83,39 +83,19 @@ def launch_of(
 
 
 def opened(
-    launch: Launch,
-    *,
-    limit: int = LIMIT,
-    schedule: str | None = None,
-    targets: Sequence[str] | None = None,
-    compare: Mapping[str, Recording] | None = None,
-    uninitialized: Iterable[object] = (),
-    sanitize: bool | Literal["all"] = True,
-    output: Callable[[str], object] | None = None,
+    launch: Launch, targets: Sequence[str] | None = None, compare: Mapping[str, Recording] | None = None, **options: Any
 ) -> Explorer:
-    """Run a launch in the interpreter, recorded, and open an explorer for it.
+    """Run a launch in the interpreter, recorded with the options of `tileir.record`, and open an explorer for it.
 
-    `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None; `compare`
-    are other recordings, by title, to look at beside this one; arrays in `uninitialized` do not count as written,
-    and `sanitize` is as for `tileir.record`.  What the kernel prints goes to `output`.
+    `targets` are the ids of those whose costs are shown, all if None; `compare` are other recordings, by title, to look
+    at beside this one.
     """
     kernel, values = launch.kernel, launch.values
     known = values if values is not None else [None] * len(kernel.entry.regions[0].blocks[0].arguments)
     parts = [forms_part(Forms(kernel, exact=kernel.exact)), cost_part(kernel, launch.grid, known, targets)]
     if values is None:
         return Explorer([program_part(NumberedProgram(kernel.entry), launch), *parts])
-    recording = record(
-        kernel,
-        launch.grid,
-        *values,
-        schedule=schedule,
-        limit=limit,
-        memory=launch.memory,
-        uninitialized=uninitialized,
-        sanitize=sanitize,
-        output=output,
-        source=launch.source,
-    )
+    recording = record(kernel, launch.grid, *values, memory=launch.memory, source=launch.source, **options)
     comparisons = comparisons_part(Comparisons(recording, compare))
     return Explorer([recording_part(recording, launch.title), *parts, comparisons], recording)
 
