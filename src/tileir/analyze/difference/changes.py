@@ -131,7 +131,7 @@ class Changes:
             # As few as possible have moved; of two that changed places, rather a constant than what it went past.
             weights = [len(order) + (not each.declaration.traits & CONSTANT_LIKE) for each in order]
             kept = {order[index] for index in heaviest_run(list(places.values()), weights)}
-            for operation, following in zip(order, [*order[1:], None], strict=True):
+            for operation, following in zip(order, [*order[1:], None], strict=False):
                 if operation not in kept:
                     down = following is not None and places[operation] > places[following]
                     self._moved[operation] = "down" if down else "up"
