@@ -10,7 +10,7 @@ from typing import Final
 
 from generators import with_generated
 from tileir.analyze.documentation.grammar import FURTHER_ATTRIBUTES, LEGEND
-from tileir.analyze.documentation.markdown import anchor, first_sentence, page_lines, table_lines
+from tileir.analyze.documentation.markdown import anchor, page_lines, table_lines
 from tileir.analyze.documentation.pages import CHAPTERS, Table, rule_page
 from tileir.analyze.documentation.vocabulary import (
     Entry,
@@ -53,7 +53,7 @@ def reference() -> dict[str, str]:
     for title, entries in {**chapters, **others}.items():
         file = f"{title.lower().replace(' ', '_')}.md"
         texts[file] = _page_text(title, entries)
-        rows = tuple([(f"[`{e.name}`]({file}#{anchor(e.name)})", first_sentence(e.summary)) for e in entries])
+        rows = tuple([(f"[`{e.name}`]({file}#{anchor(e.name)})", e.summary.partition(".  ")[0]) for e in entries])
         index += ["", f"## [{title}]({file})", "", *table_lines(Table(("name", "meaning"), rows))]
     return {**texts, "README.md": "\n".join(index) + "\n"}
 

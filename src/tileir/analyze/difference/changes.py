@@ -13,7 +13,7 @@ from tileir.analyze.runs import heaviest_run
 from tileir.dialect.ops import IF
 from tileir.execute.locations.wording import several
 from tileir.ir.attributes import Attribute, EnumAttribute, SymbolAttribute
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.traits import CONSTANT_LIKE
 from tileir.ir.values import Value
@@ -65,9 +65,7 @@ class ProgramChange:
 
     @property
     def operation(self) -> Operation:
-        found = self.left if self.left is not None else self.right
-        assert found is not None
-        return found
+        return next(each for each in (self.left, self.right) if each is not None)
 
     def __repr__(self) -> str:
         details = "".join([f", {each.text()}" for each in self.details])
@@ -90,17 +88,23 @@ class Changes:
     def found(self) -> list[ProgramChange]:
         """In the order of the first program; what was added comes where it stands in the second one."""
         self._find_moved()
-        changes: dict[Operation, list[ProgramChange]] = {}
-        left = self._programs.left
-        for operation in left.walk():
-            partner = self._matching.operations.get(operation)
+        partners, back = self._matching.operations, self._matching.back
+        added: dict[Operation | None, list[ProgramChange]] = {}
+        last: Operation | None = None
+        for operation in self._programs.right.walk():
+            if operation in back:
+                last = back[operation]
+            elif operation.parent_operation is None or operation.parent_operation in back:
+                change = ProgramChange("added", None, operation, count=_unpaired_count(operation, back))
+                added.setdefault(last, []).append(change)
+        found = added.get(None, [])
+        for operation in self._programs.left.walk():
+            partner = partners.get(operation)
             if partner is None:
-                parent = operation.parent_operation
-                if operation is left or parent is None or parent in self._matching.operations:
-                    count = _unpaired_count(operation, self._matching.operations)
-                    changes[operation] = [ProgramChange("removed", operation, None, count=count)]
+                if operation.parent_operation is None or operation.parent_operation in partners:
+                    count = _unpaired_count(operation, partners)
+                    found.append(ProgramChange("removed", operation, None, count=count))
                 continue
-            found = changes[operation] = []
             if operation in self._moved:
                 found.append(ProgramChange("moved", operation, partner, where=self._moved[operation]))
             details = list(self._details(operation, partner))
@@ -109,49 +113,25 @@ class Changes:
             renamed = self._renamed(operation, partner) if self._programs.count_names else []
             if renamed:
                 found.append(ProgramChange("renamed", operation, partner, renamed))
-        return self._with_added(changes)
-
-    def _with_added(self, changes: dict[Operation, list[ProgramChange]]) -> list[ProgramChange]:
-        back = self._matching.back
-        behind: dict[Operation | None, list[ProgramChange]] = {}
-        last: Operation | None = None
-        for operation in self._programs.right.walk():
-            if operation in back:
-                last = back[operation]
-                continue
-            parent = operation.parent_operation
-            if parent is None or parent in back:
-                change = ProgramChange("added", None, operation, count=_unpaired_count(operation, back))
-                behind.setdefault(last, []).append(change)
-        result = behind.get(None, [])
-        for operation, found in changes.items():
-            result.extend(found)
-            result.extend(behind.get(operation, ()))
-        return result
+            found += added.get(operation, ())
+        return found
 
     # --- moved ---
 
     def _find_moved(self) -> None:
-        matching = self._matching
-        inside: dict[Block, list[Operation]] = {}
-        for operation, partner in matching.operations.items():
-            block, other = operation.parent, partner.parent
-            if block is None or other is None or operation is self._programs.left:
-                continue
-            if matching.blocks.get(block) is other:
-                inside.setdefault(block, []).append(operation)
-            else:
+        partners, blocks = self._matching.operations, self._matching.blocks
+        for operation, partner in partners.items():
+            block = operation.parent
+            if block is not None and operation is not self._programs.left and blocks.get(block) is not partner.parent:
                 self._moved[operation] = self._way(operation, partner)
-        for block, operations in inside.items():
-            together = set(operations)
-            order = [operation for operation in block if operation in together]
-            numbers = {operation: place for place, operation in enumerate(matching.blocks[block])}
-            places = {operation: numbers[matching.operations[operation]] for operation in order}
+        for block, other in blocks.items():
+            numbers = {operation: place for place, operation in enumerate(other)}
+            places = {each: numbers[partners[each]] for each in block if partners.get(each) in numbers}
+            order = list(places)
             # As few as possible have moved; of two that changed places, rather a constant than what it went past.
             weights = [len(order) + (not each.declaration.traits & CONSTANT_LIKE) for each in order]
-            run = heaviest_run([places[each] for each in order], weights)
-            kept = {order[index] for index in run}
-            for operation, following in zip(order, [*order[1:], None], strict=True):
+            kept = {order[index] for index in heaviest_run(list(places.values()), weights)}
+            for operation, following in zip(order, [*order[1:], None], strict=False):
                 if operation not in kept:
                     down = following is not None and places[operation] > places[following]
                     self._moved[operation] = "down" if down else "up"
@@ -160,13 +140,11 @@ class Changes:
         """The way between two blocks."""
         around, beyond = operation.parent_operation, partner.parent_operation
         assert around is not None and beyond is not None
-        matching = self._matching
-        if matching.operations.get(around) is beyond:
+        source, target = self._matching.operations.get(around), self._matching.back.get(beyond)
+        if source is beyond:
             return f"to another region of '{around.declaration.mnemonic}'"
-        target = matching.back.get(beyond)
         if target is not None and target.is_ancestor_of(around):
             return f"out of {_construct(around)}"
-        source = matching.operations.get(around)
         if source is not None and source.is_ancestor_of(beyond):
             return f"into {_construct(beyond)}"
         return "to another block"
@@ -287,19 +265,20 @@ def _spelled(attribute: Attribute | None) -> str:
 
 def summary_of(changes: list[ProgramChange]) -> str:
     """As in `3 operations removed, 1 moved out of a loop, 2 changed: rounding_mode .. -> zero`."""
-    parts = [f"{_symbol(each.operation)} {each.kind}" for each in changes if _is_symbol_change(each)]
+    parts: list[str] = []
+    counts = Counter[str](removed=0, added=0)
+    for each in changes:
+        if each.kind in ("removed", "added") and each.operation.symbol_name is not None:
+            parts.append(f"{_symbol(each.operation)} {each.kind}")
+        elif each.kind in ("removed", "added"):
+            counts[each.kind] += each.count
+        elif each.kind == "moved":
+            counts["moved" if each.where in ("up", "down") else f"moved {each.where}"] += 1
     renamed = [each for each in changes if each.kind == "renamed"]
     for each in renamed:
         if each.right is not None and each.right.symbol_name != each.operation.symbol_name:
             parts.append(f"{_symbol(each.operation)} renamed @{each.right.symbol_name}")
-    inside = [each for each in changes if not _is_symbol_change(each)]
-    counts = Counter[str]()
-    for kind in ("removed", "added"):
-        counts[kind] = sum([each.count for each in inside if each.kind == kind])
-    for each in inside:
-        if each.kind == "moved":
-            counts["moved" if each.where in ("up", "down") else f"moved {each.where}"] += 1
-    changed = [each for each in inside if each.kind == "changed"]
+    changed = [each for each in changes if each.kind == "changed"]
     if changed:
         counts[f"changed: {_frequent_details(changed)}"] = len(changed)
     # Only the first count says what is counted.
@@ -314,10 +293,6 @@ def summary_of(changes: list[ProgramChange]) -> str:
         more = ", .." if len(names) > _MOST_DETAILS else ""
         parts.append(f"{several(len(names), 'value')} renamed: {shown}{more}")
     return "; ".join(parts) or "no difference"
-
-
-def _is_symbol_change(change: ProgramChange) -> bool:
-    return change.kind in ("removed", "added") and change.operation.symbol_name is not None
 
 
 def _symbol(operation: Operation) -> str:

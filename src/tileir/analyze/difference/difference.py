@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from tileir.analyze.difference.changes import Changes, ProgramChange, summary_of
+from tileir.analyze.difference.changes import Changes, Kind, ProgramChange, summary_of
 from tileir.analyze.difference.listing import Listing, side_by_side, unified
 from tileir.analyze.difference.programs import MatchedPrograms
 from tileir.collector import CollectorPaused
@@ -34,9 +34,6 @@ class ProgramDifference(MatchedPrograms):
             super().__init__(left, right, names=names, locations=locations, titles=titles)
             self.changes: list[ProgramChange] = Changes(self).found()
             """In the order of the programs."""
-
-    def __bool__(self) -> bool:
-        return bool(self.changes)
 
     def __len__(self) -> int:
         return len(self.changes)
@@ -125,10 +122,7 @@ class ProgramDifference(MatchedPrograms):
         return {
             "same": not self.changes,
             "summary": self.summary(),
-            "counts": {
-                kind: sum([change.count for change in self._of(kind)])
-                for kind in ("removed", "added", "moved", "changed", "renamed")
-            },
+            "counts": {kind: sum([change.count for change in self._of(kind)]) for kind in get_args(Kind)},
             "changes": [
                 {
                     "kind": change.kind,
@@ -157,9 +151,8 @@ def diff(
     elsewhere is moved, and one with other types, attributes or operands is changed.  `names` says whether names of
     functions and those that authors gave to values count, `locations` whether stated locations do.
     """
-    return ProgramDifference(
-        _program(a), _program(b), names=names, locations=locations, titles=(_title(a, 0), _title(b, 1))
-    )
+    titles = _title(a, 0), _title(b, 1)
+    return ProgramDifference(_program(a), _program(b), names=names, locations=locations, titles=titles)
 
 
 def _program(given: object) -> Operation:

@@ -55,15 +55,14 @@ class Listing:
 
     def _anchors(self) -> list[tuple[int, int]]:
         """The lines that go together, in order."""
-        shown: dict[Operation, Operation] = {}
+        mine: dict[Operation, Operation] = {}
+        theirs: dict[Operation, Operation] = {}
         for operation in self._programs.left.walk():
-            parent, partner = operation.parent_operation, self._programs.partner(operation)
+            partner = self._programs.partner(operation)
             # What is in something that was moved is shown where it was, and where it is.
-            is_at_hand = operation is self._programs.left or parent in shown
+            is_at_hand = operation is self._programs.left or operation.parent_operation in mine
             if partner is not None and operation not in self._moved and is_at_hand:
-                shown[operation] = partner
-        mine = {operation: operation for operation in shown}
-        theirs = {partner: operation for operation, partner in shown.items()}
+                mine[operation] = theirs[partner] = operation
         return in_order(_line_keys(self._left, mine), _line_keys(self._right, theirs))
 
     def _rows(self) -> list[Row]:
@@ -189,11 +188,8 @@ def _line_text(pieces: list[Piece], mark: Mark, color: bool) -> str:
     if not color or mark == "same":
         return "".join([text for text, _ in pieces])
     # Each line ends its colors, so that a pager may begin with any.
-    parts: list[str] = []
-    for differs, together in groupby(pieces, lambda piece: piece[1]):
-        text = "".join([text for text, _ in together])
-        parts.append(f"{_COLORS[mark]}{_REVERSE if differs else ''}{text}{_PLAIN}")
-    return "".join(parts)
+    joined = [("".join([text for text, _ in each]), differs) for differs, each in groupby(pieces, itemgetter(1))]
+    return "".join([f"{_COLORS[mark]}{_REVERSE if differs else ''}{text}{_PLAIN}" for text, differs in joined])
 
 
 def _bold(text: str, color: bool) -> str:
@@ -206,21 +202,18 @@ def hunks(rows: list[Row], context: int | None) -> Iterator[list[Row]]:
     start = end = 0
     for place, row in enumerate(rows):
         if row.mark != "same":
-            if place - around > end and end:
-                yield rows[start:end]
-            if place - around > end or not end:
-                start = max(place - around, 0)
+            if place - around > end:
+                if end:
+                    yield rows[start:end]
+                start = place - around
             end = place + around + 1
     if end:
         yield rows[start:end]
 
 
 def _row_pieces(row: Row) -> tuple[list[Piece], list[Piece]]:
-    left = harmless(row.left) if row.left is not None else ""
-    right = harmless(row.right) if row.right is not None else ""
-    if row.mark == "changed":
-        return marked_words(left, right)
-    return [(left, False)], [(right, False)]
+    left, right = harmless(row.left or ""), harmless(row.right or "")
+    return marked_words(left, right) if row.mark == "changed" else ([(left, False)], [(right, False)])
 
 
 # --- side by side ---
@@ -264,8 +257,7 @@ def _wrapped(pieces: list[Piece], column: int) -> list[list[Piece]]:
         # Blanks at the end of a line are in none.
         start = whole.index(text, end)
         end = start + len(text)
-        for differ, together in groupby(range(start, end), differs.__getitem__):
-            line.append(("".join([whole[place] for place in together]), differ))
+        line += [(character, differs[place]) for place, character in enumerate(whole[start:end], start)]
         lines.append(line)
     return lines or [[]]
 

@@ -33,12 +33,11 @@ class Matching:
     """
 
     def __init__(self, names: tuple[Naming, Naming]) -> None:
+        # From the left to the right, and back.
         self.operations: dict[Operation, Operation] = {}
-        """From the left to the right."""
         self.values: dict[Value, Value] = {}
         self.blocks: dict[Block, Block] = {}
         self.back: dict[Operation, Operation] = {}
-        """From the right to the left."""
         self.names: tuple[Naming, Naming] = names
 
     def pair(self, left: Operation, right: Operation) -> None:
@@ -121,7 +120,7 @@ class FunctionMatcher:
 
     def __init__(self, matching: Matching, left: Operation, right: Operation) -> None:
         self._matching: Matching = matching
-        self._functions: tuple[Operation, Operation] = (left, right)
+        self._left: Operation = left
         numbers: dict[object, int] = {}
         mine: dict[Value, object] = {}
         theirs: dict[Value, object] = {}
@@ -145,7 +144,7 @@ class FunctionMatcher:
                 (mine.header.get, theirs.header.get),
                 (self._named(0), self._named(1)),
                 (lambda operation: operation.declaration, lambda operation: operation.declaration),
-                (self._replaced(True), self._replaced(False)),
+                (self._replaced(0), self._replaced(1)),
             ]
         )
         self._pair_alike(mine.source, theirs.source, even=False)
@@ -172,7 +171,7 @@ class FunctionMatcher:
     def _fill_gaps(self, ways: list[tuple[_Key, _Key]]) -> None:
         """Between neighbors that are matched, what is left goes together in order, by one key after the other."""
         matching = self._matching
-        for owner in (self._functions[0], *self._keys[0].header):
+        for owner in (self._left, *self._keys[0].header):
             partner = matching.operations.get(owner)
             for block, other in zip(blocks_of(owner), blocks_of(partner), strict=False) if partner is not None else ():
                 mine, theirs = list(block), list(other)
@@ -203,14 +202,14 @@ class FunctionMatcher:
 
         return key
 
-    def _replaced(self, is_left: bool) -> _Key:
+    def _replaced(self, side: int) -> _Key:
         """Another operation in the place of one: by the operands, and the types of the results."""
         values = self._matching.values
 
         def key(operation: Operation) -> object:
             if operation.regions or not operation.operands or not operation.results:
-                return (is_left, operation)
-            taken = tuple([values.get(value, value) if is_left else value for value in operation.operands])
+                return (side, operation)
+            taken = tuple([value if side else values.get(value, value) for value in operation.operands])
             return taken, tuple([result.type for result in operation.results])
 
         return key

@@ -19,7 +19,6 @@ class ProgramNames:
     """The names of one program."""
 
     def __init__(self, module: Operation) -> None:
-        self.module: Operation = module
         self.printed: Naming = printed_names(module)
         self.written: Naming = written_names(module)
 
@@ -46,7 +45,15 @@ class MatchedPrograms:
         self.count_locations: bool = locations
         self.names: tuple[ProgramNames, ProgramNames] = ProgramNames(self.left), ProgramNames(self.right)
         self.matching: Matching = matched(self.left, self.right, (self.names[0].written, self.names[1].written))
-        self.shown: tuple[Naming, Naming] = self._shown_names()
+        mine, theirs = self.names
+        given: Naming = {}
+        for value, other in self.matching.values.items():
+            if value in mine.printed and _may_share(value, other):
+                is_own = names and self.is_renamed(value, other)
+                given[other] = theirs.shown(other) if is_own else mine.shown(value)
+        shown = {value: mine.shown(value) for value in mine.printed}
+        self.shown: tuple[Naming, Naming] = shown, _unique_names(self.right, theirs, given)
+        """The names on either side; where names do not count, partners are called the same."""
 
     def partner(self, operation: Operation) -> Operation | None:
         """The operation of the other program that goes with one of either."""
@@ -61,17 +68,6 @@ class MatchedPrograms:
         one, two = self.names[0].chosen(value), self.names[1].chosen(other)
         return one is not None and two is not None and one != two
 
-    def _shown_names(self) -> tuple[Naming, Naming]:
-        """The names on either side; where names do not count, partners are called the same."""
-        left, right = self.names
-        mine = {value: left.shown(value) for value in left.printed}
-        given: Naming = {}
-        for value, other in self.matching.values.items():
-            if value in mine and _may_share(value, other):
-                is_own = self.count_names and self.is_renamed(value, other)
-                given[other] = right.shown(other) if is_own else mine[value]
-        return mine, _unique_names(right, given)
-
 
 def _may_share(one: Value, other: Value) -> bool:
     """Whether two values can have the same name: several results of an operation may share one."""
@@ -81,7 +77,7 @@ def _may_share(one: Value, other: Value) -> bool:
     return len(mine.results) == len(theirs.results)
 
 
-def _unique_names(names: ProgramNames, given: Naming) -> Naming:
+def _unique_names(module: Operation, names: ProgramNames, given: Naming) -> Naming:
     """The given names and those of all other values, with `_new` where two visible values would have the same."""
     reserved = {name.partition("#")[0] for name in given.values()}
     found: Naming = {}
@@ -104,7 +100,7 @@ def _unique_names(names: ProgramNames, given: Naming) -> Naming:
             found[value] = f"{chosen}{pack}{index}"
 
     # Regions to come, and names that are not visible any more.
-    pending: list[Region | list[str]] = list(reversed(names.module.regions))
+    pending: list[Region | list[str]] = list(reversed(module.regions))
     while pending:
         region = pending.pop()
         if isinstance(region, list):

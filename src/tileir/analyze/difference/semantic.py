@@ -31,6 +31,11 @@ from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traversal import functions
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+_NOWHERE: Final = (
+    "every value that both compute is the same in the interpreter: the difference is in operations that only one of "
+    "them has, in what they store, or in the engine"
+)
+_NOT_FOUND: Final = "the first values that both compute are the same, and no more were looked at"
 
 
 class FirstValue(NamedTuple):
@@ -82,7 +87,7 @@ class KernelRuns:
     """Whether they printed different texts."""
     first: FirstValue | None = None
     skipped: str = ""
-    """Why the two cannot be compared."""
+    """Why they cannot be compared."""
     notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -115,10 +120,10 @@ class SemanticDifference:
     def _lines(self, kernel: KernelRuns) -> list[str]:
         if kernel.skipped:
             return [f"@{kernel.name} is not compared: {kernel.skipped}"]
+        notes = [f"  note: {note}" for note in kernel.notes]
         if not kernel:
             failed = f"; both end in the same error: {kernel.failures[0]}" if kernel.failures[0] else ""
-            lines = [f"@{kernel.name}: the same results in {several(kernel.runs, 'run')}{failed}"]
-            return [*lines, *[f"  note: {note}" for note in kernel.notes]]
+            return [f"@{kernel.name}: the same results in {several(kernel.runs, 'run')}{failed}", *notes]
         lines = [f"@{kernel.name}: different results in run {kernel.runs}"]
         if kernel.launch is not None:
             lines.append(f"  launched with {kernel.launch.text()}")
@@ -128,13 +133,11 @@ class SemanticDifference:
         lines += [f"  {array.text()}" for array in kernel.arrays]
         if kernel.printed:
             lines.append("  they print different texts")
-        lines += self._origin(kernel)
-        return [*lines, *[f"  note: {note}" for note in kernel.notes]]
+        if kernel.first is not None:
+            lines += self._origin(kernel.first)
+        return [*lines, *notes]
 
-    def _origin(self, kernel: KernelRuns) -> list[str]:
-        first = kernel.first
-        if first is None:
-            return []
+    def _origin(self, first: FirstValue) -> list[str]:
         time = f", the {first.time + 1}. time" if first.time else ""
         left, right = self._listing.line(first.left), self._listing.line(first.right)
         value = self._programs.name(first.left.results[first.result])
@@ -199,12 +202,11 @@ def run_both(
 ) -> KernelRuns:
     """Run a pair of kernels until a run comes out differently, `runs` times at most."""
     result = KernelRuns(left.symbol_name or "")
-    mine, theirs = [[value.type for value in each.regions[0].blocks[0].arguments] for each in (left, right)]
+    mine, theirs = [
+        ", ".join([value.type.spelling for value in each.regions[0].blocks[0].arguments]) for each in (left, right)
+    ]
     if mine != theirs:
-        result.skipped = (
-            f"its parameters are ({', '.join([type.spelling for type in mine])}) in one program and "
-            f"({', '.join([type.spelling for type in theirs])}) in the other"
-        )
+        result.skipped = f"its parameters are ({mine}) in one program and ({theirs}) in the other"
         return result
     kernels = [Kernel(each, backend=backend) for each in (left, right)]
     for run in range(runs):
@@ -219,7 +221,13 @@ def run_both(
         result.runs, result.launch = run + 1, launch.words
         _launch(result, kernels, launch)
         if result:
-            _find_first(result, programs, left, right, launch)
+            try:
+                result.first, is_whole = first_value(programs, left, right, launch)
+            except TileIRError as error:
+                result.notes.append(f"the values cannot be followed: {error.message}")
+                break
+            if result.first is None:
+                result.notes.append(_NOWHERE if is_whole else _NOT_FOUND)
             break
     return result
 
@@ -227,19 +235,18 @@ def run_both(
 def _launch(result: KernelRuns, kernels: list[Kernel], launch: LaunchArguments) -> None:
     """Launch both kernels, and write down what is different then."""
     arguments = [launch.copies() for _ in kernels]
-    failures, texts = ["", ""], ["", ""]
+    failures = ["", ""]
+    printed: tuple[list[str], list[str]] = [], []
     for number, kernel in enumerate(kernels):
-        printed: list[str] = []
         try:
-            kernel.launch(launch.grid, *arguments[number], output=printed.append)
+            kernel.launch(launch.grid, *arguments[number], output=printed[number].append)
         except TileIRError as error:
             failures[number] = error.message
-        texts[number] = "".join(printed)
     result.failures = (failures[0], failures[1])
     if any(failures):
         # What a launch that failed leaves in arrays depends on what had run by then.
         return
-    result.printed = texts[0] != texts[1]
+    result.printed = "".join(printed[0]) != "".join(printed[1])
     for number, parameter in enumerate(kernels[0].entry.regions[0].blocks[0].arguments):
         element = parameter.type.element if isinstance(parameter.type, TileType) else None
         if isinstance(element, PointerType):
@@ -250,36 +257,14 @@ def _launch(result: KernelRuns, kernels: list[Kernel], launch: LaunchArguments) 
                 result.arrays.append(DifferentArray(number, difference, *shown))
 
 
-def _find_first(
-    result: KernelRuns, programs: MatchedPrograms, left: Operation, right: Operation, launch: LaunchArguments
-) -> None:
-    try:
-        result.first, is_whole = first_value(programs, left, right, launch)
-    except TileIRError as error:
-        result.notes.append(f"the values cannot be followed: {error.message}")
-        return
-    if result.first is None:
-        result.notes.append(
-            "every value that both compute is the same in the interpreter: the difference is in operations that "
-            "only one of them has, in what they store, or in the engine"
-            if is_whole
-            else "the first values that both compute are the same, and no more were looked at"
-        )
-
-
 def first_value(
     programs: MatchedPrograms, left: Operation, right: Operation, launch: LaunchArguments
 ) -> tuple[FirstValue | None, bool]:
     """The first value that differs in the first tile block that has one, and whether all values were compared."""
+    interpreted = [Kernel(each, backend="interpreter") for each in (left, right)]
     here, there = [
-        record(
-            Kernel(kernel, backend="interpreter"),
-            launch.grid,
-            *launch.copies(),
-            sanitize=False,
-            output=lambda text: None,
-        )
-        for kernel in (left, right)
+        record(kernel, launch.grid, *launch.copies(), sanitize=False, output=lambda text: None)
+        for kernel in interpreted
     ]
     is_whole = not here.notes and not there.notes
     for block in here.order.tolist():
@@ -327,13 +312,13 @@ def kernels_of(programs: MatchedPrograms, entry: str | None) -> list[tuple[Opera
     name = entry.removeprefix("@") if entry is not None else None
     chosen = [pair for pair in pairs if name is None or name in (pair[0].symbol_name, pair[1].symbol_name)]
     if not chosen:
-        known = f"they have {', '.join([f'@{kernel.symbol_name}' for kernel, _ in pairs])}"
+        known = f"they have {_named([kernel for kernel, _ in pairs])}"
         if not pairs:
-            known = f"the first has {_kernels_in(programs.left)}, the second {_kernels_in(programs.right)}"
+            mine, theirs = [_named(functions(module)) for module in (programs.left, programs.right)]
+            known = f"the first has {mine}, the second {theirs}"
         raise LaunchError(f"the programs have no kernel {f'@{name} ' if name else ''}in common: {known}")
     return chosen
 
 
-def _kernels_in(module: Operation) -> str:
-    names = [f"@{kernel.symbol_name}" for kernel in functions(module) if kernel.declaration is ENTRY]
-    return ", ".join(names) or "none"
+def _named(found: list[Operation]) -> str:
+    return ", ".join([f"@{each.symbol_name}" for each in found if each.declaration is ENTRY]) or "none"

@@ -61,17 +61,16 @@ def program_around(statement: str, companion: str = "") -> str:
     """The text of a module with a statement in an entry, and whatever values it needs."""
     types = dict.fromkeys(missing_values(statement), "tile<i1>")
     for _ in range(len(types) + 1):
-        text = _module(statement, types, companion)
+        values = "\n".join([f"{name} = unrealized_conversion_cast to {type}" for name, type in types.items()])
+        text = f"cuda_tile.module @m {{\n{companion}\nentry @example() {{\n{values}\n{statement}\n}}\n}}"
         try:
             parse(text)
         except ParseError as error:
             found = [d.values for d in error.diagnostics if d.code == "type-of-use"]
-            corrections = [(values["name"], values["written"]) for values in found]
-            if not corrections:
-                return text
-            types.update(corrections)
-        else:
-            break
+            types.update([(values["name"], values["written"]) for values in found])
+            if found:
+                continue
+        break
     return text
 
 
@@ -83,17 +82,9 @@ def statement_of(declaration: OperationDeclaration) -> str:
 def missing_values(statement: str) -> list[str]:
     """The values a statement uses and does not define, in order."""
     without_strings = re.sub(r'"[^"]*"', '""', statement)
-    defined = {
-        name.partition(":")[0] for names in _DEFINITION.findall(without_strings) for name in re.split(r"\s*,\s*", names)
-    }
+    defined = {name for names in _DEFINITION.findall(without_strings) for name in _VALUE.findall(names)}
     defined.update(_LOCAL.findall(without_strings) if "{" in statement else [])
-    used = dict.fromkeys(_VALUE.findall(without_strings))
-    return [name for name in used if name not in defined]
-
-
-def _module(statement: str, types: dict[str, str], companion: str) -> str:
-    values = "\n".join(f"{name} = unrealized_conversion_cast to {type}" for name, type in types.items())
-    return f"cuda_tile.module @m {{\n{companion}\nentry @example() {{\n{values}\n{statement}\n}}\n}}"
+    return [name for name in dict.fromkeys(_VALUE.findall(without_strings)) if name not in defined]
 
 
 # --- Python ---
@@ -118,13 +109,8 @@ _RESULTS: Final = re.compile(r"\s*(%\w+(?:\s*,\s*%\w+)*)(?::\d+)?\s*=")
 
 def builder_example(declaration: OperationDeclaration) -> str:
     """Python that builds the example of an operation; empty for operations of other dialects, which it cannot build."""
-    if declaration.is_builtin:
-        return ""
-    written = WRITTEN.get(declaration)
-    return written if written is not None else _call(declaration)
-
-
-def _call(declaration: OperationDeclaration) -> str:
+    if declaration.is_builtin or declaration in WRITTEN:
+        return WRITTEN.get(declaration, "")
     module = parse(program_of(declaration))
     operation = next(found for found in reversed(list(module.walk())) if found.declaration is declaration)
     names = _names(module, declaration)
@@ -133,20 +119,13 @@ def _call(declaration: OperationDeclaration) -> str:
     signature = signature_of(declaration)
     for parameter in [*signature.positional, *signature.keyword_only]:
         text = _argument(operation, parameter, names)
-        if not text:
-            by_name = True
-        elif signature.spread and text.startswith("["):
+        # A mask or a token is easier to read with its name.
+        is_optional = parameter.operand is not None and parameter.operand.count == OPTIONAL
+        by_name = by_name or not text or is_optional or parameter in signature.keyword_only
+        if signature.spread and text.startswith("["):
             arguments.append(text[1:-1])
-        elif (
-            by_name
-            or parameter in signature.keyword_only
-            # A mask or a token is easier to read with its name.
-            or (parameter.operand is not None and parameter.operand.count == OPTIONAL)
-        ):
-            by_name = True
-            arguments.append(f"{python_name(parameter.name)}={text}")
-        else:
-            arguments.append(text)
+        elif text:
+            arguments.append(f"{python_name(parameter.name)}={text}" if by_name else text)
     results = _RESULTS.match(declaration.example)
     assigned = results.group(1).replace("%", "") + " = " if results is not None else ""
     return f"{assigned}build.{python_name(declaration.mnemonic)}({', '.join(arguments)})"

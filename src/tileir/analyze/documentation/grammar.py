@@ -123,7 +123,8 @@ def body(declaration: OperationDeclaration) -> str:
             lines.append([])
         elif element.text == ")?":
             inner = _joined(lines.pop())
-            lines[-1].append(_optional(inner))
+            is_whole = _SINGLE_WORD.fullmatch(inner) or _CHOICE.fullmatch(inner)
+            lines[-1].append(f"{inner}?" if is_whole else f"({inner})?")
     return _joined(lines[0])
 
 
@@ -137,11 +138,6 @@ def _joined(pieces: list[str]) -> str:
             text += piece if is_glued or piece in _NO_BLANK_BEFORE else f" {piece}"
             is_glued = piece in _NO_BLANK_AFTER
     return text
-
-
-def _optional(text: str) -> str:
-    whole = _SINGLE_WORD.fullmatch(text) or _CHOICE.fullmatch(text)
-    return f"{text}?" if whole else f"({text})?"
 
 
 def _variable(declaration: OperationDeclaration, name: str) -> str:
@@ -162,7 +158,9 @@ def _attribute(declared: AttributeDeclaration) -> str:
 def _called(declaration: OperationDeclaration, word: str, arguments: str) -> str:
     names = arguments.replace(",", " ").split()
     if word == "type":
-        return _type(declaration, names[0][1:])
+        name = names[0][1:]
+        declared = next(each for each in (*declaration.operands, *declaration.results) if each.name == name)
+        return f"type(%{name}), ..." if declared.count == VARIADIC else f"type(%{name})"
     if word in ("flag", "flags"):
         return " ".join([f"{name}?" for name in names])
     if word in ("rounding", "open-rounding"):
@@ -172,11 +170,6 @@ def _called(declaration: OperationDeclaration, word: str, arguments: str) -> str
     if word == "keyword":
         return _attribute(declaration.inherent[names[0]])
     raise KeyError(word)
-
-
-def _type(declaration: OperationDeclaration, name: str) -> str:
-    declared = next(each for each in (*declaration.operands, *declaration.results) if each.name == name)
-    return f"type(%{name}), ..." if declared.count == VARIADIC else f"type(%{name})"
 
 
 def word_form(declaration: OperationDeclaration, word: str) -> str:
@@ -197,10 +190,9 @@ def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDecla
     if kind is None:
         return None
     for element in elements_of(declaration.syntax):
-        if element.kind == CALLED and element.text in ("rounding", "open-rounding"):
-            names = element.arguments.replace(",", " ").split()
-            if names[0] == declared.name:
-                return names[1:]
+        name, *keywords = element.arguments.replace(",", " ").split() or [""]
+        if element.text in ("rounding", "open-rounding") and name == declared.name:
+            return keywords
     public = [keyword for keyword, value in kind.values.items() if value < FIRST_DRAFT_ONLY_VALUE]
     return public or list(kind.values)
 
@@ -208,11 +200,10 @@ def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDecla
 def legal_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration, version: Version) -> list[str]:
     """The keywords that are right in a program of a version: where the documentation is a list of them, those."""
     kind = enum_kind_of(declared)
-    allowed = allowed_keywords(declaration, declared)
-    if kind is None or allowed is None:
+    if kind is None:
         return []
-    words = re.findall(r"\w+", declared.documentation)
-    listed = [word for word in words if word != "or"]
-    if listed and all(word in kind.values for word in listed):
+    allowed = allowed_keywords(declaration, declared) or []
+    listed = set(re.findall(r"\w+", declared.documentation)) - {"or"}
+    if listed and listed <= kind.values.keys():
         allowed = [word for word in allowed if word in listed]
     return [word for word in allowed if kind.since.get(word, version) <= version]

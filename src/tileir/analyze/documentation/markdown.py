@@ -18,10 +18,6 @@ def anchor(name: str) -> str:
     return re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-")
 
 
-def first_sentence(text: str) -> str:
-    return text.partition(".  ")[0]
-
-
 def page_lines(page: Page, documents: str | None = None) -> list[str]:
     """A page under a heading; `documents` is the folder of the other pages, seen from this one."""
     lines = [f"## {page.name}", "", f"{_linked(page.summary, documents)}."]

@@ -277,10 +277,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         "greater_than": "lhs > rhs",
         "greater_than_or_equal": "lhs ≥ rhs",
     },
-    "comparison_ordering": {
-        "unordered": "true if either element is NaN",
-        "ordered": "false if either element is NaN",
-    },
+    "comparison_ordering": {"unordered": "true if either element is NaN", "ordered": "false if either element is NaN"},
     "memory_ordering_semantics": {
         "weak": "no other tile block may access the memory at the same time; takes no scope",
         "relaxed": "other tile blocks may; orders no other access",

@@ -166,9 +166,7 @@ def operations() -> list[OperationDeclaration]:
 
 def title_of(declaration: OperationDeclaration) -> str:
     """The name a page goes under: the mnemonic of the newest version, with a foreign dialect's prefix."""
-    if declaration.is_builtin:
-        return declaration.name
-    return declaration.spelled_name(NEWEST)
+    return declaration.name if declaration.is_builtin else declaration.spelled_name(NEWEST)
 
 
 def other_names(declaration: OperationDeclaration) -> list[str]:
@@ -187,12 +185,9 @@ def listed(words: list[str], last: str = "or") -> str:
 def type_words(constraint: TypeConstraint) -> str:
     """The types a constraint takes, with the version of those that came later."""
     wording = constraint.wording(NEWEST)
-    known = _TYPE_WORDS.get(wording)
-    if known is not None:
-        return known
-    phrase, found, rest = wording.partition(" of ")
-    if not found or not rest.endswith(" values"):
-        return wording
+    phrase, _, rest = wording.partition(" of ")
+    if wording in _TYPE_WORDS or not rest.endswith(" values"):
+        return _TYPE_WORDS.get(wording, wording)
     since = {type.spelling: version_text(version) for type, version in ELEMENT_SINCE.items()}
     elements = [f"{e} ({since[e]})" if e in since else e for e in rest[: -len(" values")].split(" or ")]
     return f"{'0-D tile' if phrase == '0D tile' else 'tile'} of {listed(elements)}"
@@ -200,9 +195,12 @@ def type_words(constraint: TypeConstraint) -> str:
 
 def attribute_words(declaration: OperationDeclaration, declared: AttributeDeclaration) -> str:
     """What an attribute may be, and what it is when left out."""
-    keywords = allowed_keywords(declaration, declared)
-    if keywords is not None:
-        words = keyword_words(keywords, declared)
+    kind, keywords = enum_kind_of(declared), allowed_keywords(declaration, declared)
+    if kind is not None and keywords is not None:
+        # The documentation itself may say which of them are legal.
+        named = set(re.findall(r"\w+", declared.documentation))
+        is_said = len(keywords) > 2 and not named.isdisjoint(keywords)
+        words = f"`{kind.name}`" if is_said else listed([f"`{keyword}`" for keyword in keywords])
     else:
         words = _ATTRIBUTE_WORDS[declared.constraint.kind]
         if "non-negative" in declared.constraint.description or "minimum value is 0" in declared.constraint.description:
@@ -214,15 +212,6 @@ def attribute_words(declaration: OperationDeclaration, declared: AttributeDeclar
     return words
 
 
-def keyword_words(keywords: list[str], declared: AttributeDeclaration) -> str:
-    """The keywords, or just the name of the enumeration where the documentation itself says which of them are legal."""
-    named = re.findall(r"\w+", declared.documentation)
-    kind = enum_kind_of(declared)
-    if kind is not None and any(keyword in named for keyword in keywords) and len(keywords) > 2:
-        return f"`{kind.name}`"
-    return listed([f"`{keyword}`" for keyword in keywords])
-
-
 def _since_note(declaration: OperationDeclaration, since: Version | None) -> str:
     """Marks what came later than the operation itself."""
     if since is None or declaration.since is None or since <= declaration.since:
@@ -231,13 +220,9 @@ def _since_note(declaration: OperationDeclaration, since: Version | None) -> str
 
 
 def _value_row(declaration: OperationDeclaration, declared: OperandDeclaration) -> tuple[str, ...]:
-    name = f"`{declared.name}`"
-    words = type_words(declared.constraint)
-    if declared.count == OPTIONAL:
-        words += "; optional"
-    elif declared.count == VARIADIC:
-        words += "; any number"
-    return name, words, prose(declared.documentation) + _since_note(declaration, declared.since)
+    count = {OPTIONAL: "; optional", VARIADIC: "; any number"}.get(declared.count, "")
+    meaning = prose(declared.documentation) + _since_note(declaration, declared.since)
+    return f"`{declared.name}`", type_words(declared.constraint) + count, meaning
 
 
 def _attribute_row(declaration: OperationDeclaration, declared: AttributeDeclaration) -> tuple[str, ...]:
@@ -254,11 +239,10 @@ def _region_row(region: RegionDeclaration) -> tuple[str, ...]:
 
 def trait_words(declaration: OperationDeclaration) -> list[str]:
     words = [words for trait, words in _TRAITS if declaration.traits & trait]
-    place = declaration.reads if declaration.reads is not None else declaration.writes
-    if place is None:
-        return words
-    kinds = ["reads"] * (declaration.reads is not None) + ["writes"] * (declaration.writes is not None)
-    return [f"{' and '.join(kinds)} memory through `{place}`", *words]
+    accesses = [("reads", declaration.reads), ("writes", declaration.writes)]
+    kinds = [kind for kind, place in accesses if place is not None]
+    through = f"{' and '.join(kinds)} memory through `{declaration.reads or declaration.writes}`"
+    return [through, *words] if kinds else words
 
 
 def rule_words(message: str) -> str:
@@ -274,9 +258,8 @@ def rule_words(message: str) -> str:
 
 def operation_page(declaration: OperationDeclaration) -> Page:
     """All that a declaration says."""
-    operands, results = [
-        [_value_row(declaration, each) for each in group] for group in (declaration.operands, declaration.results)
-    ]
+    operands = [_value_row(declaration, each) for each in declaration.operands]
+    results = [_value_row(declaration, each) for each in declaration.results]
     attributes = [_attribute_row(declaration, each) for each in declaration.attributes]
     regions = [_region_row(each) for each in declaration.regions]
     rules = [rule_words(rule.message) for rule in declaration.rules if rule.message]

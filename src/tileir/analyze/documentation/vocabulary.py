@@ -60,26 +60,22 @@ def element_page(name: str) -> Page:
     """An element type; the layout of a float comes from its format."""
     since = {type.spelling: version for type, version in ELEMENT_SINCE.items()}.get(name, V13_1)
     summary, _, rest = ELEMENT_TYPES[name].partition(".  ")
-    format = FORMATS.get(name)
-    limits: list[tuple[str, str]] = []
-    if format is None and name not in ("i1", "i4"):
+    title, facts = "Range", []
+    if name in FORMATS:
+        title, facts = "Layout", _format_facts(FORMATS[name])
+    elif name not in ("i1", "i4"):
         width = int(name[1:])
-        limits = [("as signed", f"-2^{width - 1} to 2^{width - 1} - 1"), ("as unsigned", f"0 to 2^{width} - 1")]
-    sections = pages.sections_of(
-        ("Description", [Paragraph(f"{rest}." if rest else "")]),
-        ("Layout", [Table(("fact", "value"), _format_facts(format) if format is not None else [])]),
-        ("Range", [Table(("fact", "value"), limits)]),
-    )
+        facts = [("as signed", f"-2^{width - 1} to 2^{width - 1} - 1"), ("as unsigned", f"0 to 2^{width} - 1")]
+    description = Paragraph(f"{rest}." if rest else "")
+    sections = pages.sections_of(("Description", [description]), (title, [Table(("fact", "value"), facts)]))
     return Page(name, "Element types", summary, [pages.since_fact(since)], sections)
 
 
 def _format_facts(format: FloatFormat) -> list[tuple[str, str]]:
-    bits = [f"{format.exponent_bits} exponent", f"{format.mantissa_bits} mantissa"]
-    if format.has_sign:
-        bits.insert(0, "1 sign")
+    sign = "1 sign, " if format.has_sign else ""
     bottom = format.minimum_exponent - (format.mantissa_bits if format.has_zero else 0)
     return [
-        ("bits", f"{format.width}: {', '.join(bits)}"),
+        ("bits", f"{format.width}: {sign}{format.exponent_bits} exponent, {format.mantissa_bits} mantissa"),
         ("bytes of a constant's element", str(format.storage_bytes)),
         ("exponent bias", str(format.bias)),
         ("significant bits", str(format.precision)),
@@ -106,22 +102,22 @@ def uses_of(matches: Callable[[AttributeDeclaration], bool]) -> list[Use]:
 
 def attribute_entries() -> list[Entry]:
     """The attributes with a meaning of their own, the enumerations, then what is left of the operations' attributes."""
-    entries = [Entry(d.name, d.group, d.summary, d.names, partial(pages.documentation_page, d)) for d in ATTRIBUTES]
-    for number, entry in enumerate(entries):
-        if entry.name == "optimization_hints":
-            entries[number] = entry._replace(others=tuple(HINT_DOCUMENTATION), page=hints_page)
+    entries = []
+    for d in ATTRIBUTES:
+        entry = Entry(d.name, d.group, d.summary, d.names, partial(pages.documentation_page, d))
+        is_hints = d.name == "optimization_hints"
+        entries.append(entry._replace(others=tuple(HINT_DOCUMENTATION), page=hints_page) if is_hints else entry)
     named = {d.name for d in ATTRIBUTES}
     for kind in ENUM_KINDS.values():
-        names = sorted({attribute.name for _, attribute in uses_of_kind(kind)})
-        others = [name for name in names if name != kind.name]
-        named.update(names)
+        names = {attribute.name for _, attribute in uses_of_kind(kind)}
+        others = sorted(names - {kind.name})
+        named |= names
         entries.append(Entry(kind.name, "Enumerations", ENUMERATIONS[kind.name], others, partial(enum_page, kind)))
     rest = {attribute.name: attribute for _, attribute in reversed(uses_of(lambda a: a.name not in named))}
     for name, attribute in sorted(rest.items()):
         summary = prose(attribute.documentation).partition(";")[0]
         summary = summary[0].upper() + summary[1:]
-        page = partial(attribute_page, name, summary)
-        entries.append(Entry(name, "Attributes of operations", summary, (), page))
+        entries.append(Entry(name, "Attributes of operations", summary, (), partial(attribute_page, name, summary)))
     return entries
 
 
@@ -166,13 +162,14 @@ def attribute_page(name: str, summary: str) -> Page:
 def hints_page() -> Page:
     page = pages.documentation_page(next(d for d in ATTRIBUTES if d.name == "optimization_hints"))
     kinds = {"entry": "entry", "view": "loads and stores of views", "pointer": "loads and stores of pointers"}
-    rows = []
-    for hint, meaning in HINT_DOCUMENTATION.items():
-        places = [kinds[kind] for kind, hints in HINTS_OF_KIND.items() if hint in hints]
-        rows.append((f"`{hint}`", ", ".join(places), meaning))
-    names = []
-    for architecture, since in ARCHITECTURES.items():
-        names.append(f"`{architecture}`" + (f" (since {version_text(since)})" if since > V13_1 else ""))
+    rows = [
+        (f"`{hint}`", ", ".join([kinds[kind] for kind, hints in HINTS_OF_KIND.items() if hint in hints]), meaning)
+        for hint, meaning in HINT_DOCUMENTATION.items()
+    ]
+    names = [
+        f"`{architecture}`" + (f" (since {version_text(since)})" if since > V13_1 else "")
+        for architecture, since in ARCHITECTURES.items()
+    ]
     further = pages.sections_of(
         ("Hints", [Table(("hint", "on", "meaning"), rows)]),
         ("Architectures", [Paragraph(", ".join(names) + ".")]),
@@ -217,13 +214,13 @@ def version_page(version: Version) -> Page:
 
 
 def _other_news(version: Version) -> list[str]:
-    news = [f"type `{d.name}`: {d.summary[0].lower()}{d.summary[1:]}" for d in TYPES if d.since == version != V13_1]
-    news.extend([f"element type `{t.spelling}`" for t, since in ELEMENT_SINCE.items() if since == version])
+    if version == V13_1:
+        return []
+    news = [f"type `{d.name}`: {d.summary[0].lower()}{d.summary[1:]}" for d in TYPES if d.since == version]
+    news += [f"element type `{t.spelling}`" for t, since in ELEMENT_SINCE.items() if since == version]
     for kind in ENUM_KINDS.values():
-        news.extend([f"`{kind.name}` `{keyword}`" for keyword, since in kind.since.items() if since == version])
-    if version > V13_1:
-        news.extend([f"hints for `{name}`" for name, since in ARCHITECTURES.items() if since == version])
-    return news
+        news += [f"`{kind.name}` `{keyword}`" for keyword, since in kind.since.items() if since == version]
+    return [*news, *[f"hints for `{name}`" for name, since in ARCHITECTURES.items() if since == version]]
 
 
 # --- rules of lint ---
@@ -252,8 +249,7 @@ def groups() -> list[tuple[str, list[Entry]]]:
 
 def find(name: str) -> list[Page]:
     """The pages of a name; several where an operation and an attribute share it.  Keywords come last."""
-    wanted = name.strip()
-    prefixed = wanted.lstrip("!#@%")
+    prefixed = name.strip().lstrip("!#@%")
     bare = prefixed.removeprefix("cuda_tile.")
     exact = REGISTRY.by_name.get(prefixed)
     if exact is not None and "." in prefixed and not exact.testing:
@@ -267,16 +263,12 @@ def find(name: str) -> list[Page]:
     ):
         if match:
             return [entry.page() for entry in match]
-    return _find_written(bare)
-
-
-def _find_written(text: str) -> list[Page]:
-    """The page of something that is written out with what belongs to it: `tile<4xf32>`, `rounding<approx>`."""
-    head, bracket, _ = text.partition("<")
+    # Something may be written out with what belongs to it: `tile<4xf32>`, `rounding<approx>`.
+    head, bracket, _ = bare.partition("<")
     head = head.strip(" =")
     found = find(head) if bracket and head else []
     if head in [entry.name for entry in TYPES]:
-        return [page._replace(sections=[written_type_section(text), *page.sections]) for page in found]
+        return [page._replace(sections=[written_type_section(bare), *page.sections]) for page in found]
     return found
 
 
@@ -302,8 +294,8 @@ def written_type_section(text: str) -> Section:
         if not cursor.at_end():
             cursor.fail("expected end of type")
     except SyntaxFailure as failure:
-        _, _, column = failure.diagnostic.position
-        return Section(title, (Paragraph(f"No type, at column {column}: {failure.diagnostic.message}."),))
+        problem = f"No type, at column {failure.diagnostic.position[2]}: {failure.diagnostic.message}."
+        return Section(title, (Paragraph(problem),))
     return Section(title, (Table(("fact", "value"), tuple(type_facts(type))),))
 
 
@@ -316,11 +308,8 @@ def type_facts(type: Type) -> list[tuple[str, str]]:
     if isinstance(type, types.PointerType):
         return [("points to", f"`{type.pointee.spelling}`"), ("bits", str(_bits(type)))]
     if isinstance(type, types.TensorViewType):
-        return [
-            ("shape", _shape(type.shape)),
-            ("element", f"`{type.element.spelling}`"),
-            ("strides", _list(type.strides)),
-        ]
+        strides = ", ".join(_extents(type.strides)) or "none"
+        return [("shape", _shape(type.shape)), ("element", f"`{type.element.spelling}`"), ("strides", strides)]
     if isinstance(type, TileViewType):
         return _view_facts(type)
     return [("spelled in full", f"`{type.text}`")]
@@ -347,8 +336,8 @@ def _bits(type: Type) -> int:
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    return " x ".join(["dynamic" if extent == DYNAMIC else str(extent) for extent in shape]) or "none: a single element"
+    return " x ".join(_extents(shape)) or "none: a single element"
 
 
-def _list(values: tuple[int, ...]) -> str:
-    return ", ".join(["dynamic" if value == DYNAMIC else str(value) for value in values]) or "none"
+def _extents(values: tuple[int, ...]) -> list[str]:
+    return ["dynamic" if value == DYNAMIC else str(value) for value in values]

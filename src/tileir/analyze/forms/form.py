@@ -8,7 +8,7 @@ locations to whatever they make of an operation, and here they are read again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple
 
 from tileir.dialect.debug_info import children
@@ -62,24 +62,17 @@ class Form:
 
     def answer(self) -> dict[str, Any]:
         """The form as the explorer's page asks for it."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "language": self.language,
-            "lines": self.lines,
-            "links": self.links,
-            "changed": None if self.changed is None else [int(each) for each in self.changed],
-            "removed": None if self.removed is None else [each._asdict() for each in self.removed],
-            "notes": self.notes,
-        }
+        answer = {each.name: getattr(self, each.name) for each in fields(self)}
+        answer["changed"] = self.changed and [int(each) for each in self.changed]
+        answer["removed"] = self.removed and [each._asdict() for each in self.removed]
+        return answer
 
     def trim(self) -> None:
         """Keep what can be read, and say what is left out."""
         total = len(self.lines)
         if total > MOST_LINES:
             self.lines, self.links = self.lines[:MOST_LINES], self.links[:MOST_LINES]
-            if self.changed is not None:
-                self.changed = self.changed[:MOST_LINES]
+            self.changed = self.changed and self.changed[:MOST_LINES]
             self.notes.append(f"The first {MOST_LINES:,} of {total:,} lines are shown.")
         if self.removed is not None:
             inside = [each for each in self.removed if each.line <= len(self.lines)][:MOST_LINES]
@@ -114,15 +107,13 @@ class Numbers:
     """Reads numbers from locations."""
 
     def __init__(self) -> None:
-        self._known: dict[Attribute, list[int]] = {}
+        self._known: dict[Attribute, set[int]] = {}
 
     def of(self, locations: Iterable[Location]) -> list[int]:
         """The numbers that some locations have, in order, each once."""
         return sorted({number for location in locations for number in self._of(location)})
 
-    def _of(self, root: Attribute) -> list[int]:
-        if root in self._known:
-            return self._known[root]
+    def _of(self, root: Attribute) -> set[int]:
         found: set[int] = set()
         seen = {root}
         # An explicit stack: the location of a merged operation nests as deeply as operations were merged.
@@ -130,12 +121,12 @@ class Numbers:
         while pending:
             location = pending.pop()
             if location in self._known:
-                found.update(self._known[location])
+                found |= self._known[location]
                 continue
             if isinstance(location, FileLocation) and location.file == _FILE:
                 found.add(location.line - 1)
             parts = [part for part in children(location) if part not in seen]
             seen.update(parts)
             pending += parts
-        self._known[root] = sorted(found)
-        return self._known[root]
+        self._known[root] = found
+        return found

@@ -65,9 +65,18 @@ class Forms:
         cpu: str | None = None,
         exact: bool = False,
     ) -> None:
-        module, found = _kernel_of(program)
-        self.module: Operation = module
-        self.entry: Operation = found if found is not None and entry is None else select_entry(module, entry)
+        # Of a kernel, or of one of cuTile, which has that.
+        found = getattr(getattr(program, "kernel", program), "entry", None)
+        if isinstance(program, Operation):
+            verify(program)
+            self.module: Operation = program
+        elif isinstance(found, Operation):
+            self.module = [found, *ancestors(found)][-1]
+        else:
+            raise TypeError(f"forms are of a module or a compiled kernel, not of {type_text(program)}")
+        self.entry: Operation = (
+            found if isinstance(found, Operation) and entry is None else select_entry(self.module, entry)
+        )
         self._optimizing: tuple[int, str, bool] = (level, rules, fuse_fma)
         self._settings: KernelSettings = KernelSettings(exact, fast, cpu)
         self._numbers: Numbers = Numbers()
@@ -82,10 +91,9 @@ class Forms:
 
     def form(self, id: str) -> Form:
         """A form by its id; an `OptionError` says which there are, or why it is not to be had here."""
-        found = self._made.get(id)
-        if found is None:
-            found = self._made[id] = self._make(id)
-        return found
+        if id not in self._made:
+            self._made[id] = self._make(id)
+        return self._made[id]
 
     def _make(self, id: str) -> Form:
         for title, make in self._offered(str(id).startswith("pass-")):
@@ -101,10 +109,8 @@ class Forms:
     def _offered(self, with_steps: bool = True) -> Iterator[tuple[FormTitle, Callable[[], Form]]]:
         yield FormTitle("source", *self._source), lambda: source_form(self.entry)
         # The copy has the text of the program, and the numbers.
-        yield (
-            FormTitle("tile", "Tile program", None),
-            lambda: tile_form("tile", "Tile program", printed_lines(self._numbered[0]), self._numbers),
-        )
+        tile = FormTitle("tile", "Tile program", None)
+        yield tile, lambda: tile_form(tile.id, tile.title, printed_lines(self._numbered[0]), self._numbers)
         for step in self._steps if with_steps else ():
             yield FormTitle(step.id, step.title, None), partial(replace, step)
         data = self._bytecode
@@ -155,18 +161,6 @@ class Forms:
         made = kernel.located(form.stage)
         links = [self._numbers.of(locations) for locations in made.locations]
         return Form(form.id, form.title, form.language, made.lines, links, notes=list(made.notes))
-
-
-def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
-    """The module of a program, and its kernel if that is known."""
-    if isinstance(program, Operation):
-        verify(program)
-        return program, None
-    # A kernel, or one of cuTile, which has that.
-    kernel = getattr(getattr(program, "kernel", program), "entry", None)
-    if not isinstance(kernel, Operation):
-        raise TypeError(f"forms are of a module or a compiled kernel, not of {type_text(program)}")
-    return [kernel, *ancestors(kernel)][-1], kernel
 
 
 def _engine_forms() -> list[tuple[Engine, EngineForm]]:
@@ -230,13 +224,6 @@ def tile_form(id: str, title: str, placed: PrintedLines, numbers: Numbers) -> Fo
     return Form(id, title, "tile", placed.lines, links)
 
 
-class _Snapshot(NamedTuple):
-    """A program between two passes."""
-
-    states: dict[Operation, _State]
-    placed: PrintedLines
-
-
 def _states(module: Operation) -> dict[Operation, _State]:
     """Everything about each operation that a pass may change, in program order."""
     return {each: (each.parent, each.attributes, each.segments, *each.operands) for each in module.walk()}
@@ -248,27 +235,36 @@ class _Recorder:
     def __init__(self, module: Operation, numbers: Numbers) -> None:
         self.forms: list[Form] = []
         self._numbers: Numbers = numbers
-        self._before: _Snapshot = _Snapshot(_states(module), printed_lines(module))
+        self._states: dict[Operation, _State] = _states(module)
+        self._placed: PrintedLines = printed_lines(module)
 
     def after_pass(self, name: str, module: Operation) -> None:
-        states, before = _states(module), self._before
-        if list(states.items()) == list(before.states.items()):
+        states, before = _states(module), self._states
+        if list(states.items()) == list(before.items()):
             return
-        after = _Snapshot(states, printed_lines(module))
-        stayed = _stayed(list(before.states), after.states)
-        fresh = {each for each, state in states.items() if each not in stayed or before.states[each] != state}
+        placed = printed_lines(module)
+        stayed = _stayed(list(before), states)
+        fresh = {each for each, state in states.items() if each not in stayed or before[each] != state}
         number = len(self.forms) + 1
-        form = tile_form(f"pass-{number}", f"{number}: {name}", after.placed, self._numbers)
+        form = tile_form(f"pass-{number}", f"{number}: {name}", placed, self._numbers)
         # What closes a region belongs to an operation that may have another operand: it has not changed then.
-        is_start = {line: operation in fresh for operation, line in after.placed.starts.items()}
+        is_start = {line: operation in fresh for operation, line in placed.starts.items()}
         form.changed = [
-            is_start[line] if line in is_start else any(each not in before.states for each in operations)
-            for line, operations in enumerate(after.placed.operations[: len(form.lines)])
+            is_start[line] if line in is_start else any(each not in before for each in operations)
+            for line, operations in enumerate(placed.operations[: len(form.lines)])
         ]
-        form.removed = _removed(before, after, stayed)
+        # The lines of operations that went or moved away, each in front of the next one that stayed.
+        removed: list[Removed] = []
+        following = len(placed.lines)
+        for operation in reversed(before):
+            if operation in stayed:
+                following = placed.starts.get(operation, following)
+            elif operation in self._placed.starts:
+                removed.append(Removed(following, self._placed.lines[self._placed.starts[operation]]))
+        form.removed = removed[::-1]
         form.trim()
         self.forms.append(form)
-        self._before = after
+        self._states, self._placed = states, placed
 
 
 def _stayed(before: list[Operation], after: dict[Operation, _State]) -> set[Operation]:
@@ -280,15 +276,3 @@ def _stayed(before: list[Operation], after: dict[Operation, _State]) -> set[Oper
     there = [operation for operation in before if operation in places]
     weights = [1 if each.declaration.traits & CONSTANT_LIKE else len(there) + 1 for each in there]
     return {there[index] for index in heaviest_run([places[each] for each in there], weights)}
-
-
-def _removed(before: _Snapshot, after: _Snapshot, stayed: set[Operation]) -> list[Removed]:
-    """The lines of operations that went or moved away, each in front of the next one that stayed."""
-    found: list[Removed] = []
-    following = len(after.placed.lines)
-    for operation in reversed(list(before.states)):
-        if operation in stayed:
-            following = after.placed.starts.get(operation, following)
-        elif operation in before.placed.starts:
-            found.append(Removed(following, before.placed.lines[before.placed.starts[operation]]))
-    return found[::-1]

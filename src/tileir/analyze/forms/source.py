@@ -12,7 +12,6 @@ from tileir.execute.locations.python_source import expressions_at
 from tileir.execute.locations.source_locations import author_frames
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
-from tileir.ir.location import FileLocation, SourceText
 
 NO_SOURCE: Final = "the program does not say what it comes from"
 
@@ -38,14 +37,10 @@ def source_of_kernel(entry: Operation) -> Source:
 
 def source_form(entry: Operation) -> Form:
     """The source of a kernel, which must be one that can be shown."""
-    text = source_of(entry.location)
-    return _text_form(entry, text) if text is not None else _script_form(entry)
-
-
-def _text_form(entry: Operation, source: SourceText) -> Form:
-    lines = [line.rstrip("\r") for line in source.text.split("\n")]
-    if lines and not lines[-1]:
-        lines.pop()
+    source = source_of(entry.location)
+    if source is None:
+        return _script_form(entry)
+    lines = [line.rstrip("\r") for line in source.text.removesuffix("\n").split("\n")] if source.text else []
     links: list[list[int]] = [[] for _ in lines]
     for number, operation in enumerate(operations_of(entry)):
         if source_of(operation.location) is source:
@@ -62,7 +57,10 @@ def _script_form(entry: Operation) -> Form:
         places[first[0].file] = {}
     for number, operation in enumerate(operations_of(entry)):
         for frame in author_frames(operation.location):
-            for line in _lines_of(frame):
+            # The lines of the expression at a place; of a statement with a body the first.
+            nodes = [each.node for each in expressions_at(frame.file, frame.line, frame.column)[:1]]
+            last = max([frame.line, *[node.end_lineno or 0 for node in nodes if isinstance(node, ast.expr)]])
+            for line in range(frame.line, last + 1):
                 places.setdefault(frame.file, {}).setdefault(line, []).append(number)
     files = {file: [line.rstrip("\r\n") for line in linecache.getlines(file)] for file in places}
     readable = {file: lines for file, lines in files.items() if lines}
@@ -80,27 +78,17 @@ def _script_form(entry: Operation) -> Form:
     return Form("source", os.path.basename(next(iter(readable))), "python", lines, links, notes=notes)
 
 
-def _lines_of(frame: FileLocation) -> range:
-    """The lines of the expression at a place; of a statement with a body the first."""
-    last = frame.line
-    for expression in expressions_at(frame.file, frame.line, frame.column)[:1]:
-        if isinstance(expression.node, ast.expr):
-            last = max(last, expression.node.end_lineno or last)
-    return range(frame.line, last + 1)
-
-
 def _functions_around(content: list[str], linked: dict[int, list[int]]) -> list[int]:
     """The lines of the functions that have linked lines, of a file beside the kernel's."""
-    try:
-        tree = ast.parse("\n".join(content))
-    except (SyntaxError, ValueError, RecursionError):
-        return [line - 1 for line in sorted(linked) if line <= len(content)]
     found: set[int] = set()
-    for node in ast.walk(tree):
+    try:
+        nodes = list(ast.walk(ast.parse("\n".join(content))))
+    except (SyntaxError, ValueError, RecursionError):
+        nodes = []
+    for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *[each.lineno for each in node.decorator_list]])
             lines = range(first, (node.end_lineno or node.lineno) + 1)
             if any(line in linked for line in lines):
                 found.update(lines)
-    found.update(linked)
-    return [line - 1 for line in sorted(found) if line <= len(content)]
+    return [line - 1 for line in sorted(found.union(linked)) if line <= len(content)]

@@ -55,15 +55,8 @@ def explore(
     """
     launch = launch_of(kernel, grid, args, entry)
     chosen = None if targets is None else list(targets)
-    made = opened(
-        launch,
-        limit=limit,
-        schedule=schedule,
-        targets=chosen,
-        compare=compare,
-        uninitialized=uninitialized,
-        sanitize=sanitize,
-    )
+    options = {"limit": limit, "schedule": schedule, "uninitialized": uninitialized, "sanitize": sanitize}
+    made = opened(launch, chosen, compare, **options)
     found = Exploration(made, port)
     if export is not None:
         found.export(export, blocks=blocks)
@@ -82,7 +75,6 @@ class Exploration:
         self._port = port
         self._server: ExplorerServer | None = None
         self._closed = threading.Event()
-        self._inline: str | None = None
 
     def __repr__(self) -> str:
         summary = self._explorer.summary
@@ -156,11 +148,10 @@ class Exploration:
 
     def _repr_html_(self) -> str:
         """The page inside of a notebook; it can reach nothing of the notebook."""
-        if self._inline is None:
-            self._inline = html.escape(exported(self._explorer, size=_INLINE_SIZE).text)
+        inline = html.escape(self.page(size=_INLINE_SIZE).text)
         return (
             f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(self.title)}" width="100%" '
-            f'height="{_INLINE_HEIGHT}" style="border: 1px solid #8888" srcdoc="{self._inline}"></iframe>'
+            f'height="{_INLINE_HEIGHT}" style="border: 1px solid #8888" srcdoc="{inline}"></iframe>'
         )
 
     def __enter__(self) -> Exploration:

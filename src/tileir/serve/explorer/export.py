@@ -11,10 +11,9 @@ each tile block, which `assets/data.js` looks answers up in.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from tileir.browser import one_file
 from tileir.browser.one_file import packed
@@ -69,8 +68,7 @@ class _Exporting:
             forms = others.submit(self._carried_forms)
             costs = others.submit(self._carried_costs)
             self._add("numbers", {})
-            found = self._add("findings", {})
-            self._findings = found["findings"] if found is not None else []
+            self._findings = (self._add("findings", {}) or {"findings": []})["findings"]
             self._add_accesses()
             self._add_arrays()
             carried = self._add_blocks()
@@ -119,9 +117,9 @@ class _Exporting:
                 self._notes.append(f"This page carries the first {kept} of {total} accesses.")
                 break
             found.append(dict(answer))
-            kept += answer["count"]
             if not answer["count"]:
                 break
+            kept += answer["count"]
         self._first_accesses = found[0]
         for answer in found:
             answer["total"] = kept
@@ -176,7 +174,11 @@ class _Exporting:
             carried.append(block)
         if is_cut:
             self._notes.append(f"This page carries the values of the first {_STEPS_AT_MOST} steps of a tile block.")
-        self._tell(carried, len(order))
+        if len(carried) < len(order):
+            numbers = ", ".join([str(block) for block in sorted(carried)])
+            has = f"the values of tile blocks {numbers}" if carried else "no values"
+            limit = f"; more would make it larger than {self._limit >> 20} MiB, or slow" if self._chosen is None else ""
+            self._notes.append(f"This page carries {has} of {len(order)}{limit}. What they access is all here.")
         return carried
 
     def _worthwhile(self, order: list[int]) -> list[int]:
@@ -184,20 +186,16 @@ class _Exporting:
         places = [place for finding in self._findings for place in (finding["place"], finding["other"]) if place]
         wrong = [place["block"] for place in places]
         spread = [order[round(index * (len(order) - 1) / _SPREAD)] for index in range(_SPREAD + 1)]
-        found = [*wrong[:1], order[0], order[-1], *wrong, *self._edges(), *spread]
+        edges: list[int] = []
+        if self._first_accesses is not None:
+            blocks, masked = _numbers(self._first_accesses["block"]), _numbers(self._first_accesses["masked"])
+            # With elements outside of a tensor, or masked off.
+            edges = [block for block, count in zip(blocks, masked, strict=True) if count]
+        found = [*wrong[:1], order[0], order[-1], *wrong, *edges[:1], *edges[-1:], *spread]
         if len(order) <= _BLOCKS_AT_MOST:
             found += order
         known = set(order)
         return [block for block in dict.fromkeys(found) if block in known][:_BLOCKS_AT_MOST]
-
-    def _edges(self) -> list[int]:
-        """The first and the last tile block of those with elements outside of a tensor, or masked off."""
-        if self._first_accesses is None:
-            return []
-        accesses = self._first_accesses
-        masked = _numbers(accesses["masked"])
-        blocks = [block for block, count in zip(_numbers(accesses["block"]), masked, strict=True) if count]
-        return [blocks[0], blocks[-1]] if blocks else []
 
     def _of_block(self, block: int) -> Answer:
         steps = self._explorer.answer("steps", {"block": block})
@@ -270,14 +268,6 @@ class _Exporting:
                 continue
         return found
 
-    def _tell(self, carried: list[int], count: int) -> None:
-        if len(carried) == count:
-            return
-        numbers = ", ".join([str(block) for block in sorted(carried)])
-        has = f"the values of tile blocks {numbers}" if carried else "no values"
-        limit = f"; more would make it larger than {self._limit >> 20} MiB, or slow" if self._chosen is None else ""
-        self._notes.append(f"This page carries {has} of {count}{limit}. What they access is all here.")
-
 
 def key_of(question: str, parameters: Mapping[str, str | int]) -> str:
     """The name of a question in a page: as `keyOf` of `assets/data.js` has it."""
@@ -289,7 +279,6 @@ def _numbers(column: Answer) -> list[int]:
     import numpy
 
     # "u32" is "<u4" for NumPy.
-    kind, bits = column["type"][0], int(column["type"][1:])
-    read: Callable[..., Any] = numpy.frombuffer
-    found: list[int] = read(base64.b64decode(column["data"]), f"<{kind}{bits // 8}").tolist()
+    kind = numpy.dtype(f"<{column['type'][0]}{int(column['type'][1:]) // 8}")
+    found: list[int] = numpy.frombuffer(base64.b64decode(column["data"]), kind).tolist()
     return found

@@ -48,20 +48,15 @@ def findings_answer(recording: Recording) -> dict[str, Any]:
         other = other_row(recording, finding, seen)
         found.append(described(recording, finding, seen, other))
     checked: dict[Kind, str] = {}
-    notes: list[str] = []
+    notes = ["The launch was not sanitized: nothing was looked for."]
     if recording.sanitize:
         checked.update(CHECKED)
-    else:
-        notes.append("The launch was not sanitized: nothing was looked for.")
+        notes = ["Elements that no store writes, or one store writes twice, were not looked for: sanitize='all'."]
     if recording.sanitize == "all":
         checked.update(COVERED)
-    elif recording.sanitize:
-        notes.append("Elements that no store writes, or one store writes twice, were not looked for: sanitize='all'.")
-    return {
-        "findings": found,
-        "checked": [{"kind": kind, "text": text} for kind, text in checked.items()],
-        "notes": notes,
-    }
+        notes = []
+    looked_for = [{"kind": kind, "text": text} for kind, text in checked.items()]
+    return {"findings": found, "checked": looked_for, "notes": notes}
 
 
 def described(recording: Recording, finding: Finding, seen: Seen, other: int = -1) -> dict[str, Any]:
@@ -159,8 +154,7 @@ def numbers_answer(recording: Recording) -> dict[str, Any]:
         recording.watch(block, watch)
         seen += [(finding, Seen(_step(recording, block, finding))) for finding in report.findings[known:]]
     # Counts go on growing while others run.
-    found = [described(recording, finding, when) for finding, when in seen]
-    found += [described(recording, note, Seen(-1)) for note in report.notes]
+    found = [described(recording, *each) for each in [*seen, *[(note, Seen(-1)) for note in report.notes]]]
     total = len(recording.blocks)
     notes = [f"{len(blocks):,} of {several(total, 'tile block')} were looked at."] if total > len(blocks) else []
     checked = [{"kind": kind, "text": text} for kind, text in _LOOKED_FOR.items()]
@@ -176,13 +170,12 @@ def _step(recording: Recording, block: int, finding: Finding) -> int:
     if operation is None:
         return -1
     number = recording.program.operation_numbers[operation]
-    steps = (numpy.flatnonzero(recording.steps(block) == number) + 1).tolist()
+    steps: list[int] = (numpy.flatnonzero(recording.steps(block) == number) + 1).tolist()
     value = next((result for result in operation.results if is_float(result)), None)
-    if operation is not finding.operation or value is None or len(steps) <= 1:
-        return int(steps[0]) if steps else -1
     test = numpy.isnan if finding.kind == "nan" else numpy.isinf
-    for step in steps[:_MOST_STEPS]:
-        tile = numpy.asarray(recording.tile(block, step, recording.program.value_numbers[value]), numpy.float64)
-        if bool(test(tile[finding.element or ()]).any()):
-            return int(step)
-    return int(steps[0])
+    if operation is finding.operation and value is not None and len(steps) > 1:
+        for step in steps[:_MOST_STEPS]:
+            tile = numpy.asarray(recording.tile(block, step, recording.program.value_numbers[value]), numpy.float64)
+            if bool(test(tile[finding.element or ()]).any()):
+                return step
+    return steps[0] if steps else -1

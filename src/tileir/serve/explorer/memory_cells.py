@@ -63,19 +63,10 @@ class MemoryCells:
         conflicts = _conflicts(recording, rows, reach)
         self.conflicts: int = int(numpy.count_nonzero(conflicts))
         self._parts: list[Array] = [_elements(array, one) for one in (last, first, count, conflicts)]
-
-    @property
-    def slices(self) -> tuple[int, ...]:
+        self.slices: tuple[int, ...] = array.shape[:-2]
         """The extents of the dimensions that are not drawn."""
-        return self.array.shape[:-2] if len(self.array.shape) > 2 else ()
-
-    @property
-    def rows(self) -> int:
-        return ceil(prod(self.array.shape) / self.fold) if self.fold else self.array.shape[-2]
-
-    @property
-    def columns(self) -> int:
-        return self.fold if self.fold else self.array.shape[-1]
+        self.rows: int = ceil(prod(array.shape) / self.fold) if self.fold else array.shape[-2]
+        self.columns: int = self.fold or array.shape[-1]
 
     def cells(self, index: Sequence[int], bin_rows: int, bin_columns: int) -> Cells:
         """The picture of a slice, in bins."""
@@ -98,8 +89,6 @@ class MemoryCells:
     def _grid(self, part: Array, fill: int) -> Array:
         if not self.fold:
             return part
-        if part.size == self.rows * self.fold:
-            return part.reshape(self.rows, self.fold)
         grid = numpy.full(self.rows * self.fold, fill, part.dtype)
         grid[: part.size] = part.reshape(-1)
         return grid.reshape(self.rows, self.fold)
@@ -113,11 +102,7 @@ def conflicts_answer(recording: Recording, array: int) -> dict[str, Any]:
     conflicts = _elements(one, _conflicts(recording, rows, (one.high - one.low) // one.size)).reshape(-1)
     edges = numpy.flatnonzero(numpy.diff(conflicts, prepend=False, append=False)).astype(numpy.uint32)
     starts, ends = edges[::2], edges[1::2]
-    return {
-        "elements": int(numpy.count_nonzero(conflicts)),
-        "starts": packed(starts),
-        "counts": packed(ends - starts),
-    }
+    return {"elements": int(numpy.count_nonzero(conflicts)), "starts": packed(starts), "counts": packed(ends - starts)}
 
 
 def _elements(array: RecordedArray, memory: Array) -> Array:
@@ -126,12 +111,9 @@ def _elements(array: RecordedArray, memory: Array) -> Array:
         return numpy.zeros(array.shape, memory.dtype)
     if array.strides == tuple([prod(array.shape[axis + 1 :]) for axis in range(len(array.shape))]):
         return memory.reshape(array.shape)
-    start = (array.address - array.low) // array.size
-    places: Array = numpy.full(array.shape, start, numpy.int64)
-    for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
-        along = [1] * len(array.shape)
-        along[axis] = extent
-        places += stride * numpy.arange(extent).reshape(along)
+    places: Array = numpy.full(array.shape, (array.address - array.low) // array.size, numpy.int64)
+    for stride, along in zip(array.strides, numpy.indices(array.shape, sparse=True), strict=True):
+        places += stride * along
     found: Array = memory[places]
     return found
 
@@ -196,14 +178,10 @@ def _conflicts(recording: Recording, rows: Array, reach: int) -> Array:
         user[places] = numpy.where((known == _NONE) | (known == block), block, _SEVERAL)
     reader, writer, atomic = users
     wrote = writer != _NONE
-    with_writer = (writer == _SEVERAL) | _others(reader, writer) | _others(atomic, writer)
-    with_atomic = (atomic != _NONE) & ((atomic == _SEVERAL) & (reader != _NONE) | _others(reader, atomic))
+    read, updated = reader != _NONE, atomic != _NONE
+    with_writer = (writer == _SEVERAL) | (read & (reader != writer)) | (updated & (atomic != writer))
+    with_atomic = updated & read & ((atomic == _SEVERAL) | (reader != atomic))
     found: Array = numpy.where(wrote, with_writer, with_atomic)
-    return found
-
-
-def _others(one: Array, than: Array) -> Array:
-    found: Array = (one != _NONE) & (one != than)
     return found
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.cost.costs import cost
@@ -19,7 +19,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.recording import LIMIT, Recording, record
+from tileir.execute.recording.recording import Recording, record
 from tileir.ir.core import Operation
 from tileir.serve.explorer.finding_answers import findings_answer, numbers_answer
 from tileir.serve.explorer.memory_cells import conflicts_answer
@@ -37,6 +37,8 @@ from tileir.serve.explorer.recording_answers import (
     variables_answer,
 )
 
+_Questions = dict[str, Callable[..., Answer]]
+
 
 @dataclass(slots=True)
 class Launch:
@@ -49,14 +51,6 @@ class Launch:
     title: str
     source: object = None
     """What the variables of the kernel are found from."""
-
-    @property
-    def module(self) -> Operation:
-        """The program that the kernel is in."""
-        top = self.kernel.entry
-        while top.parent_operation is not None:
-            top = top.parent_operation
-        return top
 
 
 def launch_of(
@@ -79,64 +73,36 @@ def launch_of(
         function = kernel.cutile_kernel
         values = kernel.values(*(args or ()))
         memory = described(function, tuple(args or ())).memory
-        named = title or _script_of(function) or kernel.name
-        return Launch(kernel.kernel, extents, values, memory, named, function)
+        code = getattr(function._annotated_function.pyfunc, "__code__", None)
+        script = os.path.basename(code.co_filename) if code is not None else ""
+        return Launch(kernel.kernel, extents, values, memory, title or script or kernel.name, function)
     parameters = kernel.entry.regions[0].blocks[0].arguments
     # Nothing was said of the arguments of a kernel that has some: it cannot run, but it can be read.
     unknown = args is None or (not args and parameters)
     return Launch(kernel, extents, None if unknown else tuple(args or ()), (), title or kernel.name)
 
 
-def _script_of(function: Any) -> str:
-    """The file that a cuTile kernel is written in."""
-    code = getattr(function._annotated_function.pyfunc, "__code__", None)
-    return os.path.basename(code.co_filename) if code is not None else ""
-
-
 def opened(
-    launch: Launch,
-    *,
-    limit: int = LIMIT,
-    schedule: str | None = None,
-    targets: Sequence[str] | None = None,
-    compare: Mapping[str, Recording] | None = None,
-    uninitialized: Iterable[object] = (),
-    sanitize: bool | Literal["all"] = True,
-    output: Callable[[str], object] | None = None,
+    launch: Launch, targets: Sequence[str] | None = None, compare: Mapping[str, Recording] | None = None, **options: Any
 ) -> Explorer:
-    """Run a launch in the interpreter, recorded, and open an explorer for it.
+    """Run a launch in the interpreter, recorded with the options of `tileir.record`, and open an explorer for it.
 
-    `limit` bounds the recording in bytes, `targets` are the ids of those whose costs are shown, all if None; `compare`
-    are other recordings, by title, to look at beside this one; arrays in `uninitialized` do not count as written,
-    and `sanitize` is as for `tileir.record`.  What the kernel prints goes to `output`.
+    `targets` are the ids of those whose costs are shown, all if None; `compare` are other recordings, by title, to look
+    at beside this one.
     """
     kernel, values = launch.kernel, launch.values
     known = values if values is not None else [None] * len(kernel.entry.regions[0].blocks[0].arguments)
-    parts = [
-        forms_part(Forms(launch.module, kernel.name, exact=kernel.exact)),
-        cost_part(kernel, launch.grid, known, targets),
-    ]
+    parts = [forms_part(Forms(kernel, exact=kernel.exact)), cost_part(kernel, launch.grid, known, targets)]
     if values is None:
         return Explorer([program_part(NumberedProgram(kernel.entry), launch), *parts])
-    recording = record(
-        kernel,
-        launch.grid,
-        *values,
-        schedule=schedule,
-        limit=limit,
-        memory=launch.memory,
-        uninitialized=uninitialized,
-        sanitize=sanitize,
-        output=output,
-        source=launch.source,
-    )
+    recording = record(kernel, launch.grid, *values, memory=launch.memory, source=launch.source, **options)
     comparisons = comparisons_part(Comparisons(recording, compare))
     return Explorer([recording_part(recording, launch.title), *parts, comparisons], recording)
 
 
 def recording_part(recording: Recording, title: str) -> Part:
     """The launch itself, and every step of it."""
-    answers: dict[str, Callable[..., Answer]] = {
+    answers: _Questions = {
         "accesses": accesses_answer,
         "conflicts": conflicts_answer,
         "steps": steps_answer,
@@ -198,9 +164,6 @@ def cost_part(
 
 def comparisons_part(comparisons: Comparisons) -> Part:
     """The launch beside other runs."""
-    questions: dict[str, Callable[..., Answer]] = {
-        "comparison": comparisons.comparison,
-        "compared": comparisons.compared,
-    }
+    questions: _Questions = {"comparison": comparisons.comparison, "compared": comparisons.compared}
     locks = [recording.lock for recording in comparisons.recordings]
     return Part(questions, lambda: {"comparisons": comparisons.listed()}, locks)

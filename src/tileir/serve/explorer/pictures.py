@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil
+from itertools import cycle, pairwise
+from math import ceil, prod
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
@@ -11,7 +11,6 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ChoiceError, LaunchError
-from tileir.execute.recording.arrays import RecordedArray
 from tileir.execute.recording.recording import Recording
 from tileir.execute.schedule import block_at
 from tileir.serve.explorer.memory_cells import Cells, MemoryCells
@@ -38,6 +37,9 @@ _CONFLICT: Final = "#b3151f"
 # Cells of fewer pixels are hatched together instead of crossed.
 _CROSSED: Final = 5
 
+_Legend = list[tuple[int, str]]
+"""Colors as numbers, with what they mean."""
+
 
 def memory_picture(recording: Recording, array: int | str, color: str = "block") -> str:
     """An array of a recorded launch as SVG: who touched each element, when, or how often.
@@ -48,25 +50,19 @@ def memory_picture(recording: Recording, array: int | str, color: str = "block")
     """
     if color not in COLORS:
         raise ChoiceError(f"pictures are colored by one of {', '.join(COLORS)}, and not by '{color}'")
-    chosen = _array_of(recording, array)
+    chosen = next((one for one in recording.arrays if array in (one.number, one.name)), None)
+    if chosen is None:
+        known = ", ".join([one.name for one in recording.arrays]) or "none"
+        raise LaunchError(f"the launch has no array '{array}': it has {known}")
     memory = MemoryCells(recording, chosen)
     place = (0,) * len(memory.slices)
     bins = _bin(memory.rows), _bin(memory.columns)
     cells = memory.cells(place, *bins)
-    scale, most = _scale(recording, cells, color)
-    pixels = _pixels(recording, cells, color, scale)
-    drawing = _Drawing(memory, cells, pixels, bins)
+    most = float(cells.count.max(initial=0)) if color == "count" else float(len(recording.accesses))
     name = f"{chosen.name} ({chosen.element.spelling}, {' x '.join(map(str, chosen.shape)) or 'scalar'})"
-    words = _words(memory, place, bins)
-    return drawing.svg(f"{recording.program.entry.symbol_name}: {name}", words, _legend(recording, color, most))
-
-
-def _array_of(recording: Recording, array: int | str) -> RecordedArray:
-    for one in recording.arrays:
-        if array in (one.number, one.name):
-            return one
-    known = ", ".join([one.name for one in recording.arrays]) or "none"
-    raise LaunchError(f"the launch has no array '{array}': it has {known}")
+    title, words = f"{recording.program.entry.symbol_name}: {name}", _words(memory, place, bins)
+    codes = _codes(_pixels(recording, cells, color, most))
+    return _svg(memory, cells, codes, bins, title, words, _legend(recording, color, most))
 
 
 def _bin(extent: int) -> int:
@@ -96,7 +92,7 @@ def block_color(blocks: Array, grid: BlockId) -> Array:
     A few blocks have colors of their own; many are on the scale of amounts, by number, and every second one is paler,
     so that neighbors in every direction of the grid are told apart.
     """
-    count = grid[0] * grid[1] * grid[2]
+    count = prod(grid)
     if count <= len(THINGS):
         own: Array = numpy.array(THINGS, numpy.uint8)[blocks]
         return own
@@ -107,22 +103,14 @@ def block_color(blocks: Array, grid: BlockId) -> Array:
     return found
 
 
-def _scale(recording: Recording, cells: Cells, color: str) -> tuple[float, float]:
-    """What an amount is divided by, and the largest."""
-    if color == "count":
-        most = float(cells.count.max(initial=0))
-        return most or 1.0, most
-    return max(1.0, len(recording.accesses) - 1.0), float(len(recording.accesses))
-
-
-def _pixels(recording: Recording, cells: Cells, color: str, scale: float) -> Array:
-    """The color of each cell."""
+def _pixels(recording: Recording, cells: Cells, color: str, most: float) -> Array:
+    """The color of each cell; `most` is the largest amount, or the number of accesses."""
     rows = cells.first if color.startswith("first") else cells.last
     touched = cells.count > 0 if color == "count" else rows >= 0
     if color == "count":
-        colors = amount_color(cells.count / scale)
+        colors = amount_color(cells.count / (most or 1.0))
     elif color.endswith("time"):
-        colors = amount_color(rows / scale)
+        colors = amount_color(rows / max(1.0, most - 1))
     else:
         blocks = recording.accesses.block if len(recording.accesses) else numpy.zeros(1, numpy.int32)
         colors = block_color(blocks[numpy.maximum(rows, 0)].astype(numpy.int64), recording.grid)
@@ -152,19 +140,17 @@ def _words(memory: MemoryCells, place: tuple[int, ...], bins: tuple[int, int]) -
     return "; ".join(words)
 
 
-def _legend(recording: Recording, color: str, most: float) -> list[tuple[str, str]]:
-    """Colors with what they mean."""
+def _legend(recording: Recording, color: str, most: float) -> _Legend:
     grid = recording.grid
-    blocks = grid[0] * grid[1] * grid[2]
+    blocks = prod(grid)
     if color.endswith("block") and blocks <= len(THINGS):
-        colors = block_color(numpy.arange(blocks), grid)
-        return [(_css(colors[one]), _block_name(one, grid)) for one in range(blocks)]
-    colors = amount_color(numpy.linspace(0, 1, 16))
+        colors = _codes(block_color(numpy.arange(blocks), grid)).tolist()
+        return [(colors[one], _block_name(one, grid)) for one in range(blocks)]
     first, last = ("0", f"{most:,.3g} accesses") if color == "count" else ("first access", f"last of {most:,.0f}")
     if color.endswith("block"):
         first, last = _block_name(0, grid), f"{_block_name(blocks - 1, grid)}, every second tile block paler"
-    names = [first, *[""] * 14, last]
-    return [(_css(one), name) for one, name in zip(colors, names, strict=True)]
+    colors = _codes(amount_color(numpy.linspace(0, 1, 16))).tolist()
+    return list(zip(colors, [first, *[""] * 14, last], strict=True))
 
 
 def _block_name(block: int, grid: BlockId) -> str:
@@ -172,144 +158,104 @@ def _block_name(block: int, grid: BlockId) -> str:
     return f"({', '.join(map(str, block_at(block, grid)[:dimensions]))})"
 
 
-def _css(color: Sequence[int]) -> str:
-    return "#" + "".join([f"{int(channel):02x}" for channel in color])
+def _codes(colors: Array) -> Array:
+    """Red, green and blue as one number."""
+    found: Array = colors.astype(numpy.int64) @ numpy.array([1 << 16, 1 << 8, 1])
+    return found
 
 
 # --- drawing ---
 
 
-class _Drawing:
-    """Cells, axes, crosses and words as SVG."""
-
-    def __init__(self, memory: MemoryCells, cells: Cells, pixels: Array, bins: tuple[int, int]) -> None:
-        self._memory = memory
-        self._cells = cells
-        self._pixels = pixels
-        self._bins = bins
-        rows, columns = memory.rows, memory.columns
-        across = min(_WIDTH / max(columns, 1), 48.0)
-        down = min(across, _HEIGHT / max(rows, 1))
-        # Few long rows would be a line.
-        down = max(down, min(24.0, _HEIGHT / max(rows, 1), 160 / max(rows, 1)))
-        self._across, self._down = across, down
-        self._right, self._bottom = _LEFT + across * columns, _TOP + down * rows
-
-    def svg(self, title: str, words: str, legend: list[tuple[str, str]]) -> str:
-        width, height = max(int(self._right) + 16, 420), int(self._bottom) + 56
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'role="img" aria-label={quoteattr(f"{title}; {words}")} font-family="sans-serif">',
-            f"<title>{escape(title)}</title>",
-            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-            f'<text x="8" y="18" font-size="14" font-weight="bold" fill="#1b1f24">{escape(title)}</text>',
-            self._picture(),
-            self._crosses(),
-            *self._ticks(),
-            *_legend_svg(legend, self._bottom + 12),
-            f'<text x="8" y="{self._bottom + 44:g}" font-size="11" fill="#57606a">{escape(words)}</text>',
-            "</svg>",
-        ]
-        return "\n".join(part for part in parts if part) + "\n"
-
-    def _picture(self) -> str:
-        rows, columns = self._bins
-        drawn = []
-        for row, column, height, width, color in join(self._pixels, self._cells.present):
-            x, y = _LEFT + column * columns * self._across, _TOP + row * rows * self._down
-            # Bins at the edge reach beyond the array.
-            right = min(x + width * columns * self._across, self._right)
-            bottom = min(y + height * rows * self._down, self._bottom)
-            drawn.append(
-                f'<rect x="{x:g}" y="{y:g}" width="{right - x:g}" height="{bottom - y:g}" fill="{_css(color)}"/>'
-            )
-        return "\n".join(['<g shape-rendering="crispEdges">', *drawn, "</g>"])
-
-    def _crosses(self) -> str:
-        places = numpy.argwhere(self._cells.conflicts).tolist()
-        if not places:
-            return ""
-        width, height = self._bins[1] * self._across, self._bins[0] * self._down
-        if min(width, height) < _CROSSED:
-            marks = numpy.zeros((*self._cells.conflicts.shape, 3), numpy.uint8)
-            runs = join(marks, self._cells.conflicts)
-            parts = [
-                f"M{_LEFT + column * width:g} {_TOP + row * height:g}"
-                f"h{columns * width:g}v{rows * height:g}h{-columns * width:g}z"
-                for row, column, rows, columns, _ in runs
-            ]
-            pattern = (
-                '<pattern id="conflicts" width="6" height="6" patternUnits="userSpaceOnUse">'
-                f'<path d="M0 6L6 0" stroke="{_CONFLICT}"/></pattern>'
-            )
-            # The edge makes a single small cell seen.
-            look = f'fill="url(#conflicts)" stroke="{_CONFLICT}"'
-            return f'{pattern}\n<path d="{"".join(parts)}" {look}/>'
-        cross = f"l{width:g} {height:g}m{-width:g} 0l{width:g} {-height:g}"
-        path = "".join([f"M{_LEFT + column * width:g} {_TOP + row * height:g}{cross}" for row, column in places])
-        return f'<path d="{path}" stroke="{_CONFLICT}" stroke-width="{min(2.0, width / 5):g}" fill="none"/>'
-
-    def _ticks(self) -> list[str]:
-        look = 'font-size="11" fill="#57606a"'
-        label = self._memory.fold or 1
-        return [
-            *[
-                f'<text x="{_LEFT - 6}" y="{_TOP + (row + 0.5) * self._down + 4:g}" text-anchor="end" {look}>'
-                f"{row * label}</text>"
-                for row in _round(self._memory.rows, self._down, 18)
-            ],
-            *[
-                f'<text x="{_LEFT + (column + 0.5) * self._across:g}" y="{_TOP - 6}" text-anchor="middle" {look}>'
-                f"{column}</text>"
-                for column in _round(self._memory.columns, self._across, 40)
-            ],
-        ]
-
-
-def _round(count: int, scale: float, room: int) -> list[int]:
-    """Round indices, so many that their labels do not touch."""
-    step, factors, turn = 1.0, (2.0, 2.5, 2.0), 0
-    while step * scale < room:
-        step *= factors[turn % 3]
-        turn += 1
-    return list(range(0, count, max(1, round(step))))
-
-
-def _legend_svg(legend: list[tuple[str, str]], y: float) -> list[str]:
-    drawn, x = [], float(_LEFT)
-    for fill, name in legend:
-        drawn.append(f'<rect x="{x:g}" y="{y:g}" width="10" height="10" fill="{fill}"/>')
+def _svg(
+    memory: MemoryCells, cells: Cells, codes: Array, bins: tuple[int, int], title: str, words: str, legend: _Legend
+) -> str:
+    """Cells, axes, crosses and words."""
+    across = min(_WIDTH / max(memory.columns, 1), 48.0)
+    room = _HEIGHT / max(memory.rows, 1)
+    # Few long rows would be a line.
+    down = max(min(across, room), min(24.0, room, 160 / max(memory.rows, 1)))
+    right, bottom = _LEFT + across * memory.columns, _TOP + down * memory.rows
+    width, height = max(int(right) + 16, 420), int(bottom) + 56
+    look = 'font-size="11" fill="#57606a"'
+    drawn = []
+    for row, column, rows, columns, code in _rectangles(numpy.where(cells.present, codes, -1)):
+        x, y = _LEFT + column * bins[1] * across, _TOP + row * bins[0] * down
+        # Bins at the edge reach beyond the array.
+        wide, high = min(columns * bins[1] * across, right - x), min(rows * bins[0] * down, bottom - y)
+        drawn.append(f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" fill="#{code:06x}"/>')
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label={quoteattr(f"{title}; {words}")} font-family="sans-serif">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        f'<text x="8" y="18" font-size="14" font-weight="bold" fill="#1b1f24">{escape(title)}</text>',
+        '<g shape-rendering="crispEdges">',
+        *drawn,
+        "</g>",
+        *_crosses(cells.conflicts, bins[1] * across, bins[0] * down),
+    ]
+    for row in _round(memory.rows, down, 18):
+        y = _TOP + (row + 0.5) * down + 4
+        parts.append(f'<text x="{_LEFT - 6}" y="{y:g}" text-anchor="end" {look}>{row * (memory.fold or 1)}</text>')
+    for column in _round(memory.columns, across, 40):
+        x = _LEFT + (column + 0.5) * across
+        parts.append(f'<text x="{x:g}" y="{_TOP - 6}" text-anchor="middle" {look}>{column}</text>')
+    x, y = float(_LEFT), bottom + 12
+    for code, name in legend:
+        parts.append(f'<rect x="{x:g}" y="{y:g}" width="10" height="10" fill="#{code:06x}"/>')
         x += 10
         if name:
-            drawn.append(f'<text x="{x + 4:g}" y="{y + 9:g}" font-size="11" fill="#1b1f24">{escape(name)}</text>')
+            parts.append(f'<text x="{x + 4:g}" y="{y + 9:g}" font-size="11" fill="#1b1f24">{escape(name)}</text>')
             x += 14 + 6.5 * len(name)
-    return drawn
+    parts += [f'<text x="8" y="{bottom + 44:g}" {look}>{escape(words)}</text>', "</svg>", ""]
+    return "\n".join(parts)
 
 
-def join(pixels: Array, present: Array) -> list[tuple[int, int, int, int, Sequence[int]]]:
-    """Rectangles of one color: runs of a row, continued down while the next row has the same run."""
-    height, width, _ = pixels.shape
-    codes = pixels[..., 0].astype(numpy.int64) << 16 | pixels[..., 1].astype(numpy.int64) << 8 | pixels[..., 2]
-    codes[~present] = -1
+def _crosses(conflicts: Array, width: float, height: float) -> list[str]:
+    """Crosses on cells of a size; where they are small, they are hatched together."""
+    places = numpy.argwhere(conflicts).tolist()
+    if not places:
+        return []
+    if min(width, height) < _CROSSED:
+        parts = [
+            f"M{_LEFT + column * width:g} {_TOP + row * height:g}"
+            f"h{columns * width:g}v{rows * height:g}h{-columns * width:g}z"
+            for row, column, rows, columns, _ in _rectangles(numpy.where(conflicts, 0, -1))
+        ]
+        return [
+            '<pattern id="conflicts" width="6" height="6" patternUnits="userSpaceOnUse">'
+            f'<path d="M0 6L6 0" stroke="{_CONFLICT}"/></pattern>',
+            # The edge makes a single small cell seen.
+            f'<path d="{"".join(parts)}" fill="url(#conflicts)" stroke="{_CONFLICT}"/>',
+        ]
+    cross = f"l{width:g} {height:g}m{-width:g} 0l{width:g} {-height:g}"
+    path = "".join([f"M{_LEFT + column * width:g} {_TOP + row * height:g}{cross}" for row, column in places])
+    return [f'<path d="{path}" stroke="{_CONFLICT}" stroke-width="{min(2.0, width / 5):g}" fill="none"/>']
+
+
+def _round(count: int, scale: float, room: int) -> range:
+    """Round indices, so many that their labels do not touch."""
+    step, factors = 1.0, cycle((2.0, 2.5, 2.0))
+    while step * scale < room:
+        step *= next(factors)
+    return range(0, count, max(1, round(step)))
+
+
+def _rectangles(codes: Array) -> list[list[int]]:
+    """Row, column, rows, columns and code of what has one code, unless that is -1: runs of a row, continued down while
+    the next row has the same run."""
     found: list[list[int]] = []
-    open_runs: dict[tuple[int, int, int], list[int]] = {}
-    for row in range(height):
-        line = codes[row]
-        starts = [0, *(numpy.flatnonzero(numpy.diff(line)) + 1).tolist()]
+    above: dict[tuple[int, int, int], list[int]] = {}
+    for row, line in enumerate(codes):
         runs: dict[tuple[int, int, int], list[int]] = {}
-        for start, end in zip(starts, [*starts[1:], width], strict=True):
-            code = int(line[start]) if width else -1
-            if code < 0:
+        for start, end in pairwise([0, *(numpy.flatnonzero(numpy.diff(line)) + 1).tolist(), len(line)]):
+            key = start, end, int(line[start]) if start < end else -1
+            if key[2] < 0:
                 continue
-            key = (start, end, code)
-            known = open_runs.get(key)
-            if known is None:
-                known = [row, start, 0, end - start, code]
-                found.append(known)
-            known[2] += 1
-            runs[key] = known
-        open_runs = runs
-    return [
-        (row, column, rows, columns, (code >> 16, code >> 8 & 255, code & 255))
-        for row, column, rows, columns, code in found
-    ]
+            if key not in above:
+                found.append([row, start, 0, end - start, key[2]])
+            runs[key] = above.get(key) or found[-1]
+            runs[key][2] += 1
+        above = runs
+    return found

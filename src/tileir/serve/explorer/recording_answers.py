@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy
 
@@ -15,6 +15,7 @@ from tileir.execute.recording.script_variables import ArrayReference, Content, D
 from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
 from tileir.execute.schedule import block_at
 from tileir.ir.traversal import memory_changes
+from tileir.ir.types import Type
 from tileir.serve.explorer.memory_cells import fold_width
 from tileir.serve.explorer.questions import check_number
 
@@ -53,19 +54,17 @@ def _parameters(recording: Recording) -> list[dict[str, Any]]:
     program = recording.program
     arrays = {array.parameter: array for array in recording.arrays}
     names = program.parameter_names
-    found = []
-    for number, parameter in enumerate(program.entry.regions[0].blocks[0].arguments):
-        element = cast(TileType, parameter.type).element
-        array = arrays.get(number)
-        found.append(
-            {
-                "name": array.name if array is not None else names[number],
-                "type": parameter.type.spelling,
-                "array": array.number if array is not None else None,
-                "value": texts_of(element, numpy.asarray(recording.launch.values[number]))[0],
-            }
+    return [
+        {
+            "name": arrays[number].name if number in arrays else names[number],
+            "type": parameter.type.spelling,
+            "array": arrays[number].number if number in arrays else None,
+            "value": texts_of(cast(TileType, parameter.type).element, numpy.asarray(value))[0],
+        }
+        for number, (parameter, value) in enumerate(
+            zip(program.entry.regions[0].blocks[0].arguments, recording.launch.values, strict=False)
         )
-    return found
+    ]
 
 
 def _arrays(recording: Recording) -> list[dict[str, Any]]:
@@ -131,19 +130,21 @@ def values_of(program: NumberedProgram) -> list[dict[str, Any]]:
     return found
 
 
+_COLUMNS: Final = ("block", "step", "operation", "array", "kind", "masked", "approximate")
+
+
 def accesses_answer(recording: Recording, first: int, count: int) -> dict[str, Any]:
     """Some rows of the accesses."""
     table = recording.accesses
     total = len(table)
     first = min(max(first, 0), total)
     end = min(first + max(count, 0), total)
-    rows = slice(first, end)
     starts = table.box_start[first : end + 1]
     low, high = int(starts[0]), int(starts[-1])
     forms = table.box_form[low:high]
     lengths = numpy.array([len(extents) for extents, _ in table.forms] or [0], numpy.int64)
     flat_starts = numpy.cumsum(lengths) - lengths
-    counts = lengths[forms] if forms.size else numpy.zeros(0, numpy.int64)
+    counts = lengths[forms]
     ends = numpy.cumsum(counts)
     places = numpy.arange(int(counts.sum())) + numpy.repeat(flat_starts[forms] - (ends - counts), counts)
     flat = [numpy.array([n for form in table.forms for n in form[part]], numpy.int64) for part in (0, 1)]
@@ -151,35 +152,24 @@ def accesses_answer(recording: Recording, first: int, count: int) -> dict[str, A
         "first": first,
         "count": end - first,
         "total": total,
-        "block": packed(table.block[rows]),
-        "step": packed(table.step[rows]),
-        "operation": packed(table.operation[rows]),
-        "array": packed(table.array[rows]),
-        "kind": packed(table.kind[rows]),
-        "masked": packed(table.masked[rows]),
+        **{name: packed(getattr(table, name)[first:end]) for name in _COLUMNS},
         "boxStart": packed((starts - low).astype(numpy.uint32)),
         "boxFirst": packed(table.box_first[low:high].astype(numpy.float64)),
         "extentStart": packed(numpy.concatenate(([0], ends)).astype(numpy.uint32)),
         "extents": packed(flat[0][places].astype(numpy.float64)),
         "strides": packed(flat[1][places].astype(numpy.float64)),
-        "approximate": packed(table.approximate[rows]),
     }
 
 
 def steps_answer(recording: Recording, block: int) -> dict[str, Any]:
-    return {
-        "block": block,
-        "id": list(block_at(block, recording.grid)),
-        "operation": packed(recording.steps(block)),
-    }
+    return {"block": block, "id": list(block_at(block, recording.grid)), "operation": packed(recording.steps(block))}
 
 
 def values_answer(recording: Recording, block: int, step: int) -> dict[str, Any]:
-    program = recording.program
-    found = []
-    for value, computed, content in recording.values(block, step):
-        element = cast(TileType, program.values[value].type).element
-        found.append({"value": value, "step": computed, "text": summarized(element, numpy.asarray(content))})
+    found = [
+        {"value": value, "step": computed, "text": summarized(_element(recording, value), numpy.asarray(content))}
+        for value, computed, content in recording.values(block, step)
+    ]
     return {"block": block, "step": step, "values": found}
 
 
@@ -195,16 +185,14 @@ def variables_answer(recording: Recording, block: int, step: int) -> dict[str, A
 
 def _variable(recording: Recording, name: str, content: Content, is_parameter: bool) -> dict[str, Any]:
     tile = content if isinstance(content, TileContent) else None
-    arrays = [
-        one.number for one in recording.arrays if isinstance(content, ArrayReference) and one.name == content.name
-    ]
+    array = content.name if isinstance(content, ArrayReference) else None
     return {
         "name": name,
         "parameter": is_parameter,
         "type": recording.program.values[tile.number].type.spelling if tile is not None else "",
         "value": tile.number if tile is not None else None,
         "step": tile.step if tile is not None else None,
-        "array": arrays[0] if arrays else None,
+        "array": next((one.number for one in recording.arrays if one.name == array), None),
         "text": _content_text(recording, content),
     }
 
@@ -229,38 +217,31 @@ def history_answer(recording: Recording, block: int, last: int) -> dict[str, Any
     history = recording.history(block, last)
     found = []
     for value, one in enumerate(program.values):
-        if not isinstance(one.type, TileType):
-            continue
-        for step in history.steps(value):
+        for step in history.steps(value) if isinstance(one.type, TileType) else ():
             newest = history.at(value, step) if step <= last else None
             if newest is not None:
-                text = summarized(one.type.element, numpy.asarray(newest[1]))
+                text = summarized(_element(recording, value), numpy.asarray(newest[1]))
                 found.append({"value": value, "step": step, "text": text})
     return {"block": block, "values": found}
 
 
+def _element(recording: Recording, value: int) -> Type:
+    return cast(TileType, recording.program.values[value].type).element
+
+
+_Extents = Sequence[int] | None
+
+
 def tile_of_value(
-    recording: Recording,
-    block: int,
-    step: int,
-    value: int,
-    start: Sequence[int] | None = None,
-    extents: Sequence[int] | None = None,
+    recording: Recording, block: int, step: int, value: int, start: _Extents = None, extents: _Extents = None
 ) -> dict[str, Any]:
     """The answer to `tile`."""
     check_number("value", value, len(recording.program.values))
-    tile = recording.tile(block, step, value)
-    element = cast(TileType, recording.program.values[value].type).element
-    return tile_answer(element, tile, start, extents)
+    return tile_answer(_element(recording, value), recording.tile(block, step, value), start, extents)
 
 
 def array_answer(
-    recording: Recording,
-    array: int,
-    block: int,
-    step: int,
-    start: Sequence[int] | None = None,
-    extents: Sequence[int] | None = None,
+    recording: Recording, array: int, block: int, step: int, start: _Extents = None, extents: _Extents = None
 ) -> dict[str, Any]:
     """The answer to `array`."""
     check_number("array", array, len(recording.arrays))

@@ -18,6 +18,7 @@ import secrets
 import socket
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -44,35 +45,43 @@ _PARAMETERS_AT_MOST = 16
 _COMPRESSED_FROM = 16 * 1024
 
 
-class ExplorerServer:
+class ExplorerServer(HTTPServer):
     """Serves an explorer until `close`; `url` is where."""
 
+    # A port is this server's alone: somebody else's must not answer in its place.
+    allow_reuse_address = False
+    request_queue_size = 64
+
     def __init__(self, explorer: Answering, title: str = "tileir explorer", port: int = 0) -> None:
-        self._token = new_token()
-        self._server = _Server((_HOST, port), explorer, title, self._token)
-        self.port: int = self._server.server_address[1]
-        self.url: str = f"http://{_HOST}:{self.port}/{self._token}/"
+        super().__init__((_HOST, port), _Handler)
+        self.explorer = explorer
+        self.title = title
+        self.token = new_token()
+        self.port: int = self.server_address[1]
+        self.url: str = f"http://{_HOST}:{self.port}/{self.token}/"
+        self.visits: dict[str, float] = {}
+        self._free = threading.BoundedSemaphore(_THREADS)
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Serve from a thread of its own, which ends with the process."""
-        serve = partial(self._server.serve_forever, poll_interval=0.05)
+        serve = partial(self.serve_forever, poll_interval=0.05)
         self._thread = threading.Thread(target=serve, name="tileir explorer", daemon=True)
         self._thread.start()
 
     def visiting_url(self) -> str:
         """An address that leads to `url` once, within a minute: for the command line of a browser."""
         visit = new_token()
-        self._server.visits[visit] = time.monotonic() + _VISIT_SECONDS
+        self.visits[visit] = time.monotonic() + _VISIT_SECONDS
         return f"http://{_HOST}:{self.port}/{visit}/"
 
     def close(self) -> None:
         """Stop serving and free the port; more than once is fine."""
         if self._thread is not None:
-            self._server.shutdown()
+            self.shutdown()
             self._thread.join()
             self._thread = None
-        self._server.server_close()
+        self.server_close()
 
     def __enter__(self) -> ExplorerServer:
         self.start()
@@ -81,36 +90,21 @@ class ExplorerServer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-
-class _Server(HTTPServer):
-    # A port is this server's alone: somebody else's must not answer in its place.
-    allow_reuse_address = False
-    request_queue_size = 64
-
-    def __init__(self, address: tuple[str, int], explorer: Answering, title: str, token: str) -> None:
-        super().__init__(address, _Handler)
-        self.explorer = explorer
-        self.title = title
-        self.token = token
-        self.visits: dict[str, float] = {}
-        self._free = threading.BoundedSemaphore(_THREADS)
-
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Other users of the machine are turned away, as by every server."""
         return is_own(request)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._free.acquire(timeout=0.5):
+        if self._free.acquire(timeout=0.5):
+            threading.Thread(target=self._process, args=(request, client_address), daemon=True).start()
+        else:
             self.shutdown_request(request)
-            return
-        threading.Thread(target=self._process, args=(request, client_address), daemon=True).start()
 
     def _process(self, request: Any, client_address: Any) -> None:
         try:
-            self.finish_request(request, client_address)
-        except (OSError, ValueError):
-            # The browser went away, or spoke something else than HTTP.
-            pass
+            # The browser may go away, or speak something else than HTTP.
+            with suppress(OSError, ValueError):
+                self.finish_request(request, client_address)
         finally:
             self.shutdown_request(request)
             self._free.release()
@@ -139,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "tileir"
     sys_version = ""
-    server: _Server
+    server: ExplorerServer
 
     def setup(self) -> None:
         super().setup()
@@ -160,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._error(*refusal)
             return
         address = urlsplit(self.path)
-        _, _, path = address.path[1:].partition("/")
+        path = address.path[1:].partition("/")[2]
         if path == "" and not address.query:
             self._page()
         elif path.startswith("answer/"):
@@ -173,10 +167,8 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or not _HOSTS.fullmatch(hosts[0].lower()):
             return HTTPStatus.FORBIDDEN, "this server answers to 127.0.0.1 only"
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            return HTTPStatus.FORBIDDEN, "this server answers its own page only"
-        origin = self.headers.get("Origin")
-        if origin is not None and origin != f"http://{hosts[0]}":
+        origin, site = f"http://{hosts[0]}", self.headers.get("Sec-Fetch-Site", "none")
+        if site not in ("none", "same-origin") or self.headers.get("Origin", origin) != origin:
             return HTTPStatus.FORBIDDEN, "this server answers its own page only"
         names = [name.lower() for name in self.headers]
         if self.headers.defects or len(names) > len(set(names)):
