@@ -74,7 +74,7 @@ def reduce_program(search: Search[Program]) -> None:
     before = -1
     while search.steps != before:
         before = search.steps
-        size = len(removal.symbol_positions(search.best))
+        size = len(removal.removable_positions(search.best, symbols=True))
         while size:
             _exhaust(search, partial(removal.symbol_removals, size=size))
             size //= 2

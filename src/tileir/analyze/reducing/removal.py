@@ -28,21 +28,14 @@ from tileir.rewrite.cleanup import DeadCode, is_removable
 # --- passes ---
 
 
-def removable_positions(program: Program) -> list[int]:
-    """Operations that may be removed by themselves, by position: neither terminators nor functions and globals."""
+def removable_positions(program: Program, symbols: bool = False) -> list[int]:
+    """Operations that may be removed by themselves, by position; or `symbols`: functions, globals, inner modules."""
     return [
         position
         for position, operation in enumerate(program.operations)
-        if position and not operation.declaration.traits & (TERMINATOR | SYMBOL) and not is_function(operation)
-    ]
-
-
-def symbol_positions(program: Program) -> list[int]:
-    """Functions, globals and modules inside the module, by position."""
-    return [
-        position
-        for position, operation in enumerate(program.operations)
-        if position and (operation.declaration.traits & SYMBOL or is_function(operation))
+        if position
+        and bool(operation.declaration.traits & SYMBOL or is_function(operation)) is symbols
+        and not operation.declaration.traits & TERMINATOR
     ]
 
 
@@ -66,7 +59,7 @@ def symbol_removals(program: Program, size: int) -> Iterator[Edit]:
         name = operation.attributes.get("name") if operation.declaration is GET_GLOBAL else None
         if isinstance(name, SymbolAttribute):
             users.setdefault(name.path[-1], []).append(position)
-    for chunk in _chunks(symbol_positions(program), size):
+    for chunk in _chunks(removable_positions(program, symbols=True), size):
         names = [program.operations[position].symbol_name or "" for position in chunk]
         yield partial(_remove_at, positions=[*[user for name in names for user in users.get(name, [])], *chunk])
 
@@ -100,10 +93,7 @@ def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
         for result in operation.results:
             if result.has_uses and not _detach_users(result, replacements, removed, waiting):
                 return False
-    feeders: dict[Operation, None] = {}
-    if cascade:
-        for operation in roots:
-            feeders.update(dict.fromkeys(_definitions(operation)))
+    feeders = dict.fromkeys([each for operation in roots for each in _definitions(operation)]) if cascade else {}
     for operation in roots:
         operation.drop_all_references()
     for operation in roots:
