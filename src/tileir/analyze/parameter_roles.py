@@ -107,9 +107,13 @@ def tiles_along(maker: Operation, axis: int) -> list[int]:
         type = user.results[0].type if user.results else None
         if not isinstance(type, TileViewType):
             continue
-        axes = type.dim_map if isinstance(type, (PartitionViewType, StridedViewType)) else range(len(type.tile_shape))
-        found += [tile for tile, along in zip(type.tile_shape, axes, strict=False) if along == axis]
+        found += [tile for place, tile in enumerate(type.tile_shape) if _tensor_axis(type, place) == axis]
     return found
+
+
+def _tensor_axis(type: TileViewType, axis: int) -> int:
+    """The dimension of the tensor along a dimension of a view's tiles."""
+    return type.dim_map[axis] if isinstance(type, (PartitionViewType, StridedViewType)) else axis
 
 
 def extent_parameter(access: Operation, axis: int) -> Value | None:
@@ -119,7 +123,7 @@ def extent_parameter(access: Operation, axis: int) -> Value | None:
     tensor = maker.operands[0].defining_operation if maker is not None and maker.operands else None
     if view is None or tensor is None or tensor.declaration is not ops.MAKE_TENSOR_VIEW:
         return None
-    along = view.type.dim_map[axis] if isinstance(view.type, (PartitionViewType, StridedViewType)) else axis
+    along = _tensor_axis(cast(TileViewType, view.type), axis)
     dynamic = _dynamic(cast(TensorViewType, tensor.results[0].type).shape)
     if along not in dynamic:
         return None

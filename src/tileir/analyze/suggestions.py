@@ -38,7 +38,7 @@ def suggest(diagnostic: Diagnostic) -> None:
     elif code == "newer-keyword":
         text = _about_keywords(values["attribute"], version_named(values["version"]))
     else:
-        return
+        text = ""
     if text:
         diagnostic.notes.append(note(text, diagnostic.location))
 

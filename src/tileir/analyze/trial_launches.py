@@ -28,7 +28,11 @@ _STEPS_OF_ACCESS: Final = 10
 _ELEMENTS_OF_STEP: Final = 64
 
 
-class TooLong(Exception):
+class Rejected(Exception):
+    """A choice of integers leads nowhere; the message says why."""
+
+
+class TooSlow(Rejected):
     """A trial takes longer than anybody wants to wait."""
 
 
@@ -67,7 +71,7 @@ class Reach(Observer):
         owner = block.parent_operation
         if owner is None or not owner.declaration.is_loop:
             return False
-        self._weights[operation] = sum([1 for _ in block])
+        self._weights[operation] = len(block)
         return True
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
@@ -79,7 +83,7 @@ class Reach(Observer):
     def _count(self, steps: int) -> None:
         self._steps += steps
         if self._steps > _MOST_STEPS:
-            raise TooLong
+            raise TooSlow("it takes too long")
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         # The sanitizer reports it in a later run.
@@ -106,9 +110,8 @@ class Reach(Observer):
         if low < start:
             self.stray = self.stray or f"'{access.operation.declaration.mnemonic}' goes before argument {number}"
         self._need(number, high - start)
-        inside: Array = (access.addresses >= numpy.uint64(start)) & (
-            access.addresses <= numpy.uint64(max(region.end - access.size, 0))
-        )
+        last = numpy.uint64(max(region.end - access.size, 0))
+        inside: Array = (access.addresses >= numpy.uint64(start)) & (access.addresses <= last)
         return inside
 
     def _need(self, number: int, size: int) -> None:
@@ -127,16 +130,7 @@ class Reach(Observer):
 
     def _named(self, origin: str) -> int | None:
         """The argument with an array that is an origin, if it is one."""
-        number = int(origin.removeprefix("argument ")) if origin.startswith("argument ") else -1
-        return number if number in self._starts else None
-
-    def _miss(self, access: Access, steps: tuple[int, ...]) -> None:
-        """An index is outside of an index space: which parameter would have to be larger."""
-        assert access.box is not None
-        for axis, (count, index, step) in enumerate(zip(access.box[1], access.index, steps, strict=True)):
-            parameter = extent_parameter(access.operation, axis) if count == 0 else None
-            if parameter is not None:
-                self.extents[parameter] = max(self.extents.get(parameter, 0), (int(index) + 1) * step)
+        return next((number for number in self._starts if origin == f"argument {number}"), None)
 
     def _note_view(self, access: Access) -> None:
         view: Any = access.view
@@ -154,9 +148,12 @@ class Reach(Observer):
         space = view.index_space()
         if access.kind != "read":
             self.stored = max(self.stored, int(numpy.prod(space)))
-        if 0 in access.box[1]:
-            self.beyond = True
-            self._miss(access, view.steps)
+        for dimension, (count, index, step) in enumerate(zip(access.box[1], access.index, view.steps, strict=True)):
+            # The index is outside of the index space: which parameter would have to be larger?
+            self.beyond |= count == 0
+            parameter = extent_parameter(access.operation, dimension) if count == 0 else None
+            if parameter is not None:
+                self.extents[parameter] = max(self.extents.get(parameter, 0), (int(index) + 1) * step)
         for extent, value in zip(space, access.operation.index, strict=False):
             axis = block_axis(value)
             if axis is not None:

@@ -244,10 +244,10 @@ def test_a_log_that_is_too_small_holds_the_beginning() -> None:
     kernel = tileir.compile(probed.module, backend="interpreter")
     logs = []
     for size in (1 << 16, 1000):
-        log = probed.log(size)
+        arguments = probed.arguments(size, 0)
         numbers = (numpy.random.default_rng(1).random(640) + 0.5).astype(numpy.float16)
-        kernel.launch(1, numbers, numpy.zeros(1, numpy.float16), 640, *probed.arguments(log, 0))
-        logs.append(probed.entries(log))
+        kernel.launch(1, numbers, numpy.zeros(1, numpy.float16), 640, *arguments)
+        logs.append(probed.entries(arguments[0]))
     whole, beginning = logs
     assert 0 < len(beginning) < len(whole)
     for (probe, content), (expected, other) in zip(beginning, whole, strict=False):

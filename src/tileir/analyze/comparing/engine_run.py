@@ -88,7 +88,6 @@ class EngineComparison(ValueComparison):
         if known == block:
             return found
         program = self.recording.program
-        numbers = program.value_numbers
         counts = numpy.bincount(self.recording.steps(block), minlength=len(program.operations))
         size = 0
         for probe in self._probed.probes:
@@ -97,27 +96,26 @@ class EngineComparison(ValueComparison):
             size += probe.bytes * int(counts[program.operation_numbers[owner]])
         found = {}
         for probe, content in self._launch(block, min(size, MOST_BYTES)):
-            found.setdefault(numbers[probe.value], []).append(content)
+            found.setdefault(program.value_numbers[probe.value], []).append(content)
         self._entries = block, found
         return found
 
     def _launch(self, block: int, size: int) -> list[tuple[Probe, Array]]:
-        log = self._probed.log(size)
         recording = self.recording
+        known = recording.launch.memory
+        probes = self._probed.arguments(size, block)
         with self._from_the_beginning() as arguments:
-            launch = recording.launch
             # All regions, for the engine: some are reached through addresses only.
-            memory = [each.data for each in launch.memory.regions if launch.memory.has_tables and each.data.size]
-            arguments += self._probed.arguments(log, block)
+            memory = [each.data for each in known.regions if known.has_tables and each.data.size]
             try:
-                self._kernel.launch(recording.grid, *arguments, memory=memory, output=lambda text: None)
+                self._kernel.launch(recording.grid, *arguments, *probes, memory=memory, output=lambda text: None)
             except ExecutionError as error:
                 raise LaunchError(f"{self.engine.called} ends the launch with an error: {error}") from error
             after = [array.contents().copy() for array in recording.arrays]
         if self._arrays is None:
             finals = [recording.final(array.number) for array in recording.arrays]
             self._arrays = differing_arrays(zip(recording.arrays, finals, after, strict=True))
-        return self._probed.entries(log)
+        return self._probed.entries(probes[0])
 
     @contextmanager
     def _from_the_beginning(self) -> Iterator[list[Any]]:
@@ -154,7 +152,6 @@ class EngineComparison(ValueComparison):
                 continue
             count = (region.end - address) // dtype.itemsize
             array: Array = numpy.ndarray((count,), dtype, region.data, address - region.start)
-            if not region.writable:
-                array.flags.writeable = False
+            array.flags.writeable = region.writable
             found.append(Pointer(array))
         return found

@@ -42,9 +42,9 @@ class Probe:
     """A result of an operation that is written down."""
 
     value: Value
-    """The value in the program that was copied."""
+    """In the program that was copied."""
     result: Value
-    """The value in the copy."""
+    """In the copy."""
     element: Type
     shape: tuple[int, ...]
 
@@ -73,9 +73,6 @@ class ProbedKernel:
         for value in chosen:
             type = cast(TileType, value.type)
             self.probes.append(Probe(value, mapping[value], type.element, type.shape))
-        self._build()
-
-    def _build(self) -> None:
         body = self.entry.regions[0].blocks[0]
         log = body.add_argument(scalar_tile(pointer_type(I8)))
         requested = body.add_argument(scalar_tile(I32))
@@ -94,19 +91,15 @@ class ProbedKernel:
             assert operation is not None and operation.parent is not None
             _write_down(Builder(block=operation.parent, before=operation.next), number, probe, log, chosen, limit)
 
-    def log(self, size: int) -> Array:
-        """An empty log of so many bytes."""
-        return numpy.zeros(max(size, 0) + _ALIGNMENT, numpy.int8)
-
-    def arguments(self, log: Array, block: int) -> list[Any]:
-        """The arguments behind those of the kernel."""
+    def arguments(self, size: int, block: int) -> list[Any]:
+        """The arguments behind those of the kernel: an empty log of so many bytes comes first."""
+        log = numpy.zeros(size + _ALIGNMENT, numpy.int8)
         return [log, block, log.size]
 
     def entries(self, log: Array) -> list[tuple[Probe, Array]]:
         """What was written down, in order: the probe, and the elements as the interpreter has them."""
         used = int(log[:8].view(numpy.int64)[0]) + _ALIGNMENT
-        found = []
-        at = _ALIGNMENT
+        found, at = [], _ALIGNMENT
         while at < min(used, log.size):
             number = int(log[at : at + 8].view(numpy.int64)[0])
             if not number:
@@ -121,15 +114,9 @@ class ProbedKernel:
 
 def _chosen(entry: Operation) -> list[Value]:
     """The values to write down: tiles that are results, outside of the bodies of reductions."""
-    found: list[Value] = []
-    for operation in entry.walk():
-        if operation.declaration is CONSTANT or in_reduction(operation):
-            continue
-        for result in operation.results:
-            element = compared_element(result)
-            if element is not None and pointer_error(element) is None:
-                found.append(result)
-    return found
+    computed = [each for each in entry.walk() if each.declaration is not CONSTANT and not in_reduction(each)]
+    elements = [(result, compared_element(result)) for operation in computed for result in operation.results]
+    return [result for result, element in elements if element is not None and pointer_error(element) is None]
 
 
 def _write_down(b: Builder, number: int, probe: Probe, log: Value, chosen: Value, limit: Value) -> None:

@@ -36,8 +36,6 @@ Again = Callable[[object, list[Any]], list[Any]]
 # Beside what is pure: these too have no effect but their results.
 _WITHOUT_EFFECT: Final = frozenset([ops.ASSUME, ops.DIVI, ops.FOR, ops.IF, ops.LOOP, ops.REDUCE, ops.SCAN])
 _ON_BITS: Final = frozenset([ops.BITCAST, ops.PACK, ops.UNPACK, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR])
-# These belong to the narrow type.
-_NARROW_ATTRIBUTES: Final = ("flush_to_zero", "rounding_mode")
 
 
 def float_element(value: Value) -> FloatType | None:
@@ -103,13 +101,9 @@ def _can_be_widened(operation: Operation) -> bool:
 
 def _captures(operation: Operation) -> bool:
     """Whether a body takes values from around the operation, which nobody hands to its copy."""
-    for inner in operation.walk():
-        for value in inner.operands if inner is not operation else ():
-            block = value.parent_block
-            owner = block.parent_operation if block is not None else None
-            if owner is None or not (owner is operation or operation.is_ancestor_of(owner)):
-                return True
-    return False
+    blocks = [value.parent_block for inner in operation.walk() if inner is not operation for value in inner.operands]
+    owners = [block.parent_operation if block is not None else None for block in blocks]
+    return any(owner is None or not operation.is_ancestor_of(owner) for owner in owners)
 
 
 def _wide_type(type: Type, wide: FloatType) -> Type:
@@ -126,9 +120,9 @@ def _widen_types(copy: Operation, wide: FloatType) -> None:
             for block in region.blocks:
                 for argument in block.arguments:
                     argument.type = _wide_type(argument.type, wide)
-        for name in _NARROW_ATTRIBUTES:
-            if is_narrow:
-                inner.set_attribute(name, None)
+        # These belong to the narrow type.
+        for name in ("flush_to_zero", "rounding_mode") if is_narrow else ():
+            inner.set_attribute(name, None)
         if inner.declaration is ops.CONSTANT:
             inner.set_attribute("value", _wide_constant(inner.value_attribute, wide))
 
