@@ -13,7 +13,7 @@ from tests.analyze.comparing.sample_launches import SUM, kinds_recording, record
 import tileir
 from tileir.analyze.comparing.compare import Comparisons, compare
 from tileir.analyze.comparing.comparison import Comparison, Moment
-from tileir.analyze.comparing.probes import ProbedKernel
+from tileir.analyze.comparing.engine_run import ProbedKernel
 from tileir.execute.recording.recording import Recording, record
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple
 
@@ -44,46 +45,40 @@ class Ended(NamedTuple):
     output: str
 
 
+@dataclass(eq=False)
 class CommandTest(Generic[Subject]):
     """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one.
 
     `write` gives the contents of a file, or None for what cannot be written.  Any number of threads may test.
     """
 
-    def __init__(
-        self,
-        words: list[str],
-        timeout: float | None,
-        extension: str,
-        write: Callable[[Subject], bytes | None],
-        judge: Callable[[Ended], bool],
-    ) -> None:
-        self._words: list[str] = words if any(PLACE in word for word in words) else [*words, PLACE]
-        self._timeout: float | None = timeout
-        self._name: str = "candidate" + extension
-        self._write: Callable[[Subject], bytes | None] = write
-        self._judge: Callable[[Ended], bool] = judge
-        self._running: set[Command] = set()
+    words: list[str]
+    timeout: float | None
+    extension: str
+    write: Callable[[Subject], bytes | None]
+    judge: Callable[[Ended], bool]
+    _running: set[Command] = field(default_factory=set)
 
     def __call__(self, candidate: Subject) -> bool:
-        data = self._write(candidate)
+        data = self.write(candidate)
         if data is None:
             return False
         with tempfile.TemporaryDirectory(prefix="tileir-reduce-") as directory:
-            path = os.path.join(directory, self._name)
+            path = os.path.join(directory, "candidate" + self.extension)
             with open(path, "wb") as file:
                 file.write(data)
             with open(os.path.join(directory, "output"), "w+b") as output:
-                words = [word.replace(PLACE, path) for word in self._words]
+                words = self.words if any(PLACE in word for word in self.words) else [*self.words, PLACE]
+                words = [word.replace(PLACE, path) for word in words]
                 with Command(words, stdout=output, stderr=output) as command:
                     self._running.add(command)
-                    status = command.wait(self._timeout)
+                    status = command.wait(self.timeout)
                 if command not in self._running:
                     raise Cancelled
                 self._running.discard(command)
                 output.seek(0, os.SEEK_END)
                 output.seek(max(0, output.tell() - _SHOWN))
-                return self._judge(Ended(status, output.read().decode("utf-8", "replace")))
+                return self.judge(Ended(status, output.read().decode("utf-8", "replace")))
 
     def cancel(self) -> None:
         """End what runs now."""
@@ -117,32 +112,32 @@ _MEMORY: Final = 16 << 30
 _LONGEST: Final = 1 << 16
 
 
+@dataclass(eq=False)
 class ObservationTest(Generic[Subject]):
     """The test of a search: a question is asked in a child, and `judge` says whether the answer is interesting."""
 
-    def __init__(self, question: Question[Subject], judge: Callable[[str], bool], timeout: float | None) -> None:
-        self._question: Question[Subject] = question
-        self._judge: Callable[[str], bool] = judge
-        self._timeout: float | None = timeout
-        self._lock: threading.Lock = threading.Lock()
-        self._running: set[Child] = set()
+    question: Question[Subject]
+    judge: Callable[[str], bool]
+    timeout: float | None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _running: set[Child] = field(default_factory=set)
 
     def __call__(self, candidate: Subject) -> bool:
-        return self._judge(self.observe(candidate))
+        return self.judge(self.observe(candidate))
 
     def observe(self, candidate: Subject) -> str:
         """The answer for a candidate."""
         if not CAN_FORK:
-            return _asked(self._question, candidate)
+            return _asked(self.question, candidate)
         answers: list[str] = []
 
         def handle(content: bytes) -> bool:
             answers.append(str(parsed(content).get("answer")))
             return True
 
-        deadline = math.inf if self._timeout is None else time.perf_counter() + self._timeout
+        deadline = math.inf if self.timeout is None else time.perf_counter() + self.timeout
         with self._lock:
-            child = Child(partial(_answer, self._question, candidate))
+            child = Child(partial(_answer, self.question, candidate))
             self._running.add(child)
         reason = ""
         try:

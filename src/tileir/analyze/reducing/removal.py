@@ -79,11 +79,8 @@ def dead_code_removal(program: Program) -> bool:
 
 
 def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
-    """Remove operations; False if something that must stay uses them and nothing can replace them.
-
-    With `cascade`, operations that become unused are removed too.
-    """
-    removed: dict[Operation, None] = dict.fromkeys(operations)
+    """Remove operations, with `cascade` also what becomes unused; False if what must stay needs one of them."""
+    removed = dict.fromkeys(operations)
     replacements = Replacements(removed)
     waiting = [operation for operation in removed if not _is_inside(operation.parent_operation, removed)]
     roots: list[Operation] = []
@@ -96,9 +93,9 @@ def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
     feeders = dict.fromkeys([each for operation in roots for each in _definitions(operation)]) if cascade else {}
     for operation in roots:
         operation.drop_all_references()
+    if not all(operation.is_unused for operation in roots):
+        return False
     for operation in roots:
-        if not operation.is_unused:
-            return False
         operation.detach()
     remove_unused([feeder for feeder in feeders if feeder not in removed])
     return True
@@ -163,28 +160,21 @@ def drop_operand(user: Operation, index: int) -> bool:
     declaration = user.declaration
     if declaration.unregistered or not declaration.operands:
         return False
-    start = 0
-    for group, (declared, length) in enumerate(zip(declaration.operands, user.segment_lengths(), strict=True)):
-        if start <= index < start + length:
-            if declared.count == ONE:
-                return False
-            segments = user.segments
-            if segments is not None:
-                segments = (*segments[:group], segments[group] - 1, *segments[group + 1 :])
-            user.set_operands([*user.operands[:index], *user.operands[index + 1 :]], segments)
-            return True
-        start += length
-    return False
+    group = [number for number, length in enumerate(user.segment_lengths()) for _ in range(length)][index]
+    if declaration.operands[group].count == ONE:
+        return False
+    segments = user.segments
+    if segments is not None:
+        segments = (*segments[:group], segments[group] - 1, *segments[group + 1 :])
+    user.set_operands([*user.operands[:index], *user.operands[index + 1 :]], segments)
+    return True
 
 
 # --- replacing ---
 
 
 class Replacements:
-    """Finds values for the removed ones; constants are inserted at the start of the function.
-
-    Nothing in `removed`, and nothing inside it, replaces anything.
-    """
+    """Finds values for the removed ones, outside of them; constants are inserted at the start of the function."""
 
     def __init__(self, removed: dict[Operation, None]) -> None:
         self._removed: dict[Operation, None] = removed
@@ -253,13 +243,11 @@ def early_values(body: Block, most: int, removed: Container[Operation] = ()) -> 
 
 def insert_constant(body: Block, type: Type, number: int) -> Value | None:
     """A constant tile or a token at the start of a block; None for other types."""
-    if type is TOKEN:
-        operation = Operation(MAKE_TOKEN, [], [TOKEN])
-    else:
-        value = splat(type, number) if isinstance(type, TileType) else None
-        if value is None:
-            return None
-        operation = Operation(CONSTANT, [], [type], {"value": value})
+    value = splat(type, number) if isinstance(type, TileType) else None
+    if value is None and type is not TOKEN:
+        return None
+    kind, attributes = (MAKE_TOKEN, {}) if value is None else (CONSTANT, {"value": value})
+    operation = Operation(kind, [], [type], attributes)
     body.insert_before(operation, body.first)
     return operation.results[0]
 
