@@ -1,6 +1,6 @@
 """Arguments for a program that comes without any: found in the program, and by trying.
 
-Integers are chosen by what they are for (`parameter_roles.py`): extents of tensors make a few tiles, not always whole
+Integers are chosen by what they are for: extents of tensors make a few tiles, not always whole
 ones, and keep what the program assumes of them.  The launch is then tried in the interpreter (`trial_launches.py`): its
 arrays become as large as it reaches, its grid as large as its views have tiles.  All of it follows from the program and
 the seed, on every machine.
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
 
 import numpy
 
-from tileir.analyze.parameter_roles import Role, role_of, tensor_numbers
-from tileir.analyze.trial_launches import Reach, Rejected, TooSlow
-from tileir.dialect.ops import GET_TILE_BLOCK_ID
-from tileir.dialect.types import PointerType, TileType
+from tileir.analyze.trial_launches import SAME_VALUE, Reach, Rejected, TooSlow, dynamic_axes, parameter_of, tensor_axis
+from tileir.dialect import ops
+from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
+from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchWords
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import LaunchError, converted
@@ -74,7 +75,7 @@ class _Search:
                 self._roles[parameter] = role_of(parameter)
             elif not isinstance(element, FloatType):
                 raise self._failure(f"argument {number} has type {parameter.type.spelling}")
-        ids = [operation for operation in entry.walk() if operation.declaration is GET_TILE_BLOCK_ID]
+        ids = [operation for operation in entry.walk() if operation.declaration is ops.GET_TILE_BLOCK_ID]
         self._axes: set[int] = {result.index for each in ids for result in each.results if result.has_uses}
 
     def _failure(self, reason: str) -> LaunchError:
@@ -158,15 +159,12 @@ class _Search:
         raise Rejected("the more memory it has, the further it reaches")
 
     def _grow(self, counts: dict[int, int], reach: Reach) -> bool:
-        grew = False
+        before = dict(counts)
         for number, size in sorted(reach.needed.items()):
             if size > _MOST_BYTES:
                 raise Rejected(f"argument {number} would have to have {size} bytes")
-            needed = -(-size // memory_bytes(self._pointees[number]))
-            if needed > counts[number]:
-                counts[number] = needed
-                grew = True
-        return grew
+            counts[number] = max(counts[number], -(-size // memory_bytes(self._pointees[number])))
+        return counts != before
 
     def _grid(self, reach: Reach, pick: _Pick) -> list[int]:
         """As many blocks as there are tiles, where an axis counts them; else a few."""
@@ -288,3 +286,109 @@ def _stride(maker: Operation, axis: int, numbers: dict[Value, int]) -> int:
         if stride is None:
             reach *= extent or 64
     return reach
+
+
+# --- what integers are for ---
+# Read from the program alone.  A parameter is followed through operations that hand its value on; of what is computed
+# from it, only how it ends is of interest.
+
+_COMPUTED: Final = (ops.ADDI, ops.SUBI, ops.MULI, ops.DIVI, ops.MINI, ops.MAXI)
+
+
+@dataclass(slots=True, eq=False)
+class Role:
+    """What is known of an integer parameter."""
+
+    divisor: int = 1
+    low: int = 1
+    """At least: an extent, a count or a stride of zero shows nothing."""
+    high: int | None = None
+    tiles: list[int] = field(default_factory=list)
+    """The extents of tiles along the dimensions that it is the extent of."""
+    used_as_extent: bool = False
+    strides: list[tuple[Operation, int]] = field(default_factory=list)
+    """The tensors, and the dimensions of them, that it is the stride of."""
+    loops: bool = False
+    """Whether it is itself the bound of a loop."""
+    compared: bool = False
+
+    def allowed(self, number: int) -> int:
+        """The nearest number that the program's assumptions allow, if there is one."""
+        number = max(number, self.low)
+        number += -number % self.divisor
+        if self.high is not None and number > self.high:
+            number = self.high - self.high % self.divisor
+        return number
+
+
+def role_of(parameter: Value) -> Role:
+    """How a kernel uses an integer that it is given."""
+    role = Role()
+    pending: list[tuple[Value, bool]] = [(parameter, True)]
+    seen: set[Value] = {parameter}
+    while pending:
+        value, itself = pending.pop()
+        for user in value.users:
+            declaration = user.declaration
+            if declaration is ops.ASSUME and itself:
+                _assume(role, user)
+            elif declaration is ops.MAKE_TENSOR_VIEW:
+                _view(role, user, value, itself)
+            elif declaration is ops.FOR:
+                role.loops |= itself
+                role.compared |= not itself
+            elif declaration is ops.CMPI:
+                role.compared = True
+            handed_on = itself and declaration in SAME_VALUE
+            if (handed_on or declaration in (*SAME_VALUE, *_COMPUTED)) and user.results[0] not in seen:
+                seen.add(user.results[0])
+                pending.append((user.results[0], handed_on))
+    return role
+
+
+def _assume(role: Role, operation: Operation) -> None:
+    predicate = operation.attributes.get("predicate")
+    if isinstance(predicate, DivByAttribute):
+        role.divisor = max(role.divisor, predicate.divisor)
+    elif isinstance(predicate, BoundedAttribute):
+        if predicate.lower is not None:
+            role.low = max(role.low, predicate.lower + predicate.strict)
+        if predicate.upper is not None:
+            high = predicate.upper - predicate.strict
+            role.high = high if role.high is None else min(role.high, high)
+
+
+def _view(role: Role, maker: Operation, value: Value, itself: bool) -> None:
+    if not itself:
+        role.compared = True
+        return
+    tensor = cast(TensorViewType, maker.results[0].type)
+    for axis, extent in zip(dynamic_axes(tensor.shape), maker.dynamic_shape, strict=True):
+        if extent is value:
+            role.used_as_extent = True
+            role.tiles += tiles_along(maker, axis)
+    for axis, stride in zip(dynamic_axes(tensor.strides), maker.dynamic_strides, strict=True):
+        if stride is value:
+            role.strides.append((maker, axis))
+
+
+def tiles_along(maker: Operation, axis: int) -> list[int]:
+    """The extents of tiles along a dimension of a tensor."""
+    found: list[int] = []
+    for user in maker.results[0].users:
+        type = user.results[0].type if user.results else None
+        if not isinstance(type, TileViewType):
+            continue
+        found += [tile for place, tile in enumerate(type.tile_shape) if tensor_axis(type, place) == axis]
+    return found
+
+
+def tensor_numbers(maker: Operation, numbers: dict[Value, int]) -> tuple[list[int | None], list[int | None]]:
+    """The extents and strides of a tensor as far as they are known, given those of parameters."""
+    tensor = cast(TensorViewType, maker.results[0].type)
+
+    def known(fixed: tuple[int, ...], group: str) -> list[int | None]:
+        given = iter(maker.operand_group(group))
+        return [numbers.get(parameter_of(next(given))) if number == DYNAMIC else number for number in fixed]
+
+    return known(tensor.shape, "dynamicShape"), known(tensor.strides, "dynamicStrides")

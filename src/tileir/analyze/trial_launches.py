@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy
 
-from tileir.analyze.parameter_roles import block_axis, extent_parameter
+from tileir.dialect import ops
+from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TensorViewType, TileViewType
 from tileir.execute.analysis.pointer_origins import origin_of_access
 from tileir.execute.arguments.array_memory import byte_range
 from tileir.execute.arguments.binding import ArgumentLabel
@@ -20,7 +21,7 @@ from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.ir.core import Operation
-from tileir.ir.values import Value
+from tileir.ir.values import OperationResult, Value
 
 _MOST_STEPS: Final = 300_000
 """Operations of loops that a trial goes through, and its accesses: a second or two."""
@@ -158,3 +159,49 @@ class Reach(Observer):
             axis = block_axis(value)
             if axis is not None:
                 self.spaces[axis] = min(self.spaces.get(axis, extent), extent)
+
+
+# --- where indices and extents come from ---
+
+SAME_VALUE: Final = (ops.ASSUME, ops.EXTI, ops.TRUNCI, ops.RESHAPE, ops.BROADCAST)
+
+
+def dynamic_axes(numbers: tuple[int, ...]) -> list[int]:
+    """The dimensions whose extents or strides are operands."""
+    return [axis for axis, number in enumerate(numbers) if number == DYNAMIC]
+
+
+def tensor_axis(type: TileViewType, axis: int) -> int:
+    """The dimension of the tensor along a dimension of a view's tiles."""
+    return type.dim_map[axis] if isinstance(type, (PartitionViewType, StridedViewType)) else axis
+
+
+def extent_parameter(access: Operation, axis: int) -> Value | None:
+    """The parameter that is the extent of the tensor along a dimension of the tiles that an operation accesses."""
+    view = next((value for value in access.operands if isinstance(value.type, TileViewType)), None)
+    maker = view.defining_operation if view is not None else None
+    tensor = maker.operands[0].defining_operation if maker is not None and maker.operands else None
+    if view is None or tensor is None or tensor.declaration is not ops.MAKE_TENSOR_VIEW:
+        return None
+    along = tensor_axis(cast(TileViewType, view.type), axis)
+    dynamic = dynamic_axes(cast(TensorViewType, tensor.results[0].type).shape)
+    if along not in dynamic:
+        return None
+    return parameter_of(tensor.dynamic_shape[dynamic.index(along)])
+
+
+def parameter_of(value: Value) -> Value:
+    """What a value is another name of."""
+    while True:
+        operation = value.defining_operation
+        if operation is None or operation.declaration not in SAME_VALUE:
+            return value
+        value = operation.operands[0]
+
+
+def block_axis(value: Value) -> int | None:
+    """The axis of the grid along which a value is the place of the tile block."""
+    source = parameter_of(value)
+    if isinstance(source, OperationResult) and source.operation.declaration is ops.GET_TILE_BLOCK_ID:
+        return source.index
+    return None

@@ -52,8 +52,7 @@ _MOST_PROBES: Final = 400
 
 def why_not(engine: Engine, recording: Recording) -> str:
     """Why a recording cannot be compared with an engine; empty if it can."""
-    missing = why_missing(engine)
-    if missing:
+    if missing := why_missing(engine):
         return missing
     if recording.failure:
         return "the launch failed"
@@ -70,8 +69,7 @@ class EngineComparison(ValueComparison):
     def __init__(self, recording: Recording, engine: str) -> None:
         super().__init__(recording)
         found = find_engine(engine)
-        reason = why_not(found, recording)
-        if reason:
+        if reason := why_not(found, recording):
             raise LaunchError(f"{found.called} cannot be compared with: {reason}")
         self.engine: Engine = found
         self.id = found.name
@@ -167,16 +165,14 @@ class EngineComparison(ValueComparison):
             if not isinstance(element, PointerType):
                 found.append(value)
                 continue
-            address = int(value)
+            address, dtype = int(value), memory_dtype(element.pointee)
             region = launch.memory.find(address)
-            dtype = memory_dtype(element.pointee)
-            if region is None:
-                found.append(numpy.empty(0, dtype))
-                continue
-            count = (region.end - address) // dtype.itemsize
-            array: Array = numpy.ndarray((count,), dtype, region.data, address - region.start)
-            array.flags.writeable = region.writable
-            found.append(Pointer(array))
+            array: Array = numpy.empty(0, dtype)
+            if region is not None:
+                count = (region.end - address) // dtype.itemsize
+                array = numpy.ndarray((count,), dtype, region.data, address - region.start)
+                array.flags.writeable = region.writable
+            found.append(array if region is None else Pointer(array))
         return found
 
 

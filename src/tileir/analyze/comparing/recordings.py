@@ -142,10 +142,9 @@ class ValueComparison(Comparison):
 
     def values_of(self, recording: Recording, block: int) -> BlockValues:
         """The values of a tile block of a recording."""
-        known = self._collected.get(recording)
-        if known is None or known[0] != block:
-            known = self._collected[recording] = block, BlockValues(recording, block)
-        return known[1]
+        if recording not in self._collected or self._collected[recording][0] != block:
+            self._collected[recording] = block, BlockValues(recording, block)
+        return self._collected[recording][1]
 
 
 class RecordingComparison(ValueComparison):

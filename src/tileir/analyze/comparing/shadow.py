@@ -23,7 +23,6 @@ from tileir.execute.array_difference import exact_numbers
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access, Observer, TileBlock
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS
@@ -169,9 +168,7 @@ class Shadow(Observer):
             return
         shadowed = self._exact(element, content)
         # What an atomic found in memory is taken as it is.
-        known = None
-        if self._access is not None and operation.declaration not in _STORES:
-            known = self._memory.load(self._access)
+        known = None if self._access is None or operation.declaration in _STORES else self._memory.load(self._access)
         if known is not None:
             stored, where, bits = known
             numbers = numpy.where(where, stored, shadowed.numbers).astype(shadowed.numbers.dtype)
@@ -183,17 +180,13 @@ class Shadow(Observer):
         operation = access.operation
         (value,) = operation.operand_group(_STORES[operation.declaration])
         element = float_element(value)
-        attribute = operation.attributes.get("mode")
         # What an atomic does to memory.
-        mode = attribute.keyword if isinstance(attribute, EnumAttribute) else ""
+        mode = operation.keyword("mode")
         if element is None or operation.declaration is ops.ATOMIC_CAS_TKO or mode not in ("", "xchg", "addf"):
             self._memory.forget(access)
             return
         shadowed = self._shadow(value, self._operands[operation.operands.index(value)])
-        if mode == "addf":
-            self._memory.add(access, element, *shadowed)
-        else:
-            self._memory.store(access, *shadowed)
+        self._memory.store(access, element, *shadowed, adds=mode == "addf")
 
 
 # --- memory ---
@@ -226,25 +219,21 @@ class ShadowMemory:
                 bits = min(bits, shadows.bits)
         return (numbers.reshape(shape), where.reshape(shape), bits) if where.any() else None
 
-    def store(self, access: Access, numbers: Any, bits: int) -> None:
+    def store(self, access: Access, element: FloatType, numbers: Any, bits: int, adds: bool) -> None:
+        """Write numbers to memory, or add them; what is there is exact where nothing better is known."""
         flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
         for shadows, chosen, places in self._touched(access, is_write=True):
-            shadows.numbers[places] = flat[chosen]
+            if adds:
+                fresh = numpy.unique(places[~shadows.known[places]])
+                # Elements need not be aligned to their size.
+                offsets = (fresh * access.size)[:, None] + numpy.arange(access.size)
+                contents = shadows.region.data[offsets].reshape(-1).view(memory_dtype(element))
+                shadows.numbers[fresh] = exact_numbers(element, from_memory(element, contents))
+                # Several elements may go to one place.
+                numpy.add.at(shadows.numbers, places, flat[chosen])
+            else:
+                shadows.numbers[places] = flat[chosen]
             shadows.known[places] = True
-            shadows.bits = min(shadows.bits, bits)
-
-    def add(self, access: Access, element: FloatType, numbers: Any, bits: int) -> None:
-        """Add numbers to memory; what is there is exact where nothing better is known."""
-        flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
-        for shadows, chosen, places in self._touched(access, is_write=True):
-            fresh = numpy.unique(places[~shadows.known[places]])
-            # Elements need not be aligned to their size.
-            offsets = (fresh * access.size)[:, None] + numpy.arange(access.size)
-            contents = shadows.region.data[offsets].reshape(-1).view(memory_dtype(element))
-            shadows.numbers[fresh] = exact_numbers(element, from_memory(element, contents))
-            shadows.known[fresh] = True
-            # Several elements may go to one place.
-            numpy.add.at(shadows.numbers, places, flat[chosen])
             shadows.bits = min(shadows.bits, bits)
 
     def forget(self, access: Access) -> None:

@@ -71,7 +71,10 @@ def widen_tile(element: FloatType, wide: FloatType, content: Any) -> Any:
 
 def widened(operation: Operation, wide: FloatType) -> Again | None:
     """What computes the results of an operation again; None if it is nothing that can be computed with more digits."""
-    if not all(_can_be_widened(inner) for inner in operation.walk()) or _captures(operation):
+    declarations = [inner.declaration for inner in operation.walk()]
+    if not all(one.traits & PURE or one.is_terminator or one in _WITHOUT_EFFECT for one in declarations):
+        return None
+    if not _ON_BITS.isdisjoint(declarations) or _captures(operation):
         return None
     if operation.declaration is ops.MMAF_SCALED:
         return _scaled_product
@@ -92,13 +95,6 @@ def widened(operation: Operation, wide: FloatType) -> Again | None:
     return again
 
 
-def _can_be_widened(operation: Operation) -> bool:
-    declaration = operation.declaration
-    if declaration in _ON_BITS:
-        return False
-    return bool(declaration.traits & PURE) or declaration.is_terminator or declaration in _WITHOUT_EFFECT
-
-
 def _captures(operation: Operation) -> bool:
     """Whether a body takes values from around the operation, which nobody hands to its copy."""
     blocks = [value.parent_block for inner in operation.walk() if inner is not operation for value in inner.operands]
@@ -114,12 +110,9 @@ def _widen_types(copy: Operation, wide: FloatType) -> None:
     for inner in copy.walk():
         # An operation that is as wide already keeps its rounding.
         is_narrow = any(_wide_type(result.type, wide) is not result.type for result in inner.results)
-        for result in inner.results:
-            result.type = _wide_type(result.type, wide)
-        for region in inner.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    argument.type = _wide_type(argument.type, wide)
+        blocks = [block for region in inner.regions for block in region.blocks]
+        for value in (*inner.results, *[argument for block in blocks for argument in block.arguments]):
+            value.type = _wide_type(value.type, wide)
         # These belong to the narrow type.
         for name in ("flush_to_zero", "rounding_mode") if is_narrow else ():
             inner.set_attribute(name, None)
