@@ -241,7 +241,8 @@ class ProbedKernel:
     def entries(self, log: Array) -> list[tuple[Probe, Array]]:
         """What was written down, in order: the probe, and the elements as the interpreter has them."""
         used = int(log[:8].view(numpy.int64)[0]) + _ALIGNMENT
-        found, at = [], _ALIGNMENT
+        found = []
+        at = _ALIGNMENT
         while at < min(used, log.size):
             number = int(log[at : at + 8].view(numpy.int64)[0])
             if not number:

@@ -87,7 +87,7 @@ class Shadow(Observer):
             # To the next iteration of a loop, or to the results of what it ends.
             owner = receiver(operation)
             assert owner is not None
-            targets = carried_values(owner) if declaration is ops.CONTINUE else owner.results
+            targets: Sequence[Value] = carried_values(owner) if declaration is ops.CONTINUE else owner.results
             self._hand_on(operation.operands, operands, targets)
         else:
             self._operands = operands

@@ -14,7 +14,7 @@ from tileir.analyze.reducing.program import Edit, Program
 from tileir.dialect.literals import dense_of
 from tileir.dialect.ops import CONSTANT, GET_GLOBAL, MAKE_TOKEN
 from tileir.dialect.types import TOKEN, TileType
-from tileir.ir.attributes import SymbolAttribute
+from tileir.ir.attributes import Attribute, SymbolAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE
 from tileir.ir.dense import DenseAttribute
@@ -80,7 +80,7 @@ def dead_code_removal(program: Program) -> bool:
 
 def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
     """Remove operations, with `cascade` also what becomes unused; False if what must stay needs one of them."""
-    removed = dict.fromkeys(operations)
+    removed: dict[Operation, None] = dict.fromkeys(operations)
     replacements = Replacements(removed)
     waiting = [operation for operation in removed if not _is_inside(operation.parent_operation, removed)]
     roots: list[Operation] = []
@@ -90,14 +90,14 @@ def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
         for result in operation.results:
             if result.has_uses and not _detach_users(result, replacements, removed, waiting):
                 return False
-    feeders = dict.fromkeys([each for operation in roots for each in _definitions(operation)]) if cascade else {}
+    feeders = [each for operation in roots for each in _definitions(operation)] if cascade else []
     for operation in roots:
         operation.drop_all_references()
     if not all(operation.is_unused for operation in roots):
         return False
     for operation in roots:
         operation.detach()
-    remove_unused([feeder for feeder in feeders if feeder not in removed])
+    remove_unused([feeder for feeder in dict.fromkeys(feeders) if feeder not in removed])
     return True
 
 
@@ -246,8 +246,8 @@ def insert_constant(body: Block, type: Type, number: int) -> Value | None:
     value = splat(type, number) if isinstance(type, TileType) else None
     if value is None and type is not TOKEN:
         return None
-    kind, attributes = (MAKE_TOKEN, {}) if value is None else (CONSTANT, {"value": value})
-    operation = Operation(kind, [], [type], attributes)
+    attributes: dict[str, Attribute] = {} if value is None else {"value": value}
+    operation = Operation(MAKE_TOKEN if value is None else CONSTANT, [], [type], attributes)
     body.insert_before(operation, body.first)
     return operation.results[0]
 
