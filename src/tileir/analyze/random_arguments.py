@@ -1,6 +1,6 @@
 """Arguments for a program that comes without any: found in the program, and by trying.
 
-Integers are chosen by what they are for (`parameter_roles.py`): extents of tensors make a few tiles, not always whole
+Integers are chosen by what they are for: extents of tensors make a few tiles, not always whole
 ones, and keep what the program assumes of them.  The launch is then tried in the interpreter (`trial_launches.py`): its
 arrays become as large as it reaches, its grid as large as its views have tiles.  All of it follows from the program and
 the seed, on every machine.
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
 
 import numpy
 
-from tileir.analyze.parameter_roles import Role, role_of, tensor_numbers
-from tileir.analyze.trial_launches import Reach, TooLong
-from tileir.dialect.ops import GET_TILE_BLOCK_ID
-from tileir.dialect.types import PointerType, TileType
+from tileir.analyze.trial_launches import SAME_VALUE, Reach, Rejected, TooSlow, dynamic_axes, parameter_of, tensor_axis
+from tileir.dialect import ops
+from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
+from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchWords
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import LaunchError, converted
@@ -25,7 +26,6 @@ from tileir.execute.launching.kernel import Kernel
 from tileir.execute.observing.observer import Observer, Observers
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.ir.core import Operation
-from tileir.ir.traversal import pre_order
 from tileir.ir.types import I1, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
@@ -51,16 +51,12 @@ def random_launch(entry: Operation, seed: int = 0) -> LaunchArguments:
     return _Search(entry, seed).found()
 
 
+_Pick = Callable[[int, int], int]
+"""A random number within bounds."""
+
+
 class SearchTimeout(LaunchError):
     """Every trial launch of a program took too long."""
-
-
-class _Rejected(Exception):
-    """A choice of integers leads nowhere; the message says why."""
-
-
-class _TooSlow(_Rejected):
-    """A trial launch took too long."""
 
 
 class _Search:
@@ -79,25 +75,25 @@ class _Search:
                 self._roles[parameter] = role_of(parameter)
             elif not isinstance(element, FloatType):
                 raise self._failure(f"argument {number} has type {parameter.type.spelling}")
-        self._axes: set[int] = {
-            result.index
-            for operation in pre_order(entry)
-            if operation.declaration is GET_TILE_BLOCK_ID
-            for result in operation.results
-            if result.has_uses
-        }
+        ids = [operation for operation in entry.walk() if operation.declaration is ops.GET_TILE_BLOCK_ID]
+        self._axes: set[int] = {result.index for each in ids for result in each.results if result.has_uses}
 
     def _failure(self, reason: str) -> LaunchError:
         return LaunchError(f"no random arguments were found for @{self._name}: {reason}. {_ADVICE}")
 
     def found(self) -> LaunchArguments:
         doubtful: LaunchArguments | None = None
-        rejections: list[_Rejected] = []
+        rejections: list[Rejected] = []
         for attempt in range(_ATTEMPTS):
             source = random.Random(self._seed * _ATTEMPTS + attempt)
+
+            # `random` is the method whose numbers no version of Python changes.
+            def pick(low: int, high: int, source: random.Random = source) -> int:
+                return low + int(source.random() * (high - low + 1))
+
             try:
-                launch, sound = self._grown(source, attempt)
-            except _Rejected as rejected:
+                launch, sound = self._grown(pick, attempt)
+            except Rejected as rejected:
                 rejections.append(rejected)
                 continue
             if sound:
@@ -106,19 +102,14 @@ class _Search:
         if doubtful is not None:
             return doubtful
         failure = self._failure(str(rejections[0]))
-        if all(isinstance(each, _TooSlow) for each in rejections):
+        if all(isinstance(each, TooSlow) for each in rejections):
             raise SearchTimeout(failure.message)
         raise failure
 
     # --- scalars ---
 
-    def _chosen(self, source: random.Random, attempt: int) -> tuple[dict[Value, int], dict[Value, str]]:
+    def _chosen(self, pick: _Pick, attempt: int) -> tuple[dict[Value, int], dict[Value, str]]:
         """Integers that are no strides, and the words of floats.  Later attempts choose smaller numbers."""
-
-        # `random` is the method whose numbers no version of Python changes.
-        def pick(low: int, high: int) -> int:
-            return low + int(source.random() * (high - low + 1))
-
         numbers: dict[Value, int] = {}
         for parameter, role in self._roles.items():
             if not role.strides or role.used_as_extent:
@@ -126,8 +117,7 @@ class _Search:
         floats: dict[Value, str] = {}
         for number, parameter in enumerate(self._parameters):
             if parameter not in self._roles and number not in self._pointees:
-                eighths = pick(1, 16) * (1 if pick(0, 3) else -1)
-                floats[parameter] = repr(eighths / 8)
+                floats[parameter] = repr(pick(1, 16) * (1 if pick(0, 3) else -1) / 8)
         return numbers, floats
 
     def _scalars(self, numbers: dict[Value, int], floats: dict[Value, str]) -> dict[Value, str]:
@@ -143,54 +133,51 @@ class _Search:
 
     # --- arrays and the grid ---
 
-    def _grown(self, source: random.Random, attempt: int) -> tuple[LaunchArguments, bool]:
-        numbers, floats = self._chosen(source, attempt)
+    def _grown(self, pick: _Pick, attempt: int) -> tuple[LaunchArguments, bool]:
+        numbers, floats = self._chosen(pick, attempt)
         counts = dict.fromkeys(self._pointees, 1)
-        grid: tuple[int, int, int] | None = None
+        grid: list[int] = []
         for _ in range(_TRIALS):
-            words = self._words(grid or (1, 1, 1), self._scalars(numbers, floats), counts)
+            words = self._words(grid or [1, 1, 1], self._scalars(numbers, floats), counts)
             reach = Reach()
             self._run(words, reach)
             if reach.stray:
-                raise _Rejected(reach.stray)
+                raise Rejected(reach.stray)
             if self._grow(counts, reach):
                 continue
             if reach.beyond:
-                if grid is None or grid == (1, 1, 1):
+                if max(grid, default=1) == 1:
                     self._extend(numbers, reach)
                 else:
                     grid = self._smaller(grid, reach)
                 continue
-            if grid is None:
-                grid = self._grid(reach, source)
-                if grid != (1, 1, 1):
+            if not grid:
+                grid = self._grid(reach, pick)
+                if max(grid) > 1:
                     continue
             return self._judged(words)
-        raise _Rejected("the more memory it has, the further it reaches")
+        raise Rejected("the more memory it has, the further it reaches")
 
     def _grow(self, counts: dict[int, int], reach: Reach) -> bool:
-        grew = False
+        before = dict(counts)
         for number, size in sorted(reach.needed.items()):
             if size > _MOST_BYTES:
-                raise _Rejected(f"argument {number} would have to have {size} bytes")
-            needed = -(-size // memory_bytes(self._pointees[number]))
-            if needed > counts[number]:
-                counts[number] = needed
-                grew = True
-        return grew
+                raise Rejected(f"argument {number} would have to have {size} bytes")
+            counts[number] = max(counts[number], -(-size // memory_bytes(self._pointees[number])))
+        return counts != before
 
-    def _grid(self, reach: Reach, source: random.Random) -> tuple[int, int, int]:
+    def _grid(self, reach: Reach, pick: _Pick) -> list[int]:
         """As many blocks as there are tiles, where an axis counts them; else a few."""
         grid = [1, 1, 1]
         for axis in sorted(self._axes):
-            free = 2 + int(source.random() * 2)
+            free = pick(2, 3)
             if axis not in reach.spaces and reach.views and len(self._axes) == 1:
                 free = reach.stored
             grid[axis] = reach.spaces.get(axis, free)
         while grid[0] * grid[1] * grid[2] > _MOST_BLOCKS:
             largest = grid.index(max(grid))
             grid[largest] = -(-grid[largest] // 2)
-        return grid[0], grid[1], grid[2]
+        return grid
 
     def _extend(self, numbers: dict[Value, int], reach: Reach) -> None:
         """Make tensors larger where even the first tile block wants a tile that they do not have."""
@@ -201,21 +188,18 @@ class _Search:
                 grew |= larger > numbers[parameter]
                 numbers[parameter] = larger
         if not grew:
-            raise _Rejected("it has an index outside of the index space of a view")
+            raise Rejected("it has an index outside of the index space of a view")
 
-    def _smaller(self, grid: tuple[int, int, int], reach: Reach) -> tuple[int, int, int]:
-        fewer = list(grid)
-        for axis, space in reach.spaces.items():
-            fewer[axis] = min(fewer[axis], space)
-        if tuple(fewer) == grid:
+    def _smaller(self, grid: list[int], reach: Reach) -> list[int]:
+        fewer = [min(extent, reach.spaces.get(axis, extent)) for axis, extent in enumerate(grid)]
+        if fewer == grid:
             free = [axis for axis in range(3) if axis not in reach.spaces and grid[axis] > 1]
-            axis = max(free or range(3), key=lambda axis: fewer[axis])
-            fewer[axis] //= 2
-        return max(fewer[0], 1), max(fewer[1], 1), max(fewer[2], 1)
+            fewer[max(free or range(3), key=lambda axis: fewer[axis])] //= 2
+        return [max(extent, 1) for extent in fewer]
 
     # --- launches ---
 
-    def _words(self, grid: tuple[int, int, int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchWords:
+    def _words(self, grid: list[int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchWords:
         words: list[str] = []
         for number, parameter in enumerate(self._parameters):
             pointee = self._pointees.get(number)
@@ -227,17 +211,17 @@ class _Search:
             kind = "signed" if signed else "rand"
             words.append(f"{kind}:{pointee.spelling}:{counts[number]}:{self._seed * 101 + number}")
         used = max([axis for axis in range(3) if grid[axis] > 1], default=0) + 1
-        return LaunchWords(grid[:used], words)
+        return LaunchWords(tuple(grid[:used]), words)
 
     def _run(self, words: LaunchWords, observer: Observer) -> None:
         arguments = self._apart(words.launch(self._kernel.entry).arguments)
         try:
             self._kernel.launch(words.grid, *arguments, observer=observer, output=lambda text: None)
-        except TooLong:
-            raise _TooSlow("it takes too long") from None
+        except Rejected:
+            raise
         except Exception as error:
             # What is wrong with this choice need not be wrong with another: no memory for it, an error of the program.
-            raise _Rejected(converted(error).message) from None
+            raise Rejected(converted(error).message) from None
 
     def _apart(self, arguments: list[Any]) -> list[Any]:
         """The arrays in memory of which most is never touched, so that an address shows which of them it misses."""
@@ -264,11 +248,11 @@ class _Search:
         titles = {finding.kind: finding.title for finding in reversed(sanitizer.report.findings)}
         for kind in _UNDEFINED:
             if kind in titles:
-                raise _Rejected(titles[kind])
+                raise Rejected(titles[kind])
         return words.launch(self._kernel.entry), titles.keys().isdisjoint(_DOUBTFUL)
 
 
-def _number(role: Role, pick: Callable[[int, int], int], attempt: int) -> int:
+def _number(role: Role, pick: _Pick, attempt: int) -> int:
     """A number for a parameter that is no stride."""
     if role.used_as_extent:
         tile = max(role.tiles, default=8)
@@ -297,13 +281,114 @@ def _fitting(parameter: Value, role: Role, number: int) -> int:
 def _stride(maker: Operation, axis: int, numbers: dict[Value, int]) -> int:
     """The stride with which the dimensions of a tensor lie one after the other, the last ones closest."""
     extents, strides = tensor_numbers(maker, numbers)
-    reach = 1
-    fixed = [place for place, stride in enumerate(strides) if stride is not None]
-    for place in fixed:
-        reach = max(reach, (strides[place] or 0) * (extents[place] or 64))
-    for place in reversed(range(len(strides))):
-        if place == axis:
-            return reach
-        if place not in fixed:
-            reach *= extents[place] or 64
+    reach = max([1, *[(stride or 0) * (extent or 64) for stride, extent in zip(strides, extents, strict=True)]])
+    for extent, stride in list(zip(extents, strides, strict=True))[:axis:-1]:
+        if stride is None:
+            reach *= extent or 64
     return reach
+
+
+# --- what integers are for ---
+# Read from the program alone.  A parameter is followed through operations that hand its value on; of what is computed
+# from it, only how it ends is of interest.
+
+_COMPUTED: Final = (ops.ADDI, ops.SUBI, ops.MULI, ops.DIVI, ops.MINI, ops.MAXI)
+
+
+@dataclass(slots=True, eq=False)
+class Role:
+    """What is known of an integer parameter."""
+
+    divisor: int = 1
+    low: int = 1
+    """At least: an extent, a count or a stride of zero shows nothing."""
+    high: int | None = None
+    tiles: list[int] = field(default_factory=list)
+    """The extents of tiles along the dimensions that it is the extent of."""
+    used_as_extent: bool = False
+    strides: list[tuple[Operation, int]] = field(default_factory=list)
+    """The tensors, and the dimensions of them, that it is the stride of."""
+    loops: bool = False
+    """Whether it is itself the bound of a loop."""
+    compared: bool = False
+
+    def allowed(self, number: int) -> int:
+        """The nearest number that the program's assumptions allow, if there is one."""
+        number = max(number, self.low)
+        number += -number % self.divisor
+        if self.high is not None and number > self.high:
+            number = self.high - self.high % self.divisor
+        return number
+
+
+def role_of(parameter: Value) -> Role:
+    """How a kernel uses an integer that it is given."""
+    role = Role()
+    pending: list[tuple[Value, bool]] = [(parameter, True)]
+    seen: set[Value] = {parameter}
+    while pending:
+        value, itself = pending.pop()
+        for user in value.users:
+            declaration = user.declaration
+            if declaration is ops.ASSUME and itself:
+                _assume(role, user)
+            elif declaration is ops.MAKE_TENSOR_VIEW:
+                _view(role, user, value, itself)
+            elif declaration is ops.FOR:
+                role.loops |= itself
+                role.compared |= not itself
+            elif declaration is ops.CMPI:
+                role.compared = True
+            handed_on = itself and declaration in SAME_VALUE
+            if (handed_on or declaration in (*SAME_VALUE, *_COMPUTED)) and user.results[0] not in seen:
+                seen.add(user.results[0])
+                pending.append((user.results[0], handed_on))
+    return role
+
+
+def _assume(role: Role, operation: Operation) -> None:
+    predicate = operation.attributes.get("predicate")
+    if isinstance(predicate, DivByAttribute):
+        role.divisor = max(role.divisor, predicate.divisor)
+    elif isinstance(predicate, BoundedAttribute):
+        if predicate.lower is not None:
+            role.low = max(role.low, predicate.lower + predicate.strict)
+        if predicate.upper is not None:
+            high = predicate.upper - predicate.strict
+            role.high = high if role.high is None else min(role.high, high)
+
+
+def _view(role: Role, maker: Operation, value: Value, itself: bool) -> None:
+    if not itself:
+        role.compared = True
+        return
+    tensor = cast(TensorViewType, maker.results[0].type)
+    for axis, extent in zip(dynamic_axes(tensor.shape), maker.dynamic_shape, strict=True):
+        if extent is value:
+            role.used_as_extent = True
+            role.tiles += tiles_along(maker, axis)
+    for axis, stride in zip(dynamic_axes(tensor.strides), maker.dynamic_strides, strict=True):
+        if stride is value:
+            role.strides.append((maker, axis))
+
+
+def tiles_along(maker: Operation, axis: int) -> list[int]:
+    """The extents of tiles along a dimension of a tensor."""
+    found: list[int] = []
+    for user in maker.results[0].users:
+        type = user.results[0].type if user.results else None
+        if not isinstance(type, TileViewType):
+            continue
+        found += [tile for place, tile in enumerate(type.tile_shape) if tensor_axis(type, place) == axis]
+    return found
+
+
+def tensor_numbers(maker: Operation, numbers: dict[Value, int]) -> tuple[list[int | None], list[int | None]]:
+    """The extents and strides of a tensor as far as they are known, given those of parameters."""
+    tensor = cast(TensorViewType, maker.results[0].type)
+
+    def known(fixed: tuple[int, ...], group: str) -> list[int | None]:
+        given = iter(maker.operand_group(group))
+        return [numbers.get(parameter_of(next(given))) if number == DYNAMIC else number for number in fixed]
+
+    return known(tensor.shape, "dynamicShape"), known(tensor.strides, "dynamicStrides")

@@ -11,8 +11,8 @@ from tileir.ir.quoting import close_names
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import V13_1, Version, version_named, version_text
 
-# Notes for misspelled names.  A text that is no program has thousands of them, and comparing a name with all operations
-# takes longer than parsing it, so only the first are compared.
+# A text that is no program has thousands of misspelled names, and to compare one with all operations takes longer than
+# to parse it: only the first are compared.
 _meant: dict[str, str] = {}
 _MOST_LOOKED_UP = 100
 
@@ -25,7 +25,7 @@ def begin_text() -> None:
 
 def suggest(diagnostic: Diagnostic) -> None:
     """Add notes to an error, if there is anything to add."""
-    code, values = diagnostic.code, diagnostic.values
+    code, values, text = diagnostic.code, diagnostic.values, ""
     if code == "unknown-operation":
         text = _about_name(values["name"])
     elif code == "newer-operation":
@@ -37,8 +37,6 @@ def suggest(diagnostic: Diagnostic) -> None:
         text = _about_word(written, values["choices"].split(", "))
     elif code == "newer-keyword":
         text = _about_keywords(values["attribute"], version_named(values["version"]))
-    else:
-        return
     if text:
         diagnostic.notes.append(note(text, diagnostic.location))
 

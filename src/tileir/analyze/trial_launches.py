@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy
 
-from tileir.analyze.parameter_roles import block_axis, extent_parameter
+from tileir.dialect import ops
+from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TensorViewType, TileViewType
 from tileir.execute.analysis.pointer_origins import origin_of_access
 from tileir.execute.arguments.array_memory import byte_range
 from tileir.execute.arguments.binding import ArgumentLabel
@@ -20,7 +21,7 @@ from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access, Observer, TileBlock
 from tileir.ir.core import Operation
-from tileir.ir.values import Value
+from tileir.ir.values import OperationResult, Value
 
 _MOST_STEPS: Final = 300_000
 """Operations of loops that a trial goes through, and its accesses: a second or two."""
@@ -28,7 +29,11 @@ _STEPS_OF_ACCESS: Final = 10
 _ELEMENTS_OF_STEP: Final = 64
 
 
-class TooLong(Exception):
+class Rejected(Exception):
+    """A choice of integers leads nowhere; the message says why."""
+
+
+class TooSlow(Rejected):
     """A trial takes longer than anybody wants to wait."""
 
 
@@ -67,7 +72,7 @@ class Reach(Observer):
         owner = block.parent_operation
         if owner is None or not owner.declaration.is_loop:
             return False
-        self._weights[operation] = sum([1 for _ in block])
+        self._weights[operation] = len(block)
         return True
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
@@ -79,7 +84,7 @@ class Reach(Observer):
     def _count(self, steps: int) -> None:
         self._steps += steps
         if self._steps > _MOST_STEPS:
-            raise TooLong
+            raise TooSlow("it takes too long")
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         # The sanitizer reports it in a later run.
@@ -106,9 +111,8 @@ class Reach(Observer):
         if low < start:
             self.stray = self.stray or f"'{access.operation.declaration.mnemonic}' goes before argument {number}"
         self._need(number, high - start)
-        inside: Array = (access.addresses >= numpy.uint64(start)) & (
-            access.addresses <= numpy.uint64(max(region.end - access.size, 0))
-        )
+        last = numpy.uint64(max(region.end - access.size, 0))
+        inside: Array = (access.addresses >= numpy.uint64(start)) & (access.addresses <= last)
         return inside
 
     def _need(self, number: int, size: int) -> None:
@@ -127,16 +131,7 @@ class Reach(Observer):
 
     def _named(self, origin: str) -> int | None:
         """The argument with an array that is an origin, if it is one."""
-        number = int(origin.removeprefix("argument ")) if origin.startswith("argument ") else -1
-        return number if number in self._starts else None
-
-    def _miss(self, access: Access, steps: tuple[int, ...]) -> None:
-        """An index is outside of an index space: which parameter would have to be larger."""
-        assert access.box is not None
-        for axis, (count, index, step) in enumerate(zip(access.box[1], access.index, steps, strict=True)):
-            parameter = extent_parameter(access.operation, axis) if count == 0 else None
-            if parameter is not None:
-                self.extents[parameter] = max(self.extents.get(parameter, 0), (int(index) + 1) * step)
+        return next((number for number in self._starts if origin == f"argument {number}"), None)
 
     def _note_view(self, access: Access) -> None:
         view: Any = access.view
@@ -154,10 +149,59 @@ class Reach(Observer):
         space = view.index_space()
         if access.kind != "read":
             self.stored = max(self.stored, int(numpy.prod(space)))
-        if 0 in access.box[1]:
-            self.beyond = True
-            self._miss(access, view.steps)
+        for dimension, (count, index, step) in enumerate(zip(access.box[1], access.index, view.steps, strict=True)):
+            # The index is outside of the index space: which parameter would have to be larger?
+            self.beyond |= count == 0
+            parameter = extent_parameter(access.operation, dimension) if count == 0 else None
+            if parameter is not None:
+                self.extents[parameter] = max(self.extents.get(parameter, 0), (int(index) + 1) * step)
         for extent, value in zip(space, access.operation.index, strict=False):
             axis = block_axis(value)
             if axis is not None:
                 self.spaces[axis] = min(self.spaces.get(axis, extent), extent)
+
+
+# --- where indices and extents come from ---
+
+SAME_VALUE: Final = (ops.ASSUME, ops.EXTI, ops.TRUNCI, ops.RESHAPE, ops.BROADCAST)
+
+
+def dynamic_axes(numbers: tuple[int, ...]) -> list[int]:
+    """The dimensions whose extents or strides are operands."""
+    return [axis for axis, number in enumerate(numbers) if number == DYNAMIC]
+
+
+def tensor_axis(type: TileViewType, axis: int) -> int:
+    """The dimension of the tensor along a dimension of a view's tiles."""
+    return type.dim_map[axis] if isinstance(type, (PartitionViewType, StridedViewType)) else axis
+
+
+def extent_parameter(access: Operation, axis: int) -> Value | None:
+    """The parameter that is the extent of the tensor along a dimension of the tiles that an operation accesses."""
+    view = next((value for value in access.operands if isinstance(value.type, TileViewType)), None)
+    maker = view.defining_operation if view is not None else None
+    tensor = maker.operands[0].defining_operation if maker is not None and maker.operands else None
+    if view is None or tensor is None or tensor.declaration is not ops.MAKE_TENSOR_VIEW:
+        return None
+    along = tensor_axis(cast(TileViewType, view.type), axis)
+    dynamic = dynamic_axes(cast(TensorViewType, tensor.results[0].type).shape)
+    if along not in dynamic:
+        return None
+    return parameter_of(tensor.dynamic_shape[dynamic.index(along)])
+
+
+def parameter_of(value: Value) -> Value:
+    """What a value is another name of."""
+    while True:
+        operation = value.defining_operation
+        if operation is None or operation.declaration not in SAME_VALUE:
+            return value
+        value = operation.operands[0]
+
+
+def block_axis(value: Value) -> int | None:
+    """The axis of the grid along which a value is the place of the tile block."""
+    source = parameter_of(value)
+    if isinstance(source, OperationResult) and source.operation.declaration is ops.GET_TILE_BLOCK_ID:
+        return source.index
+    return None

@@ -13,7 +13,7 @@ from tests.analyze.comparing.sample_launches import SUM, kinds_recording, record
 import tileir
 from tileir.analyze.comparing.compare import Comparisons, compare
 from tileir.analyze.comparing.comparison import Comparison, Moment
-from tileir.analyze.comparing.probes import ProbedKernel
+from tileir.analyze.comparing.engine_run import ProbedKernel
 from tileir.execute.recording.recording import Recording, record
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -244,10 +244,10 @@ def test_a_log_that_is_too_small_holds_the_beginning() -> None:
     kernel = tileir.compile(probed.module, backend="interpreter")
     logs = []
     for size in (1 << 16, 1000):
-        log = probed.log(size)
+        arguments = probed.arguments(size, 0)
         numbers = (numpy.random.default_rng(1).random(640) + 0.5).astype(numpy.float16)
-        kernel.launch(1, numbers, numpy.zeros(1, numpy.float16), 640, *probed.arguments(log, 0))
-        logs.append(probed.entries(log))
+        kernel.launch(1, numbers, numpy.zeros(1, numpy.float16), 640, *arguments)
+        logs.append(probed.entries(arguments[0]))
     whole, beginning = logs
     assert 0 < len(beginning) < len(whole)
     for (probe, content), (expected, other) in zip(beginning, whole, strict=False):

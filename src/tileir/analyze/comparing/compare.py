@@ -80,25 +80,20 @@ class PrecisionComparison(Comparison):
 
     def _shadow(self, block: int, step: int, value: int) -> Array | None:
         """What a value is in the wide type when a step has computed it; None if it is given."""
-        known, kept = self._shadows
-        if known == block and (step, value) in kept:
-            return kept[step, value]
-        kept = {}
-        found: Array | None = None
-        room = _KEPT_BYTES
+        if self._shadows[0] != block or (step, value) not in self._shadows[1]:
+            kept: dict[tuple[int, int], Array] = {}
+            room = _KEPT_BYTES
 
-        def note(at: int, operation: int, number: int, element: FloatType, content: Any, shadowed: Shadowed) -> None:
-            nonlocal room, found
-            numbers = numpy.asarray(shadowed.numbers)
-            if at == step and number == value:
-                found = numbers
-            room -= numbers.nbytes
-            if room >= 0:
-                kept[at, number] = numbers
+            def note(at: int, operation: int, number: int, element: FloatType, content: Any, shadow: Shadowed) -> None:
+                nonlocal room
+                numbers = numpy.asarray(shadow.numbers)
+                room -= numbers.nbytes
+                if room >= 0 or (at, number) == (step, value):
+                    kept[at, number] = numbers
 
-        self._run(block, note)
-        self._shadows = block, kept
-        return found
+            self._run(block, note)
+            self._shadows = block, kept
+        return self._shadows[1].get((step, value))
 
     def _run(self, block: int, note: _Note) -> None:
         """Run a tile block again with a shadow, and tell `note` of each float that an operation has computed."""
@@ -112,9 +107,8 @@ class PrecisionComparison(Comparison):
         shadow = Shadow(self.wide, seen)
         stepped = SteppedBlock(self.recording, shadow)
         self.recording.watch(block, stepped)
-        fresh = set(shadow.taken) - self._taken
-        if fresh:
-            self._taken |= fresh
+        if not self._taken.issuperset(shadow.taken):
+            self._taken.update(shadow.taken)
             names = sorted({operation.declaration.mnemonic for operation in self._taken})
             count = several(len(self._taken), "operation")
             self.notes = [f"Results of {count} ({', '.join(names)}) are taken as they are, as they work on bits."]
@@ -143,10 +137,9 @@ def compare(recording: Recording, other: str | Recording = "f64") -> Comparison:
 
 
 def _why_not_wider(recording: Recording, wide: FloatType) -> str:
-    for value in recording.program.values:
-        element = float_element(value)
-        if element is not None and wider(element, wide) is not element:
-            return ""
+    elements = [float_element(value) for value in recording.program.values]
+    if any(element is not None and wider(element, wide) is not element for element in elements):
+        return ""
     return f"no value has fewer digits than {wide.name}"
 
 
@@ -170,28 +163,21 @@ class Comparisons:
 
     def listed(self) -> list[dict[str, Any]]:
         """What there is to choose from, each with the reason why it cannot be chosen."""
-        found: list[dict[str, Any]] = []
-        for name, wide in WIDE_TYPES.items():
-            found.append({"id": name, "title": f"in {name}", "reason": _why_not_wider(self._recording, wide) or None})
-        engines, _ = all_engines()
-        for engine in engines:
+        found = [(name, f"in {name}", _why_not_wider(self._recording, wide)) for name, wide in WIDE_TYPES.items()]
+        for engine in all_engines()[0]:
             if "observer" not in engine.options:
-                reason = why_not(engine, self._recording)
-                found.append({"id": engine.name, "title": f"on {engine.called}", "reason": reason or None})
-        for id, (title, _) in self._others.items():
-            found.append({"id": id, "title": title, "reason": None})
-        return found
+                found.append((engine.name, f"on {engine.called}", why_not(engine, self._recording)))
+        found += [(id, title, "") for id, (title, _) in self._others.items()]
+        return [{"id": id, "title": title, "reason": reason or None} for id, title, reason in found]
 
     def find(self, id: str) -> Comparison:
-        known = self._made.get(id)
-        if known is None:
-            other = self._others.get(id)
-            if other is not None:
-                known = RecordingComparison(self._recording, other[1], id, other[0])
+        if id not in self._made:
+            if id in self._others:
+                title, other = self._others[id]
+                self._made[id] = RecordingComparison(self._recording, other, id, title)
             else:
-                known = compare(self._recording, id)
-            self._made[id] = known
-        return known
+                self._made[id] = compare(self._recording, id)
+        return self._made[id]
 
     def comparison(self, id: str, block: int) -> dict[str, Any]:
         """The answer to `comparison`."""

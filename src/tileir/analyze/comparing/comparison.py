@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Final
 
@@ -28,7 +28,6 @@ MOST_MOMENTS: Final = 5_000
 """Of one tile block so many moments that differ are kept, the first ones; the others are counted."""
 SEARCHED_STEPS: Final = 2_000
 """The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
-
 
 Part = Sequence[int]
 """Where the part of a tile that is shown starts, or its extents."""
@@ -51,16 +50,16 @@ class Moment:
         return f"<Moment: tile block {self.block}, step {self.step}, value {self.value}: {self.difference!r}>"
 
 
+@dataclass(eq=False, repr=False)
 class BlockComparison:
     """The moments of one tile block at which values differ, in order."""
 
-    def __init__(self, block: int) -> None:
-        self.block: int = block
-        self.moments: list[Moment] = []
-        self.total: int = 0
-        """How many there are; no more than `MOST_MOMENTS` are kept."""
-        self.first: Moment | None = None
-        """The first that is wrong."""
+    block: int
+    moments: list[Moment] = field(default_factory=list)
+    total: int = 0
+    """How many there are; no more than `MOST_MOMENTS` are kept."""
+    first: Moment | None = None
+    """The first that is wrong."""
 
     def add(self, moment: Moment) -> None:
         self.total += 1
@@ -86,12 +85,12 @@ class ArrayDifference:
 
 def differing_arrays(pairs: Iterable[tuple[RecordedArray, Array, Array]]) -> list[ArrayDifference]:
     """The differences of arrays with two contents; addresses differ from run to run."""
-    found = []
-    for array, left, right in pairs:
-        if not isinstance(array.element, PointerType):
-            difference = difference_of(array.element, left, right)
-            found += [ArrayDifference(array.number, difference)] if difference is not None else []
-    return found
+    return [
+        ArrayDifference(array.number, difference)
+        for array, left, right in pairs
+        if not isinstance(array.element, PointerType)
+        and (difference := difference_of(array.element, left, right)) is not None
+    ]
 
 
 class Comparison(ABC):
@@ -176,11 +175,7 @@ class Comparison(ABC):
     def __str__(self) -> str:
         lines = [f"{self.title}: {self.criterion}"]
         first = self.first
-        if first is None:
-            lines.append("no value is wrong")
-        else:
-            lines.append("the first wrong value:")
-            lines.append(self.describe(first))
+        lines += ["no value is wrong"] if first is None else ["the first wrong value:", self.describe(first)]
         for one in self.array_differences():
             name = self.recording.arrays[one.array].name
             lines.append(f"array {name} at the end: {distance_words(one.difference)}")
@@ -192,7 +187,8 @@ class Comparison(ABC):
         """The answer to `comparison`."""
         compared = self.block(block)
         first = self.search(SEARCHED_STEPS)
-        arrays = [{"array": one.array, **_difference_answer(one.difference)} for one in self.array_differences()]
+        # Differences are found before the notes about them.
+        arrays = [_answer(one, ["array"]) for one in self.array_differences()]
         notes = list(self.notes)
         count = len(self.recording.blocks)
         if first is None and self._searched < count:
@@ -204,16 +200,7 @@ class Comparison(ABC):
             "title": self.title,
             "criterion": self.criterion,
             "block": block,
-            "differences": [
-                {
-                    "step": moment.step,
-                    "operation": moment.operation,
-                    "value": moment.value,
-                    "wrong": moment.wrong,
-                    **_difference_answer(moment.difference),
-                }
-                for moment in compared.moments
-            ],
+            "differences": [_answer(moment, ["step", "operation", "value", "wrong"]) for moment in compared.moments],
             "total": compared.total,
             "first": None if first is None else {"block": first.block, "step": first.step, "value": first.value},
             "arrays": arrays,
@@ -251,11 +238,10 @@ def distance_words(difference: Difference) -> str:
     return ", ".join(words)
 
 
-def _difference_answer(difference: Difference) -> dict[str, Any]:
-    answer = {name: _finite(value) for name, value in asdict(difference).items() if name != "overall"}
-    return {**answer, "place": list(difference.place)}
-
-
-def _finite(number: Any) -> Any:
-    """What JSON has no number for is null."""
-    return None if isinstance(number, float) and not isfinite(number) else number
+def _answer(one: Moment | ArrayDifference, names: list[str]) -> dict[str, Any]:
+    """Some fields of what differs, and its difference; what JSON has no number for is null."""
+    answer = {name: getattr(one, name) for name in names}
+    for name, value in asdict(one.difference).items():
+        if name != "overall":
+            answer[name] = None if isinstance(value, float) and not isfinite(value) else value
+    return {**answer, "place": list(one.difference.place)}

@@ -85,8 +85,8 @@ class BlockValues(Observer):
         for value, content in zip(operation.results, results, strict=True):
             if compared_element(value) is not None:
                 self._room -= content.nbytes + 100
-                if self._room < 0:
-                    self.is_whole = False
+                self.is_whole = self._room >= 0
+                if not self.is_whole:
                     return
                 number = self._program.value_numbers[value]
                 self.found.setdefault(number, []).append((self._stepped.step, content))
@@ -116,10 +116,10 @@ class ValueComparison(Comparison):
             value = program.values[number]
             element, owner = compared_element(value), value.defining_operation
             assert element is not None and owner is not None
+            operation = program.operation_numbers[owner]
             for (step, content), other in zip(here.found.get(number, []), contents, strict=False):
                 difference = difference_of(element, content, other)
                 if difference is not None:
-                    operation = program.operation_numbers[owner]
                     moments.append(Moment(block, step, operation, number, difference, True))
         for moment in sorted(moments, key=lambda one: (one.step, one.value)):
             compared.add(moment)
@@ -142,10 +142,9 @@ class ValueComparison(Comparison):
 
     def values_of(self, recording: Recording, block: int) -> BlockValues:
         """The values of a tile block of a recording."""
-        known = self._collected.get(recording)
-        if known is None or known[0] != block:
-            known = self._collected[recording] = block, BlockValues(recording, block)
-        return known[1]
+        if recording not in self._collected or self._collected[recording][0] != block:
+            self._collected[recording] = block, BlockValues(recording, block)
+        return self._collected[recording][1]
 
 
 class RecordingComparison(ValueComparison):

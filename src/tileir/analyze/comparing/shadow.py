@@ -23,15 +23,13 @@ from tileir.execute.array_difference import exact_numbers
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access, Observer, TileBlock
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS
-from tileir.ir.traversal import ancestors
 from tileir.ir.types import FloatType
 from tileir.ir.values import Value
+from tileir.rewrite.matching import carried_values, receiver
 
-_BODIES: Final = (ops.REDUCE, ops.SCAN)
 # What changes memory, and the operand it is changed with.
 _STORES: Final[dict[OperationDeclaration, str]] = {
     ops.STORE_PTR_TKO: "value",
@@ -82,12 +80,15 @@ class Shadow(Observer):
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         declaration = operation.declaration
-        if declaration is ops.FOR:
-            self._hand_on(operation.operands[3:], operands[3:], operation.regions[0].block.arguments[1:])
-        elif declaration is ops.LOOP:
-            self._hand_on(operation.operands, operands, operation.regions[0].block.arguments)
+        if declaration.is_loop:
+            first = 3 if declaration is ops.FOR else 0
+            self._hand_on(operation.operands[first:], operands[first:], carried_values(operation))
         elif declaration.is_terminator and declaration is not ops.RETURN:
-            self._leave(operation, operands)
+            # To the next iteration of a loop, or to the results of what it ends.
+            owner = receiver(operation)
+            assert owner is not None
+            targets: Sequence[Value] = carried_values(owner) if declaration is ops.CONTINUE else owner.results
+            self._hand_on(operation.operands, operands, targets)
         else:
             self._operands = operands
             self._access = None
@@ -100,8 +101,8 @@ class Shadow(Observer):
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         declaration = operation.declaration
         if declaration is ops.FOR:
-            self._hand_on(operation.regions[0].block.arguments[1:], results, operation.results)
-        elif not operation.regions or declaration in _BODIES:
+            self._hand_on(carried_values(operation), results, operation.results)
+        elif not operation.regions or declaration in (ops.REDUCE, ops.SCAN):
             if declaration.reads is not None:
                 self._load(operation, results)
             elif operation.results:
@@ -137,18 +138,9 @@ class Shadow(Observer):
         ]
         self._values.update(found)
 
-    def _leave(self, operation: Operation, operands: list[Any]) -> None:
-        """A terminator hands its operands to the next iteration of a loop, or to the results of what it ends."""
-        around = [each for each in ancestors(operation) if each.declaration is ops.IF or each.declaration.is_loop]
-        owner = next(each for each in around if operation.declaration is ops.YIELD or each.declaration.is_loop)
-        targets: Sequence[Value] = owner.results
-        if operation.declaration is ops.CONTINUE:
-            targets = owner.regions[0].block.arguments[1 if owner.declaration is ops.FOR else 0 :]
-        self._hand_on(operation.operands, operands, targets)
-
     def _compute(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         elements = [float_element(result) for result in operation.results]
-        if not any(element is not None for element in elements):
+        if not any(elements):
             return
         if operation not in self._again:
             self._again[operation] = widened(operation, self.wide)
@@ -161,20 +153,13 @@ class Shadow(Observer):
                 if element is not None:
                     self._values[value] = self._exact(element, content)
             return
-        bits: list[int] = []
-        values: list[Any] = []
-        for operand, content in zip(operation.operands, self._operands, strict=True):
-            if float_element(operand) is None:
-                values.append(content)
-            else:
-                shadowed = self._shadow(operand, content)
-                bits.append(shadowed.bits)
-                values.append(shadowed.numbers)
+        given = list(zip(operation.operands, self._operands, strict=True))
+        shadows = {operand: self._shadow(operand, content) for operand, content in given if float_element(operand)}
+        bits = [shadowed.bits for shadowed in shadows.values()]
+        values = [shadows[operand].numbers if operand in shadows else content for operand, content in given]
         for value, element, numbers in zip(operation.results, elements, again(block, values), strict=True):
             if element is not None:
                 self._values[value] = Shadowed(numbers, min([*bits, FORMATS[element.name].precision]))
-
-    # --- loads and stores ---
 
     def _load(self, operation: Operation, results: list[Any]) -> None:
         value, content = operation.results[0], results[0]
@@ -183,9 +168,7 @@ class Shadow(Observer):
             return
         shadowed = self._exact(element, content)
         # What an atomic found in memory is taken as it is.
-        known = None
-        if self._access is not None and operation.declaration not in _STORES:
-            known = self._memory.load(self._access)
+        known = None if self._access is None or operation.declaration in _STORES else self._memory.load(self._access)
         if known is not None:
             stored, where, bits = known
             numbers = numpy.where(where, stored, shadowed.numbers).astype(shadowed.numbers.dtype)
@@ -197,17 +180,13 @@ class Shadow(Observer):
         operation = access.operation
         (value,) = operation.operand_group(_STORES[operation.declaration])
         element = float_element(value)
-        attribute = operation.attributes.get("mode")
         # What an atomic does to memory.
-        mode = attribute.keyword if isinstance(attribute, EnumAttribute) else ""
+        mode = operation.keyword("mode")
         if element is None or operation.declaration is ops.ATOMIC_CAS_TKO or mode not in ("", "xchg", "addf"):
             self._memory.forget(access)
             return
         shadowed = self._shadow(value, self._operands[operation.operands.index(value)])
-        if mode == "addf":
-            self._memory.add(access, element, *shadowed)
-        else:
-            self._memory.store(access, *shadowed)
+        self._memory.store(access, element, *shadowed, adds=mode == "addf")
 
 
 # --- memory ---
@@ -240,25 +219,21 @@ class ShadowMemory:
                 bits = min(bits, shadows.bits)
         return (numbers.reshape(shape), where.reshape(shape), bits) if where.any() else None
 
-    def store(self, access: Access, numbers: Any, bits: int) -> None:
+    def store(self, access: Access, element: FloatType, numbers: Any, bits: int, adds: bool) -> None:
+        """Write numbers to memory, or add them; what is there is exact where nothing better is known."""
         flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
         for shadows, chosen, places in self._touched(access, is_write=True):
-            shadows.numbers[places] = flat[chosen]
+            if adds:
+                fresh = numpy.unique(places[~shadows.known[places]])
+                # Elements need not be aligned to their size.
+                offsets = (fresh * access.size)[:, None] + numpy.arange(access.size)
+                contents = shadows.region.data[offsets].reshape(-1).view(memory_dtype(element))
+                shadows.numbers[fresh] = exact_numbers(element, from_memory(element, contents))
+                # Several elements may go to one place.
+                numpy.add.at(shadows.numbers, places, flat[chosen])
+            else:
+                shadows.numbers[places] = flat[chosen]
             shadows.known[places] = True
-            shadows.bits = min(shadows.bits, bits)
-
-    def add(self, access: Access, element: FloatType, numbers: Any, bits: int) -> None:
-        """Add numbers to memory; what is there is exact where nothing better is known."""
-        flat = numpy.broadcast_to(numbers, access.addresses.shape).reshape(-1)
-        for shadows, chosen, places in self._touched(access, is_write=True):
-            fresh = numpy.unique(places[~shadows.known[places]])
-            # Elements need not be aligned to their size.
-            offsets = (fresh * access.size)[:, None] + numpy.arange(access.size)
-            contents = shadows.region.data[offsets].reshape(-1).view(memory_dtype(element))
-            shadows.numbers[fresh] = exact_numbers(element, from_memory(element, contents))
-            shadows.known[fresh] = True
-            # Several elements may go to one place.
-            numpy.add.at(shadows.numbers, places, flat[chosen])
             shadows.bits = min(shadows.bits, bits)
 
     def forget(self, access: Access) -> None:
@@ -290,8 +265,6 @@ class ShadowMemory:
 
 
 class _ShadowRegion:
-    __slots__ = ("bits", "known", "numbers", "region", "size")
-
     def __init__(self, region: Region, size: int) -> None:
         count = region.size // size + 1
         self.region: Region = region

@@ -36,8 +36,6 @@ Again = Callable[[object, list[Any]], list[Any]]
 # Beside what is pure: these too have no effect but their results.
 _WITHOUT_EFFECT: Final = frozenset([ops.ASSUME, ops.DIVI, ops.FOR, ops.IF, ops.LOOP, ops.REDUCE, ops.SCAN])
 _ON_BITS: Final = frozenset([ops.BITCAST, ops.PACK, ops.UNPACK, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR])
-# These belong to the narrow type.
-_NARROW_ATTRIBUTES: Final = ("flush_to_zero", "rounding_mode")
 
 
 def float_element(value: Value) -> FloatType | None:
@@ -73,7 +71,10 @@ def widen_tile(element: FloatType, wide: FloatType, content: Any) -> Any:
 
 def widened(operation: Operation, wide: FloatType) -> Again | None:
     """What computes the results of an operation again; None if it is nothing that can be computed with more digits."""
-    if not all(_can_be_widened(inner) for inner in operation.walk()) or _captures(operation):
+    declarations = [inner.declaration for inner in operation.walk()]
+    if not all(one.traits & PURE or one.is_terminator or one in _WITHOUT_EFFECT for one in declarations):
+        return None
+    if not _ON_BITS.isdisjoint(declarations) or _captures(operation):
         return None
     if operation.declaration is ops.MMAF_SCALED:
         return _scaled_product
@@ -94,22 +95,11 @@ def widened(operation: Operation, wide: FloatType) -> Again | None:
     return again
 
 
-def _can_be_widened(operation: Operation) -> bool:
-    declaration = operation.declaration
-    if declaration in _ON_BITS:
-        return False
-    return bool(declaration.traits & PURE) or declaration.is_terminator or declaration in _WITHOUT_EFFECT
-
-
 def _captures(operation: Operation) -> bool:
     """Whether a body takes values from around the operation, which nobody hands to its copy."""
-    for inner in operation.walk():
-        for value in inner.operands if inner is not operation else ():
-            block = value.parent_block
-            owner = block.parent_operation if block is not None else None
-            if owner is None or not (owner is operation or operation.is_ancestor_of(owner)):
-                return True
-    return False
+    blocks = [value.parent_block for inner in operation.walk() if inner is not operation for value in inner.operands]
+    owners = [block.parent_operation if block is not None else None for block in blocks]
+    return any(owner is None or not operation.is_ancestor_of(owner) for owner in owners)
 
 
 def _wide_type(type: Type, wide: FloatType) -> Type:
@@ -120,15 +110,12 @@ def _widen_types(copy: Operation, wide: FloatType) -> None:
     for inner in copy.walk():
         # An operation that is as wide already keeps its rounding.
         is_narrow = any(_wide_type(result.type, wide) is not result.type for result in inner.results)
-        for result in inner.results:
-            result.type = _wide_type(result.type, wide)
-        for region in inner.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    argument.type = _wide_type(argument.type, wide)
-        for name in _NARROW_ATTRIBUTES:
-            if is_narrow:
-                inner.set_attribute(name, None)
+        blocks = [block for region in inner.regions for block in region.blocks]
+        for value in (*inner.results, *[argument for block in blocks for argument in block.arguments]):
+            value.type = _wide_type(value.type, wide)
+        # These belong to the narrow type.
+        for name in ("flush_to_zero", "rounding_mode") if is_narrow else ():
+            inner.set_attribute(name, None)
         if inner.declaration is ops.CONSTANT:
             inner.set_attribute("value", _wide_constant(inner.value_attribute, wide))
 

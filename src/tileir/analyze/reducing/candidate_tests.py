@@ -1,11 +1,6 @@
 """Tests of candidates: a command is run on them, or a question is asked in a child process.
 
-A command says with exit status 0 that a candidate is interesting.  It runs in a process group of its own, which is
-killed as a whole when its time is over or its answer is not needed any more.
-
-A question is a function of a candidate that answers in words.  Whatever ends its process is only an answer: the child
-has a time and an amount of memory, writes nowhere but to a pipe, and is killed with all its processes when its time is
-over.
+A question is a function of a candidate that answers in words.  Whatever ends its process is only an answer.
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple
 
@@ -49,47 +45,40 @@ class Ended(NamedTuple):
     output: str
 
 
+@dataclass(eq=False)
 class CommandTest(Generic[Subject]):
     """The test of a search: a command is run on every candidate, and `judge` says of its end whether it is one.
 
     `write` gives the contents of a file, or None for what cannot be written.  Any number of threads may test.
     """
 
-    def __init__(
-        self,
-        words: list[str],
-        timeout: float | None,
-        extension: str,
-        write: Callable[[Subject], bytes | None],
-        judge: Callable[[Ended], bool],
-    ) -> None:
-        self._words: list[str] = words if any(PLACE in word for word in words) else [*words, PLACE]
-        self._timeout: float | None = timeout
-        self._name: str = "candidate" + extension
-        self._write: Callable[[Subject], bytes | None] = write
-        self._judge: Callable[[Ended], bool] = judge
-        self._running: set[Command] = set()
+    words: list[str]
+    timeout: float | None
+    extension: str
+    write: Callable[[Subject], bytes | None]
+    judge: Callable[[Ended], bool]
+    _running: set[Command] = field(default_factory=set)
 
     def __call__(self, candidate: Subject) -> bool:
-        data = self._write(candidate)
-        return data is not None and self._judge(self._run(data))
-
-    def _run(self, data: bytes) -> Ended:
+        data = self.write(candidate)
+        if data is None:
+            return False
         with tempfile.TemporaryDirectory(prefix="tileir-reduce-") as directory:
-            path = os.path.join(directory, self._name)
+            path = os.path.join(directory, "candidate" + self.extension)
             with open(path, "wb") as file:
                 file.write(data)
             with open(os.path.join(directory, "output"), "w+b") as output:
-                words = [word.replace(PLACE, path) for word in self._words]
+                words = self.words if any(PLACE in word for word in self.words) else [*self.words, PLACE]
+                words = [word.replace(PLACE, path) for word in words]
                 with Command(words, stdout=output, stderr=output) as command:
                     self._running.add(command)
-                    status = command.wait(self._timeout)
+                    status = command.wait(self.timeout)
                 if command not in self._running:
                     raise Cancelled
                 self._running.discard(command)
                 output.seek(0, os.SEEK_END)
                 output.seek(max(0, output.tell() - _SHOWN))
-                return Ended(status, output.read().decode("utf-8", "replace"))
+                return self.judge(Ended(status, output.read().decode("utf-8", "replace")))
 
     def cancel(self) -> None:
         """End what runs now."""
@@ -123,32 +112,32 @@ _MEMORY: Final = 16 << 30
 _LONGEST: Final = 1 << 16
 
 
+@dataclass(eq=False)
 class ObservationTest(Generic[Subject]):
     """The test of a search: a question is asked in a child, and `judge` says whether the answer is interesting."""
 
-    def __init__(self, question: Question[Subject], judge: Callable[[str], bool], timeout: float | None) -> None:
-        self._question: Question[Subject] = question
-        self._judge: Callable[[str], bool] = judge
-        self._timeout: float | None = timeout
-        self._lock: threading.Lock = threading.Lock()
-        self._running: set[Child] = set()
+    question: Question[Subject]
+    judge: Callable[[str], bool]
+    timeout: float | None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _running: set[Child] = field(default_factory=set)
 
     def __call__(self, candidate: Subject) -> bool:
-        return self._judge(self.observe(candidate))
+        return self.judge(self.observe(candidate))
 
     def observe(self, candidate: Subject) -> str:
         """The answer for a candidate."""
         if not CAN_FORK:
-            return _asked(self._question, candidate)
+            return _asked(self.question, candidate)
         answers: list[str] = []
 
         def handle(content: bytes) -> bool:
             answers.append(str(parsed(content).get("answer")))
             return True
 
-        deadline = math.inf if self._timeout is None else time.perf_counter() + self._timeout
+        deadline = math.inf if self.timeout is None else time.perf_counter() + self.timeout
         with self._lock:
-            child = Child(partial(_answer, self._question, candidate))
+            child = Child(partial(_answer, self.question, candidate))
             self._running.add(child)
         reason = ""
         try:
@@ -171,7 +160,6 @@ class ObservationTest(Generic[Subject]):
 
 def _answer(question: Callable[[Any], str], candidate: object) -> None:
     """Ask the question, in the child, and report the answer."""
-    # Less memory than the machine has.
     limit_resource("RLIMIT_AS", _MEMORY)
     faulthandler.disable()
     report({"answer": _asked(question, candidate)[:_LONGEST]})
@@ -199,16 +187,15 @@ def ask_check(program: Program) -> str:
     """What the verifier says."""
     context = VerifyContext()
     verify_operation(program.module, context)
-    if not context.diagnostics:
-        return FINE
-    return SAYS + "\n".join([diagnostic.message for diagnostic in context.diagnostics])
+    messages = [diagnostic.message for diagnostic in context.diagnostics]
+    return SAYS + "\n".join(messages) if messages else FINE
 
 
 def ask_contents(data: bytes) -> str:
     """What is said of a file when it is checked."""
     from tileir.interface import load
 
-    return _worded(_outcome(lambda: load(data)))
+    return _outcome(lambda: load(data))[0]
 
 
 def ask_passes(pipeline: str) -> Question[Program]:
@@ -217,28 +204,37 @@ def ask_passes(pipeline: str) -> Question[Program]:
     def question(program: Program) -> str:
         from tileir.passes.pipeline import run_passes
 
-        return _worded(_outcome(lambda: run_passes(clone(program.module), pipeline.split(","))))
+        return _outcome(lambda: run_passes(clone(program.module), pipeline.split(",")))[0]
 
     return question
 
 
 def ask_engine(engine: str, words: LaunchWords) -> Question[Program]:
     """What becomes of a launch on an engine."""
-    return lambda program: _worded(_launched(program, engine, words))
+    # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
+    return lambda program: _outcome(lambda: _launch(program, engine, words, exact=True))[0]
 
 
 def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Program]:
     """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
 
     def question(program: Program) -> str:
+        import numpy
+
         from tileir.execute.array_difference import same_bits
 
-        expected, found = [_launched(program, engine, words) for engine in (first, second)]
-        if isinstance(expected, str) or isinstance(found, str):
-            if expected == found or GONE in (expected, found):
-                return FINE
-            return f"{first} {_head(expected)}, {second} {_head(found)}"
-        if all(same_bits(a, b).all() for a, b in zip(expected, found, strict=True)):
+        def launched(engine: str) -> tuple[str, list[Any]]:
+            return _outcome(lambda: _launch(program, engine, words, exact=True))
+
+        (expected, before), (found, after) = launched(first), launched(second)
+        if GONE in (expected, found) or expected == found != FINE:
+            return FINE
+        if expected != found:
+            # How they ended, without what depends on the program.
+            heads = ["runs" if ended == FINE else ended.partition(":")[0] for ended in (expected, found)]
+            return f"{first} {heads[0]}, {second} {heads[1]}"
+        pairs = [(a, b) for a, b in zip(before, after, strict=True) if isinstance(a, numpy.ndarray)]
+        if all(same_bits(a, b).all() for a, b in pairs):
             return FINE
         return f"{DIFFERENT}; findings: {','.join(_findings(program, words))}"
 
@@ -262,46 +258,34 @@ def kind_of_crash(answer: str) -> str:
     return ":".join(answer.split(":")[:2])
 
 
-def _head(ended: list[Any] | str) -> str:
-    """How a launch ended, without what depends on the program."""
-    return "runs" if isinstance(ended, list) else ended.partition(":")[0]
-
-
-def _worded(ended: object) -> str:
-    return ended if isinstance(ended, str) else FINE
-
-
-def _outcome(work: Callable[[], Any]) -> Any:
-    """What some work gives, or in words how it failed."""
+def _outcome(work: Callable[[], Any]) -> tuple[str, Any]:
+    """How some work ended, in words, and its result."""
     try:
-        return work()
+        return FINE, work()
+    except _Gone:
+        return GONE, None
     except InternalError as error:
         cause = error.__cause__
-        return f"{CRASHED}{type(cause).__name__}: {cause}"
+        return f"{CRASHED}{type(cause).__name__}: {cause}", None
     except TileIRError as error:
-        return SAYS + str(error)
+        return SAYS + str(error), None
     except Exception as error:
-        return f"{CRASHED}{type(error).__name__}: {error}"
+        return f"{CRASHED}{type(error).__name__}: {error}", None
 
 
-def _launched(program: Program, engine: str, words: LaunchWords) -> list[Any] | str:
-    """The arrays after a launch, or how it failed."""
-    import numpy
-
-    # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
-    ended = _outcome(lambda: _launch(program, engine, words, exact=True))
-    if isinstance(ended, str):
-        return ended
-    return [value for value in ended if isinstance(value, numpy.ndarray)]
+class _Gone(Exception):
+    """There is no such kernel."""
 
 
-def _launch(program: Program, engine: str, words: LaunchWords, *, exact: bool = False, sanitize: bool = False) -> Any:
-    """The arguments after a launch, or that there is no such kernel."""
+def _launch(
+    program: Program, engine: str, words: LaunchWords, exact: bool = False, sanitize: bool = False
+) -> list[Any]:
+    """The arguments after a launch."""
     from tileir.execute.launching.kernel import compile
 
     chosen = launch_of(words, program)
     if chosen is None:
-        return GONE
+        raise _Gone
     launch, entry = chosen
     kernel = compile(program.module, entry.symbol_name, engine, exact=exact)
     given = arguments_of(launch, entry)

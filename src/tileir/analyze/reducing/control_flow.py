@@ -6,34 +6,17 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies
+from tileir.analyze.reducing.program import Edit, Program, at, functions_with_bodies, update_signature
 from tileir.analyze.reducing.removal import Replacements, owner_of, remove
 from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, FOR, IF, LOOP, REDUCE, RETURN, SCAN, YIELD
-from tileir.dialect.rules import signature
-from tileir.ir.attributes import ArrayAttribute, array_attribute, type_attribute
+from tileir.ir.attributes import ArrayAttribute, array_attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import function_type
+from tileir.ir.traversal import ancestors
 from tileir.ir.values import Value
-from tileir.rewrite.matching import constant_bool, defined_by
+from tileir.rewrite.matching import constant_bool, defined_by, ends_of
 
 Node = TypeVar("Node")
-
-
-def _terminators(operation: Operation, *kinds: OperationDeclaration) -> list[Operation]:
-    """Terminators of some kinds that belong to an operation; all but `yield` may be in branches inside it."""
-    found: list[Operation] = []
-    pending = [operation]
-    while pending:
-        for region in pending.pop().regions:
-            for block in region.blocks:
-                for inner in block:
-                    if inner.declaration in kinds:
-                        found.append(inner)
-                    elif inner.declaration is IF and YIELD not in kinds:
-                        pending.append(inner)
-    return found
-
 
 # --- regions instead of the operations around them ---
 
@@ -46,9 +29,9 @@ def inlined_regions(program: Program) -> Iterator[Edit]:
         elif operation.declaration is IF:
             for number, region in enumerate(operation.regions):
                 if region.blocks:
-                    yield partial(_inline_branch, position=position, number=number)
+                    yield at(position, _inline_branch, number)
             if len(operation.regions) == 2 and operation.regions[1].blocks and not operation.results:
-                yield partial(_drop_else, position=position)
+                yield at(position, _drop_else)
 
 
 def _move_out(block: Block, before: Operation) -> None:
@@ -70,12 +53,12 @@ def _inline_loop(program: Program, position: int) -> bool:
         return False
     for argument, value in zip(body.arguments, initial, strict=True):
         argument.replace_all_uses_with(value)
-    exits = [each for each in body if each.declaration is IF and _terminators(each, BREAK, CONTINUE)]
+    breaks = ends_of(loop, BREAK)
+    ends = [end for end in (*breaks, *ends_of(loop, CONTINUE)) if end is not last]
     final: list[Value] = list(last.operands)
     if loop.declaration is LOOP and last.declaration is not BREAK:
-        breaks = [each for branch in exits for each in _terminators(branch, BREAK)]
-        final = list(breaks[0].operands) if breaks else []
-    if not remove(exits):
+        final = list(breaks[-1].operands) if breaks else []
+    if not remove([next(each for each in ancestors(end) if each.parent is body) for end in ends]):
         return False
     _move_out(body, loop)
     for result, value in zip(loop.results, final, strict=False):
@@ -86,8 +69,7 @@ def _inline_loop(program: Program, position: int) -> bool:
     return remove([loop])
 
 
-def _inline_branch(program: Program, position: int, number: int) -> bool:
-    branch = program.operations[position]
+def _inline_branch(branch: Operation, number: int) -> bool:
     block = branch.regions[number].blocks[0]
     last, outer = block.last, branch.parent
     if last is None or outer is None:
@@ -101,8 +83,7 @@ def _inline_branch(program: Program, position: int, number: int) -> bool:
     # It ends the block around it: what comes behind is never reached.
     last.detach()
     operations = outer.operations
-    behind = operations[operations.index(branch) + 1 :]
-    for each in behind:
+    for each in operations[operations.index(branch) + 1 :]:
         each.drop_all_references()
         each.detach()
     if not remove([branch]):
@@ -111,8 +92,8 @@ def _inline_branch(program: Program, position: int, number: int) -> bool:
     return True
 
 
-def _drop_else(program: Program, position: int) -> None:
-    region = program.operations[position].regions[1]
+def _drop_else(branch: Operation) -> None:
+    region = branch.regions[1]
     for operation in [each for block in region.blocks for each in block]:
         operation.drop_all_references()
     region.blocks = []
@@ -142,10 +123,10 @@ def carried_removals(program: Program) -> Iterator[Edit]:
     for position, operation in reversed(list(enumerate(program.operations))):
         for carried in _CARRIED.get(operation.declaration, ()):
             for number in reversed(range(len(operation.results if carried.is_result else operation.operands))):
-                yield partial(_drop_carried, position=position, number=number, carried=carried)
+                yield at(position, _drop_carried, number, carried)
         if operation.declaration in (REDUCE, SCAN) and len(operation.operands) > 1:
             for number in reversed(range(len(operation.operands))):
-                yield partial(_drop_reduced, position=position, number=number)
+                yield at(position, _drop_reduced, number)
 
 
 def _without(values: Sequence[Node], *numbers: int) -> list[Node]:
@@ -168,9 +149,8 @@ def _drop(
             value.index = index
 
 
-def _drop_carried(program: Program, position: int, number: int, carried: _Carried) -> bool:
+def _drop_carried(operation: Operation, number: int, carried: _Carried) -> bool:
     """Drop a carried value: its initial value takes its place, or whatever replaces a result."""
-    operation = program.operations[position]
     if carried.initial is not None:
         operand, argument = [first + number for first in carried.initial]
         initial = operation.operands[operand]
@@ -180,7 +160,7 @@ def _drop_carried(program: Program, position: int, number: int, carried: _Carrie
         _drop(operation, operand=operand, arguments=[argument])
     elif not _replace_result(operation, number):
         return False
-    for terminator in _terminators(operation, carried.terminator):
+    for terminator in ends_of(operation, carried.terminator):
         _drop(terminator, operand=number)
     if carried.is_result:
         _drop(operation, result=number)
@@ -196,9 +176,8 @@ def _replace_result(operation: Operation, number: int) -> bool:
     return not result.has_uses
 
 
-def _drop_reduced(program: Program, position: int, number: int) -> bool:
+def _drop_reduced(operation: Operation, number: int) -> bool:
     """Drop an operand of a reduction or scan, with its result, its two arguments and its identity."""
-    operation = program.operations[position]
     identities = operation.attributes.get("identities")
     body = operation.regions[0].blocks[0]
     last = body.last
@@ -238,12 +217,11 @@ def parameter_removals(program: Program) -> Iterator[Edit]:
 
 def _drop_parameters(program: Program, position: int, numbers: list[int]) -> None:
     function = program.operations[position]
+    count = len(function.regions[0].blocks[0].arguments)
     _drop(function, arguments=numbers)
-    old = signature(function)
-    inputs = tuple(_without(old.inputs, *numbers))
-    function.set_attribute("function_type", type_attribute(function_type(inputs, old.results)))
+    update_signature(function)
     attributes = function.attributes.get("arg_attrs")
-    if isinstance(attributes, ArrayAttribute) and len(attributes.elements) == len(old.inputs):
+    if isinstance(attributes, ArrayAttribute) and len(attributes.elements) == count:
         function.set_attribute("arg_attrs", array_attribute(tuple(_without(attributes.elements, *numbers))))
     name = function.symbol_name or ""
     origin = program.origins.get(name)
@@ -257,12 +235,12 @@ def _drop_parameters(program: Program, position: int, numbers: list[int]) -> Non
 def may_not_end(program: Program) -> bool:
     """Whether there is a `loop` that is left in its first iteration or never, since its exits depend on nothing that
     changes.  A test that runs it would only use up its time."""
-    return any(operation.declaration is LOOP and not _has_exit(operation) for operation in program.operations)
-
-
-def _has_exit(loop: Operation) -> bool:
-    exits = [*_terminators(loop, BREAK), *[each for each in loop.walk() if each.declaration is RETURN]]
-    return any(_may_be_reached(exit, loop) for exit in exits)
+    for loop in program.operations:
+        if loop.declaration is LOOP:
+            exits = [*ends_of(loop, BREAK), *[each for each in loop.walk() if each.declaration is RETURN]]
+            if not any(_may_be_reached(exit, loop) for exit in exits):
+                return True
+    return False
 
 
 def _may_be_reached(operation: Operation, loop: Operation) -> bool:
@@ -288,7 +266,7 @@ def _may_change(value: Value, loop: Operation) -> bool:
             continue
         seen.add(value)
         if owner is loop:
-            handed_on = [end.operands[value.index] for end in _terminators(loop, CONTINUE)]
+            handed_on = [end.operands[value.index] for end in ends_of(loop, CONTINUE)]
             steady = (value, *loop.operands)
             if any(each not in steady and defined_by(each, CONSTANT) is None for each in handed_on):
                 return True

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import re
 from _blake2 import blake2b
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from tileir.bytecode.layouts import to_bytes
 from tileir.bytecode.primitives import BytecodeError
+from tileir.dialect.rules import signature
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.argument_text import LaunchWords, specification, stated_launch
 from tileir.execute.cache.structural_digest import structural_digest
 from tileir.execute.launching.entries import entries_of
-from tileir.ir.attributes import Attribute, EnumAttribute, UnitAttribute, spell
+from tileir.ir.attributes import Attribute, EnumAttribute, UnitAttribute, spell, type_attribute
 from tileir.ir.core import Operation
 from tileir.ir.location import UNKNOWN, CharacterLocation, TextLocation
 from tileir.ir.traversal import clone, is_function, pre_order
-from tileir.ir.types import Type
+from tileir.ir.types import Type, function_type
 from tileir.ir.values import BlockArgument, Value
 from tileir.ir.versions import Version
-
-# The locations that a reader gives to everything in a text.
-_POSITIONS = (TextLocation, CharacterLocation)
 
 
 class Origin(NamedTuple):
@@ -49,7 +47,11 @@ class Program:
         self.module: Operation = module
         self.operations: list[Operation] = pre_order(module)
         """In program order, each before what it contains."""
-        self.origins: dict[str, Origin] = origins if origins is not None else _origins(self)
+        if origins is None:
+            functions = [function for _, function in functions_with_bodies(self)]
+            names = [(function.symbol_name or "", len(parameters(function))) for function in functions]
+            origins = {name: Origin(name, tuple(range(count))) for name, count in names}
+        self.origins: dict[str, Origin] = origins
         self.copies: dict[Value, Value] = {}
         """The values of the program that this is a copy of, and what they are here."""
 
@@ -58,7 +60,7 @@ class Program:
         """A copy of a module to begin with, without the positions in the text that it was read from."""
         found = cls(clone(module))
         for item in found._located():
-            if isinstance(item.location, _POSITIONS):
+            if isinstance(item.location, (TextLocation, CharacterLocation)):
                 item.location = UNKNOWN
         return found
 
@@ -77,20 +79,17 @@ class Program:
         candidate.operations = pre_order(candidate.module)
         return candidate
 
-    def block_arguments(self) -> Iterator[BlockArgument]:
-        for operation in self.operations:
-            for region in operation.regions:
-                for block in region.blocks:
-                    yield from block.arguments
+    def block_arguments(self) -> list[BlockArgument]:
+        regions = [region for operation in self.operations for region in operation.regions]
+        return [argument for region in regions for block in region.blocks for argument in block.arguments]
 
     @property
     def has_locations(self) -> bool:
         return any(item.location is not UNKNOWN for item in self._located())
 
-    def _located(self) -> Iterator[Operation | BlockArgument]:
+    def _located(self) -> list[Operation | BlockArgument]:
         """All that has a location."""
-        yield from self.operations
-        yield from self.block_arguments()
+        return [*self.operations, *self.block_arguments()]
 
     def digest(self) -> bytes:
         """What a test sees of the program, as a hash."""
@@ -107,6 +106,11 @@ It addresses operations by their positions in program order, and values by `Prog
 """
 
 
+def at(position: int, change: Callable[..., bool | None], *arguments: object) -> Edit:
+    """The edit that changes the operation at a position."""
+    return lambda program: change(program.operations[position], *arguments)
+
+
 def functions_with_bodies(program: Program) -> list[tuple[int, Operation]]:
     """The functions that have a body, with their positions."""
     return [
@@ -116,12 +120,16 @@ def functions_with_bodies(program: Program) -> list[tuple[int, Operation]]:
     ]
 
 
-def _origins(program: Program) -> dict[str, Origin]:
-    found: dict[str, Origin] = {}
-    for _, function in functions_with_bodies(program):
-        name = function.symbol_name or ""
-        found[name] = Origin(name, tuple(range(len(function.regions[0].blocks[0].arguments))))
-    return found
+def parameters(function: Operation) -> list[BlockArgument]:
+    return function.regions[0].blocks[0].arguments
+
+
+def update_signature(function: Operation) -> None:
+    """Give a function the type that its parameters demand."""
+    inputs = tuple([argument.type for argument in parameters(function)])
+    old = signature(function)
+    if inputs != old.inputs:
+        function.set_attribute("function_type", type_attribute(function_type(inputs, old.results)))
 
 
 # --- the launch: arguments go with their parameters, and change with their types ---
@@ -136,9 +144,8 @@ def launch_of(original: LaunchWords, program: Program) -> tuple[LaunchWords, Ope
     for name, entry in entries.items():
         origin = program.origins[name]
         if origin.name == original.entry or (original.entry is None and len(entries) == 1):
-            parameters = zip(entry.regions[0].blocks[0].arguments, origin.parameters, strict=True)
-            given = original.arguments
-            words = [_fitting(given[number], parameter.type) for parameter, number in parameters if number < len(given)]
+            left, given = zip(parameters(entry), origin.parameters, strict=True), original.arguments
+            words = [_fitting(given[number], parameter.type) for parameter, number in left if number < len(given)]
             grid = original.grid if program.grid is None else program.grid
             return LaunchWords(grid, words, None if original.entry is None else name), entry
     return None
@@ -151,7 +158,7 @@ def arguments_of(words: LaunchWords, entry: Operation) -> list[Any]:
     from tileir.execute.dtypes import value_dtype
 
     found = words.launch(entry).copies()
-    for index, (value, parameter) in enumerate(zip(found, entry.regions[0].blocks[0].arguments, strict=False)):
+    for index, (value, parameter) in enumerate(zip(found, parameters(entry), strict=False)):
         pointee = _pointee(parameter.type)
         if isinstance(value, numpy.ndarray) and pointee is not None and value.dtype != value_dtype(pointee):
             found[index] = value.astype(value_dtype(pointee))
@@ -173,8 +180,7 @@ def _fitting(word: str, type: Type) -> str:
 
 def stated_launches(text: str, program: Program) -> list[LaunchWords]:
     """The launches that a text states for its kernels."""
-    found = [stated_launch(text, name) for name in program.origins]
-    return [launch for launch in found if launch is not None]
+    return [launch for name in program.origins if (launch := stated_launch(text, name)) is not None]
 
 
 class ProgramFile:
@@ -199,8 +205,7 @@ class ProgramFile:
             except BytecodeError:
                 return None
         text = program.module.text(debug_info=program.has_locations)
-        launches = [launch_of(launch, program) for launch in self.launches]
-        stated = [launch[0] for launch in launches if launch is not None]
+        stated = [found[0] for launch in self.launches if (found := launch_of(launch, program)) is not None]
         # A comment does not name files.
         lines = [each.comment() for each in stated if not any(word.endswith(".npy") for word in each.arguments)]
         return "\n".join([*lines, text, ""]).encode("utf-8", "surrogateescape")
@@ -219,40 +224,23 @@ _DIGITS: Final = re.compile("[0-9]+")
 
 def weight(program: Program) -> Weight:
     """The weight of a program: operations, connections, types, attributes, order."""
-    connections = types = attributes = order = 0
-    if program.grid is not None:
-        connections += sum([extent.bit_length() for extent in program.grid])
+    connections = sum([extent.bit_length() for extent in program.grid or ()])
+    types = attributes = order = 0
     positions: dict[Value, int] = {}
     for operation in program.operations:
-        connections += len(operation.operands) + len(operation.results)
-        for value in operation.operands:
-            order += positions.get(value, 0)
-        for result in operation.results:
-            types += type_weight(result.type)
-            positions[result] = len(positions)
-        if operation.attributes:
-            for name, attribute in operation.attributes.items():
-                attributes += 1 + attribute_weight(attribute)
-                if name == "function_type":
-                    attributes -= attribute_weight(attribute)
+        blocks = [block for region in operation.regions for block in region.blocks]
+        arguments = [argument for block in blocks for argument in block.arguments]
+        connections += len(operation.operands) + len(operation.results) + len(blocks) + len(arguments)
+        order += sum([positions.get(value, 0) for value in operation.operands])
+        for value in (*operation.results, *arguments):
+            types += _text_weight(value.type.text)
+            positions[value] = len(positions)
+        for name, attribute in operation.attributes.items():
+            attributes += 1 + (attribute_weight(attribute) if name != "function_type" else 0)
         if operation.location is not UNKNOWN:
             attributes += 1 + attribute_weight(operation.location)
-        for region in operation.regions:
-            for block in region.blocks:
-                connections += 1
-                for argument in block.arguments:
-                    connections += 1
-                    types += type_weight(argument.type)
-                    positions[argument] = len(positions)
-                    if argument.location is not UNKNOWN:
-                        attributes += 2
+        attributes += 2 * sum([argument.location is not UNKNOWN for argument in arguments])
     return (len(program.operations), connections, types, attributes, order)
-
-
-@lru_cache(maxsize=4096)
-def type_weight(type: Type) -> int:
-    """Fewer dimensions, elements and bits are simpler."""
-    return _text_weight(type.text)
 
 
 @lru_cache(maxsize=4096)
@@ -265,6 +253,8 @@ def attribute_weight(attribute: Attribute) -> int:
     return _text_weight(spell(attribute, limit=_LONGEST))
 
 
+@lru_cache(maxsize=4096)
 def _text_weight(text: str) -> int:
+    """Fewer dimensions, elements and bits are simpler."""
     numbers = [int(digits) for digits in _DIGITS.findall(text[:_LONGEST])]
     return min(len(text), _LONGEST) + sum([2 * number.bit_length() + min(number, 8) for number in numbers])

@@ -11,7 +11,7 @@ from typing import Any, Final
 from tileir.analyze.reducing import removal, simplification
 from tileir.analyze.reducing.control_flow import carried_removals, inlined_regions, may_not_end, parameter_removals
 from tileir.analyze.reducing.program import Edit, Program, ProgramFile, weight
-from tileir.analyze.reducing.search import Change, Kind, Search, Verdicts
+from tileir.analyze.reducing.search import Kind, Search, Verdicts
 from tileir.analyze.reducing.shapes import element_changes, shape_changes
 from tileir.interface import load, verify
 from tileir.ir.core import Operation
@@ -34,12 +34,10 @@ def whole_program(program: Program) -> Iterator[Edit]:
 
 def grid_changes(program: Program) -> Iterator[Edit]:
     """A launch of one tile block, or of one along a dimension."""
-    grid = program.grid
-    if grid is not None:
-        smaller = [(1,), *[(*grid[:axis], 1, *grid[axis + 1 :]) for axis in range(len(grid))]]
-        for chosen in dict.fromkeys(smaller):
-            if chosen != grid:
-                yield partial(_set_grid, grid=chosen)
+    grid = program.grid or (1,)
+    for chosen in dict.fromkeys([(1,), *[(*grid[:axis], 1, *grid[axis + 1 :]) for axis in range(len(grid))]]):
+        if chosen != grid:
+            yield partial(_set_grid, grid=chosen)
 
 
 def _set_grid(program: Program, grid: tuple[int, ...]) -> None:
@@ -62,10 +60,7 @@ PASSES: Final[dict[str, Pass]] = {
 
 
 def _exhaust(search: Search[Program], edits: Pass) -> None:
-    def changes(best: Program) -> list[Change[Program]]:
-        return [partial(best.edited, edit) for edit in edits(best)]
-
-    search.exhaust(changes)
+    search.exhaust(lambda best: [partial(best.edited, edit) for edit in edits(best)])
 
 
 def reduce_program(search: Search[Program]) -> None:
@@ -74,7 +69,7 @@ def reduce_program(search: Search[Program]) -> None:
     before = -1
     while search.steps != before:
         before = search.steps
-        size = len(removal.symbol_positions(search.best))
+        size = len(removal.removable_positions(search.best, symbols=True))
         while size:
             _exhaust(search, partial(removal.symbol_removals, size=size))
             size //= 2

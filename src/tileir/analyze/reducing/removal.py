@@ -14,7 +14,7 @@ from tileir.analyze.reducing.program import Edit, Program
 from tileir.dialect.literals import dense_of
 from tileir.dialect.ops import CONSTANT, GET_GLOBAL, MAKE_TOKEN
 from tileir.dialect.types import TOKEN, TileType
-from tileir.ir.attributes import SymbolAttribute
+from tileir.ir.attributes import Attribute, SymbolAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE
 from tileir.ir.dense import DenseAttribute
@@ -28,21 +28,14 @@ from tileir.rewrite.cleanup import DeadCode, is_removable
 # --- passes ---
 
 
-def removable_positions(program: Program) -> list[int]:
-    """Operations that may be removed by themselves, by position: neither terminators nor functions and globals."""
+def removable_positions(program: Program, symbols: bool = False) -> list[int]:
+    """Operations that may be removed by themselves, by position; or `symbols`: functions, globals, inner modules."""
     return [
         position
         for position, operation in enumerate(program.operations)
-        if position and not operation.declaration.traits & (TERMINATOR | SYMBOL) and not is_function(operation)
-    ]
-
-
-def symbol_positions(program: Program) -> list[int]:
-    """Functions, globals and modules inside the module, by position."""
-    return [
-        position
-        for position, operation in enumerate(program.operations)
-        if position and (operation.declaration.traits & SYMBOL or is_function(operation))
+        if position
+        and bool(operation.declaration.traits & SYMBOL or is_function(operation)) is symbols
+        and not operation.declaration.traits & TERMINATOR
     ]
 
 
@@ -66,7 +59,7 @@ def symbol_removals(program: Program, size: int) -> Iterator[Edit]:
         name = operation.attributes.get("name") if operation.declaration is GET_GLOBAL else None
         if isinstance(name, SymbolAttribute):
             users.setdefault(name.path[-1], []).append(position)
-    for chunk in _chunks(symbol_positions(program), size):
+    for chunk in _chunks(removable_positions(program, symbols=True), size):
         names = [program.operations[position].symbol_name or "" for position in chunk]
         yield partial(_remove_at, positions=[*[user for name in names for user in users.get(name, [])], *chunk])
 
@@ -86,10 +79,7 @@ def dead_code_removal(program: Program) -> bool:
 
 
 def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
-    """Remove operations; False if something that must stay uses them and nothing can replace them.
-
-    With `cascade`, operations that become unused are removed too.
-    """
+    """Remove operations, with `cascade` also what becomes unused; False if what must stay needs one of them."""
     removed: dict[Operation, None] = dict.fromkeys(operations)
     replacements = Replacements(removed)
     waiting = [operation for operation in removed if not _is_inside(operation.parent_operation, removed)]
@@ -100,17 +90,14 @@ def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
         for result in operation.results:
             if result.has_uses and not _detach_users(result, replacements, removed, waiting):
                 return False
-    feeders: dict[Operation, None] = {}
-    if cascade:
-        for operation in roots:
-            feeders.update(dict.fromkeys(_definitions(operation)))
+    feeders = [each for operation in roots for each in _definitions(operation)] if cascade else []
     for operation in roots:
         operation.drop_all_references()
+    if not all(operation.is_unused for operation in roots):
+        return False
     for operation in roots:
-        if not operation.is_unused:
-            return False
         operation.detach()
-    remove_unused([feeder for feeder in feeders if feeder not in removed])
+    remove_unused([feeder for feeder in dict.fromkeys(feeders) if feeder not in removed])
     return True
 
 
@@ -173,28 +160,21 @@ def drop_operand(user: Operation, index: int) -> bool:
     declaration = user.declaration
     if declaration.unregistered or not declaration.operands:
         return False
-    start = 0
-    for group, (declared, length) in enumerate(zip(declaration.operands, user.segment_lengths(), strict=True)):
-        if start <= index < start + length:
-            if declared.count == ONE:
-                return False
-            segments = user.segments
-            if segments is not None:
-                segments = (*segments[:group], segments[group] - 1, *segments[group + 1 :])
-            user.set_operands([*user.operands[:index], *user.operands[index + 1 :]], segments)
-            return True
-        start += length
-    return False
+    group = [number for number, length in enumerate(user.segment_lengths()) for _ in range(length)][index]
+    if declaration.operands[group].count == ONE:
+        return False
+    segments = user.segments
+    if segments is not None:
+        segments = (*segments[:group], segments[group] - 1, *segments[group + 1 :])
+    user.set_operands([*user.operands[:index], *user.operands[index + 1 :]], segments)
+    return True
 
 
 # --- replacing ---
 
 
 class Replacements:
-    """Finds values for the removed ones; constants are inserted at the start of the function.
-
-    Nothing in `removed`, and nothing inside it, replaces anything.
-    """
+    """Finds values for the removed ones, outside of them; constants are inserted at the start of the function."""
 
     def __init__(self, removed: dict[Operation, None]) -> None:
         self._removed: dict[Operation, None] = removed
@@ -263,13 +243,11 @@ def early_values(body: Block, most: int, removed: Container[Operation] = ()) -> 
 
 def insert_constant(body: Block, type: Type, number: int) -> Value | None:
     """A constant tile or a token at the start of a block; None for other types."""
-    if type is TOKEN:
-        operation = Operation(MAKE_TOKEN, [], [TOKEN])
-    else:
-        value = splat(type, number) if isinstance(type, TileType) else None
-        if value is None:
-            return None
-        operation = Operation(CONSTANT, [], [type], {"value": value})
+    value = splat(type, number) if isinstance(type, TileType) else None
+    if value is None and type is not TOKEN:
+        return None
+    attributes: dict[str, Attribute] = {} if value is None else {"value": value}
+    operation = Operation(MAKE_TOKEN if value is None else CONSTANT, [], [type], attributes)
     body.insert_before(operation, body.first)
     return operation.results[0]
 

@@ -65,9 +65,15 @@ class Verdicts:
             os.makedirs(directory, exist_ok=True)
             self._check(directory, {"format": "1", **(about or {})})
             self._file = open(os.path.join(directory, "verdicts"), "a+b", buffering=0)  # noqa: SIM115
-            self._read(self._file)
+            self._file.seek(0)
+            data = self._file.read()
+            self._file.truncate(data.rfind(b"\n") + 1)
         except OSError as error:
             raise OptionError(f"cannot keep the state of the reduction in '{directory}': {error.strerror}") from None
+        for line in data.split(b"\n")[:-1]:
+            digest, _, verdict = line.partition(b" ")
+            with suppress(ValueError):
+                self._known[bytes.fromhex(digest.decode("ascii"))] = verdict == b"1"
 
     def _check(self, directory: str, expected: dict[str, str]) -> None:
         path = os.path.join(directory, "about.json")
@@ -85,15 +91,6 @@ class Verdicts:
                 f"'{directory}' holds the state of another reduction (another {', '.join(different) or 'kind'}): "
                 "give another directory, or remove this one"
             )
-
-    def _read(self, file: BinaryIO) -> None:
-        file.seek(0)
-        data = file.read()
-        file.truncate(data.rfind(b"\n") + 1)
-        for line in data.split(b"\n")[:-1]:
-            digest, _, verdict = line.partition(b" ")
-            with suppress(ValueError):
-                self._known[bytes.fromhex(digest.decode("ascii"))] = verdict == b"1"
 
     def get(self, digest: bytes) -> bool | None:
         return self._known.get(digest)
@@ -170,10 +167,7 @@ class Search(Generic[Subject]):
     def exhaust(self, changes: Callable[[Subject], Sequence[Change[Subject]]]) -> None:
         """Try all changes once, each on the best candidate at its time."""
         position = 0
-        while True:
-            found = self._first(changes(self.best), position)
-            if found is None:
-                return
+        while (found := self._first(changes(self.best), position)) is not None:
             # What was at this position is gone: the next change is there now.
             position, self.best = found
             self._weight = self._kind.weight(self.best)
@@ -200,7 +194,12 @@ class Search(Generic[Subject]):
                 self._verdicts.put(digest, interesting)
             self.tests += 1
             if interesting:
-                self._abandon([(digest, future) for _, _, digest, future in waiting])
+                # The other tests are not needed; verdicts that are there already are kept.
+                self._cancel()
+                for _, _, digest, future in waiting:
+                    if future is not None and not future.cancel():
+                        with suppress(Cancelled):
+                            self._verdicts.put(digest, future.result())
                 return index, candidate
             self._seen.add(digest)
             self._progress(self)
@@ -213,18 +212,9 @@ class Search(Generic[Subject]):
             if candidate is None or self._kind.weight(candidate) >= self._weight:
                 continue
             digest = self._kind.digest(candidate)
-            if digest in self._seen or digest in made:
-                continue
-            made.add(digest)
-            if self._kind.is_valid(candidate):
-                yield index, candidate, digest
-            else:
-                self._seen.add(digest)
-
-    def _abandon(self, waiting: list[tuple[bytes, Future[bool] | None]]) -> None:
-        """End the tests that are not needed; verdicts that are there already are kept."""
-        self._cancel()
-        for digest, future in waiting:
-            if future is not None and not future.cancel():
-                with suppress(Cancelled):
-                    self._verdicts.put(digest, future.result())
+            if digest not in self._seen and digest not in made:
+                made.add(digest)
+                if self._kind.is_valid(candidate):
+                    yield index, candidate, digest
+                else:
+                    self._seen.add(digest)

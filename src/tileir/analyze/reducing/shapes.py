@@ -9,11 +9,10 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from math import prod
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
-from tileir.analyze.reducing.program import Edit, Program
+from tileir.analyze.reducing.program import Edit, Program, functions_with_bodies, update_signature
 from tileir.dialect import ops
-from tileir.dialect.rules import signature
 from tileir.dialect.types import GatherScatterViewType, PointerType, TensorViewType, TileType, TileViewType, tile_type
 from tileir.ir import attributes
 from tileir.ir.attributes import ArrayAttribute, Attribute, DenseArrayAttribute, IntegerAttribute, SymbolAttribute
@@ -23,8 +22,7 @@ from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, sign
 from tileir.ir.floats import FORMATS, from_double, to_double
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import CONTROL_FLOW, MATRIX_PRODUCT, TERMINATOR
-from tileir.ir.traversal import is_function
-from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, FloatType, IntegerType, Type, function_type
+from tileir.ir.types import BF16, F16, F32, F64, I8, I16, I32, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.ir.versions import NEWEST
 from tileir.rewrite.matching import carried_sources, ends_of
@@ -36,35 +34,26 @@ _CARRIES: Final = (*REGISTRY.with_traits(CONTROL_FLOW), *REGISTRY.with_traits(TE
 Node = TypeVar("Node", bound=Hashable)
 
 
-class Classes(Generic[Node]):
-    """A union-find: nodes that belong together, in the order in which they were added."""
+def _classes(nodes: list[Node], pairs: Iterable[tuple[Node, Node]]) -> list[list[Node]]:
+    """Nodes that pairs connect, in the order of the nodes."""
+    classes = {node: [node] for node in nodes}
+    for left, right in pairs:
+        if left in classes and right in classes and classes[left] is not classes[right]:
+            smaller, larger = sorted([classes[left], classes[right]], key=len)
+            larger += smaller
+            classes.update(dict.fromkeys(smaller, larger))
+    found: dict[int, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(id(classes[node]), []).append(node)
+    return list(found.values())
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
-        self._parent: dict[Node, Node] = {node: node for node in nodes}
 
-    def find(self, node: Node) -> Node:
-        parent = self._parent
-        while parent[node] != node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    def join(self, left: Node, right: Node) -> None:
-        if left in self._parent and right in self._parent:
-            self._parent[self.find(right)] = self.find(left)
-
-    def join_alike(self, labeled: Iterable[tuple[Node, object]]) -> None:
-        """Join the nodes that have one label; None is no label."""
-        first: dict[object, Node] = {}
-        for node, label in labeled:
-            if label is not None:
-                self.join(first.setdefault(label, node), node)
-
-    def all(self) -> list[list[Node]]:
-        found: dict[Node, list[Node]] = {}
-        for node in self._parent:
-            found.setdefault(self.find(node), []).append(node)
-        return list(found.values())
+def _alike(labeled: Iterable[tuple[Node, object]]) -> Iterator[tuple[Node, Node]]:
+    """Pairs of the nodes that have one label; None is no label."""
+    first: dict[object, Node] = {}
+    for node, label in labeled:
+        if label is not None:
+            yield first.setdefault(label, node), node
 
 
 def _values(program: Program) -> list[Value]:
@@ -109,18 +98,15 @@ def shape_changes(program: Program) -> Iterator[Edit]:
 def _axis_classes(program: Program) -> list[list[Axis]]:
     """The dimensions whose extents can only change together."""
     values = _values(program)
-    found: Classes[Axis] = Classes([(value, axis) for value in values for axis in range(len(shape_of(value.type)))])
-    for left, right in _carried_pairs(program, values):
-        for axis in range(len(shape_of(left.type))):
-            found.join((left, axis), (right, axis))
+    axes = [(value, axis) for value in values for axis in range(len(shape_of(value.type)))]
+    carried = _carried_pairs(program, values)
+    pairs = [((left, axis), (right, axis)) for left, right in carried for axis in range(len(shape_of(left.type)))]
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
             own = [*operation.operands, *operation.results]
-            labels = _axis_labels(operation, [shape_of(value.type) for value in own])
-            found.join_alike(
-                [((v, axis), label) for v, each in zip(own, labels, strict=True) for axis, label in enumerate(each)]
-            )
-    return found.all()
+            labels = zip(own, _axis_labels(operation, [shape_of(value.type) for value in own]), strict=True)
+            pairs += _alike([((value, axis), label) for value, each in labels for axis, label in enumerate(each)])
+    return _classes(axes, pairs)
 
 
 def _axis_labels(operation: Operation, shapes: list[tuple[int, ...]]) -> list[list[object]]:
@@ -179,7 +165,7 @@ def _resize(program: Program, axes: list[Axis], most: int | None) -> bool:
     for value, axis in axes:
         shape = shapes.setdefault(program.copies[value], list(shape_of(value.type)))
         shape[axis] = max(shape[axis] // 2, 1) if most is None else min(shape[axis], most)
-    return retype(program.operations, {v: with_shape(v.type, shape) for v, shape in shapes.items()})
+    return retype(program, {value: with_shape(value.type, shape) for value, shape in shapes.items()})
 
 
 def _drop_axes(program: Program, axes: list[Axis]) -> bool:
@@ -190,11 +176,8 @@ def _drop_axes(program: Program, axes: list[Axis]) -> bool:
     for operation in program.operations:
         if operation.operands and operation.operands[0] in dropped:
             _renumber_axes(operation, dropped[operation.operands[0]])
-    changes: dict[Value, Type | None] = {}
-    for value, gone in dropped.items():
-        kept = [extent for axis, extent in enumerate(shape_of(value.type)) if axis not in gone]
-        changes[value] = with_shape(value.type, kept)
-    return retype(program.operations, changes)
+    shapes = {v: [n for axis, n in enumerate(shape_of(v.type)) if axis not in gone] for v, gone in dropped.items()}
+    return retype(program, {value: with_shape(value.type, shape) for value, shape in shapes.items()})
 
 
 def _renumber_axes(operation: Operation, dropped: set[int]) -> None:
@@ -238,13 +221,11 @@ def element_changes(program: Program) -> Iterator[Edit]:
     by_element: dict[Type | None, list[Value]] = {}
     for value in values:
         by_element.setdefault(core_element(value.type), []).append(value)
-    classes: Classes[Value] = Classes(values)
-    for left, right in _carried_pairs(program, values):
-        classes.join(left, right)
+    pairs = list(_carried_pairs(program, values))
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            classes.join_alike([(value, core_element(value.type)) for value in _elements(operation)])
-    parts = [each for each in classes.all() if len(each) < len(by_element[core_element(each[0].type)])]
+            pairs += _alike([(value, core_element(value.type)) for value in _elements(operation)])
+    parts = [each for each in _classes(values, pairs) if len(each) < len(by_element[core_element(each[0].type)])]
     for together in [*by_element.values(), *parts]:
         for narrow in _NARROWER.get(core_element(together[0].type), ()):
             yield partial(_narrow, values=together, element=narrow)
@@ -265,15 +246,16 @@ def _elements(operation: Operation) -> list[Value]:
 
 
 def _narrow(program: Program, values: list[Value], element: Type) -> bool:
-    changes = {program.copies[value]: with_core_element(value.type, element) for value in values}
-    return retype(program.operations, changes)
+    return retype(program, {program.copies[value]: with_core_element(value.type, element) for value in values})
 
 
 # --- other types of values, with all that has to agree: constants, signatures, identities, globals ---
 
-# These do nothing where source and result have one type.
-_RESHAPES: Final = (ops.BROADCAST, ops.RESHAPE, ops.EXTRACT)
-_CASTS: Final = (ops.BITCAST, ops.EXTI, ops.FTOF, ops.PTR_TO_PTR, ops.TRUNCI)
+_CASTS: Final = (
+    *(ops.BROADCAST, ops.RESHAPE, ops.EXTRACT),
+    *(ops.BITCAST, ops.EXTI, ops.FTOF, ops.PTR_TO_PTR, ops.TRUNCI),
+)
+"""They do nothing where source and result have one type."""
 
 
 def shape_of(type: Type) -> tuple[int, ...]:
@@ -313,20 +295,19 @@ def _type_of_text(text: str) -> Type | None:
         return None
 
 
-def retype(operations: list[Operation], changes: Mapping[Value, Type | None]) -> bool:
+def retype(program: Program, changes: Mapping[Value, Type | None]) -> bool:
     """Give values other types, and make the rest of the program agree; False if there is no such type."""
     for value, type in changes.items():
         if type is None:
             return False
         value.type = type
     globals_: dict[str, Type] = {}
-    for operation in operations:
+    for _, function in functions_with_bodies(program):
+        update_signature(function)
+    for operation in program.operations:
         declaration = operation.declaration
         if declaration is ops.CONSTANT:
-            number = operation.attributes.get("value")
-            target = operation.results[0].type
-            if isinstance(number, DenseAttribute) and number.type is not target and isinstance(target, TileType):
-                operation.set_attribute("value", _converted(number, target))
+            _convert(operation, operation.results[0].type)
         elif declaration in (ops.REDUCE, ops.SCAN):
             _retype_identities(operation)
         elif declaration is ops.GET_GLOBAL:
@@ -334,19 +315,11 @@ def retype(operations: list[Operation], changes: Mapping[Value, Type | None]) ->
             if isinstance(name, SymbolAttribute) and isinstance(target, TileType):
                 if isinstance(target.element, PointerType):
                     globals_[name.path[-1]] = target.element.pointee
-        elif is_function(operation) and operation.regions and operation.regions[0].blocks:
-            inputs = tuple([argument.type for argument in operation.regions[0].blocks[0].arguments])
-            old = signature(operation)
-            if inputs != old.inputs:
-                operation.set_attribute("function_type", attributes.type_attribute(function_type(inputs, old.results)))
-    for operation in operations:
-        if operation.symbol_name in globals_:
-            initial = operation.attributes.get("value")
-            element = globals_[operation.symbol_name]
-            if isinstance(initial, DenseAttribute) and initial.element_type is not element:
-                operation.set_attribute("value", _converted(initial, tile_type(initial.shape, element)))
-    for operation in operations:
-        if operation.declaration in (*_RESHAPES, *_CASTS) and operation.parent is not None:
+    for operation in program.operations:
+        initial = operation.attributes.get("value")
+        if operation.symbol_name in globals_ and isinstance(initial, DenseAttribute):
+            _convert(operation, tile_type(initial.shape, globals_[operation.symbol_name]))
+        if operation.declaration in _CASTS and operation.parent is not None:
             if operation.operands and operation.operands[0].type is operation.results[0].type:
                 operation.replace_with([operation.operands[0]])
     return True
@@ -369,13 +342,14 @@ def _retype_identities(operation: Operation) -> None:
     operation.set_attribute("identities", attributes.array_attribute(tuple(elements)))
 
 
-def _converted(value: DenseAttribute, target: TileType) -> DenseAttribute:
-    """A constant of another type: the same numbers, as many as it has."""
-    source, element = value.element_type, target.element
-    size = element_bytes(element)
-    kept = value.values() if value.is_splat else value.values()[: prod(target.shape)]
-    numbers = [_number(source, element, bits) for bits in kept]
-    return dense_attribute(target, target.shape, element, b"".join([n.to_bytes(size, "little") for n in numbers]))
+def _convert(operation: Operation, target: Type) -> None:
+    """Give the numbers of a constant or a global another type, as many as it has."""
+    value = operation.attributes.get("value")
+    if isinstance(value, DenseAttribute) and isinstance(target, TileType) and value.type is not target:
+        size = element_bytes(target.element)
+        kept = value.values() if value.is_splat else value.values()[: prod(target.shape)]
+        data = [_number(value.element_type, target.element, bits).to_bytes(size, "little") for bits in kept]
+        operation.set_attribute("value", dense_attribute(target, target.shape, target.element, b"".join(data)))
 
 
 def _number(source: Type, target: Type, bits: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Final
 
-from tileir.analyze.reducing.program import Edit, Program, attribute_weight
+from tileir.analyze.reducing.program import Edit, Program, at, attribute_weight
 from tileir.analyze.reducing.removal import drop_operand, early_values, insert_constant, outermost, remove_unused, splat
 from tileir.dialect.ops import GET_GLOBAL
 from tileir.dialect.types import TileType
@@ -36,11 +36,11 @@ def operand_changes(program: Program) -> Iterator[Edit]:
     for position in reversed(range(len(program.operations))):
         operation = program.operations[position]
         for index in reversed(range(len(operation.operands))):
-            yield partial(_drop_operand, position=position, index=index)
+            yield at(position, _change_operand, index, None)
             for value in _others(operation, index, early)[:_MOST_VALUES]:
                 yield partial(_replace_operand, position=position, index=index, value=value)
             for constant in _NUMBERS:
-                yield partial(_set_constant, position=position, index=index, number=constant)
+                yield at(position, _set_constant, index, constant)
 
 
 def _others(operation: Operation, index: int, early: Callable[[Block], dict[Type, list[Value]]]) -> list[Value]:
@@ -51,42 +51,34 @@ def _others(operation: Operation, index: int, early: Callable[[Block], dict[Type
     while block is not None:
         owner = block.parent_operation
         if owner is None or is_function(owner):
-            for value in early(block).get(old.type, []):
-                if value.defining_operation is None or value.defining_operation.is_before(around):
-                    found.append(value)
+            definitions = [(value, value.defining_operation) for value in early(block).get(old.type, [])]
+            found += [value for value, definition in definitions if definition is None or definition.is_before(around)]
             break
         found += block.arguments
         around, block = owner, owner.parent
-    return [
-        value for value in dict.fromkeys([*found, *operation.operands]) if value.type is old.type and value is not old
-    ]
-
-
-def _drop_operand(program: Program, position: int, index: int) -> bool:
-    operation = program.operations[position]
-    definition = operation.operands[index].defining_operation
-    if not drop_operand(operation, index):
-        return False
-    remove_unused([] if definition is None else [definition])
-    return True
+    found += operation.operands
+    return [value for value in dict.fromkeys(found) if value.type is old.type and value is not old]
 
 
 def _replace_operand(program: Program, position: int, index: int, value: Value) -> bool:
-    return _set_operand(program.operations[position], index, program.copies[value])
+    return _change_operand(program.operations[position], index, program.copies[value])
 
 
-def _set_constant(program: Program, position: int, index: int, number: int) -> bool:
-    operation = program.operations[position]
+def _set_constant(operation: Operation, index: int, number: int) -> bool:
     around = outermost(operation)
     if around is None or around.parent is None:
         return False
     value = insert_constant(around.parent, operation.operands[index].type, number)
-    return value is not None and _set_operand(operation, index, value)
+    return value is not None and _change_operand(operation, index, value)
 
 
-def _set_operand(operation: Operation, index: int, value: Value) -> bool:
+def _change_operand(operation: Operation, index: int, value: Value | None) -> bool:
+    """Replace an operand, or drop it; what only it needed goes with it."""
     definition = operation.operands[index].defining_operation
-    operation.set_operand(index, value)
+    if value is not None:
+        operation.set_operand(index, value)
+    elif not drop_operand(operation, index):
+        return False
     remove_unused([] if definition is None else [definition])
     return True
 
@@ -114,16 +106,12 @@ def attribute_changes(program: Program) -> Iterator[Edit]:
             if name not in _STRUCTURAL:
                 optional: list[Attribute | None] = [None] if _is_optional(operation, name) else []
                 for simpler in (*optional, *_simpler(attribute)):
-                    yield partial(_set_attribute, position=position, name=name, attribute=simpler)
+                    yield at(position, Operation.set_attribute, name, simpler)
 
 
 def _is_optional(operation: Operation, name: str) -> bool:
     declared = operation.declaration.inherent.get(name)
     return declared is None or declared.optional or declared.default is not None
-
-
-def _set_attribute(program: Program, position: int, name: str, attribute: Attribute | None) -> None:
-    program.operations[position].set_attribute(name, attribute)
 
 
 def _simpler(attribute: Attribute) -> list[Attribute]:
@@ -134,10 +122,7 @@ def _simpler(attribute: Attribute) -> list[Attribute]:
     elif isinstance(attribute, IntegerAttribute):
         found = [attributes.integer_attribute(attribute.type, number) for number in _smaller(attribute.value)]
     elif isinstance(attribute, StringAttribute):
-        found = [
-            attributes.string_attribute(""),
-            attributes.string_attribute(attribute.value[: len(attribute.value) // 2]),
-        ]
+        found = [attributes.string_attribute(text) for text in ("", attribute.value[: len(attribute.value) // 2])]
     elif isinstance(attribute, DenseAttribute):
         found = _simpler_dense(attribute)
     weight = attribute_weight(attribute)
@@ -197,7 +182,7 @@ def location_changes(program: Program) -> Iterator[Edit]:
     for position, operation in enumerate(program.operations):
         if operation.location is not UNKNOWN:
             for location in (UNKNOWN, *_parts(operation.location)):
-                yield partial(_set_location, position=position, location=location)
+                yield at(position, setattr, "location", location)
 
 
 def _parts(location: Location) -> tuple[Location, ...]:
@@ -206,10 +191,6 @@ def _parts(location: Location) -> tuple[Location, ...]:
     if isinstance(location, CallSiteLocation):
         return (location.callee, location.caller)
     return (location.child,) if isinstance(location, NameLocation) else ()
-
-
-def _set_location(program: Program, position: int, location: Location) -> None:
-    program.operations[position].location = location
 
 
 def _strip_arguments(program: Program) -> None:
