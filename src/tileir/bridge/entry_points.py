@@ -112,11 +112,13 @@ def _check_devices(kernel: Any, arguments: Any) -> None:
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(arguments, (tuple, list)):
         return
+    names = list(kernel._annotated_function.pysig.parameters) if hasattr(kernel, "_annotated_function") else []
     for number, value in enumerate(arguments):
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, torch.Tensor) and not _is_reachable(item):
+                name = f"'{names[number]}'" if number < len(names) else str(number)
                 raise wrong_value(
-                    f"argument {_parameter(kernel, number)} is a tensor of the CPU, whose memory a GPU does not reach: "
+                    f"argument {name} is a tensor of the CPU, whose memory a GPU does not reach: "
                     "move it, as tensor.cuda()"
                 )
 
@@ -128,11 +130,6 @@ def _is_reachable(tensor: Any) -> bool:
             return True
         storage = tensor.untyped_storage()
         return hasattr(storage, EMULATED_STORAGE) or hasattr(storage, PINNED_STORAGE) or bool(tensor.is_pinned())
-
-
-def _parameter(kernel: Any, number: int) -> str:
-    names = list(kernel._annotated_function.pysig.parameters) if hasattr(kernel, "_annotated_function") else []
-    return f"'{names[number]}'" if number < len(names) else str(number)
 
 
 _MOST_OF_A_GRID: Final = 2**24 - 1
