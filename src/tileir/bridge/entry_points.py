@@ -81,7 +81,7 @@ def _launch(
     if context.is_real:
         perform(context, grid, kernel, kernel_args, **({} if _is_current(stream, kernel_args) else {"stream": stream}))
     elif CAPTURE.recorder is not None:
-        CAPTURE.recorder.record(functools.partial(perform, context, grid, kernel, kernel_args))
+        CAPTURE.recorder.work.append(functools.partial(perform, context, grid, kernel, kernel_args))
     else:
         perform(context, grid, kernel, kernel_args)
 

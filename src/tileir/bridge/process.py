@@ -88,7 +88,7 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     _process.append(process)
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
-    before_import(("torch", "cupy", "cuda.tile"), lambda: _emulate(process))
+    before_import(("torch", "cupy", "cuda.tile"), lambda name: _emulate(process))
     after_import("cuda.tile", _hook_cutile)
     if (settings.watches or settings.trace_block is not None) and collects:
         # The first to be registered is the last to be called.
