@@ -22,6 +22,7 @@ from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_
 from tileir.bridge.hooks import hook
 from tileir.bridge.launch import constraints, launch
 from tileir.bridge.parameters import wrong_type, wrong_value
+from tileir.bridge.uninitialized import launching_frame
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
@@ -163,7 +164,8 @@ def _benchmark(
     The tuner repeats a measurement until it trusts it, on a GPU a matter of milliseconds.  A repetition is answered
     with what was measured before, so each configuration runs twice.
     """
-    if not _is_called_by_tuner():
+    caller = launching_frame()
+    if caller is None or not str(caller.f_globals.get("__name__")).startswith("cuda.tile.tune"):
         return _timed(context, grid, kernel, arguments)
     kinds = _measured.setdefault(kernel, {}) if hasattr(kernel, "_pyfunc") else {}
     kind = grid, tuple([tuple(value.shape) if is_array(value) else repr(value) for value in arguments])
@@ -171,13 +173,6 @@ def _benchmark(
     if len(found) < _ENOUGH_RUNS:
         found.append(_timed(context, grid, kernel, arguments))
     return found[-1]
-
-
-def _is_called_by_tuner() -> bool:
-    frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tileir."):
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__")).startswith("cuda.tile.tune")
 
 
 def _timed(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> float:
