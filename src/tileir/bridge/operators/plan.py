@@ -159,7 +159,7 @@ class Plan:
         if callable(given):
             given = call(given, named)
         if given is None or isinstance(given, str):
-            like = next(iter(self.arrays(named)), None) if given is None else named.get(given)
+            like: Any = next(iter(self.arrays(named)), None) if given is None else named.get(given)
             if like is None and given is None:
                 raise LaunchError(f"no argument is an array that '{name}' could be like: give its shape and dtype")
             if not hasattr(like, "shape"):
