@@ -85,7 +85,7 @@ _RUNNING_HOMES = {
     "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "EmulationContext emulate",
     "tileir.bridge.launch": "launch",
-    "tileir.bridge.operators.op": "op",
+    "tileir.bridge.operators": "op",
     "tileir.bridge.recording": "record",
     "tileir.bridge.specialized": "SpecializedKernel",
     "tileir.execute.arguments.binding": "Pointer pointer_to",

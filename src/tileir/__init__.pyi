@@ -20,7 +20,7 @@ from tileir.analyze.reducing.search import NotInterestingError as NotInteresting
 from tileir.bridge.compiling import compile as compile
 from tileir.bridge.emulate import EmulationContext as EmulationContext, emulate as emulate
 from tileir.bridge.launch import launch as launch
-from tileir.bridge.operators.op import op as op
+from tileir.bridge.operators import op as op
 from tileir.bridge.recording import record as record
 from tileir.bridge.specialized import SpecializedKernel as SpecializedKernel
 from tileir.builder import Builder as Builder

@@ -12,7 +12,7 @@ import pytest
 
 import tileir
 from tileir.bridge import launch as bridge
-from tileir.bridge.parameters import ArrayParameter, ConstantParameter, describe
+from tileir.bridge.parameters import ArrayParameter, ConstantParameter, constant_key, describe
 from tileir.execute.errors import MissingDependencyError
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
@@ -142,8 +142,9 @@ def test_array_is_passed_as_pointer_extents_and_strides() -> None:
 
 def test_constants_of_different_types_are_different() -> None:
     values = [1, True, 1.0, 0.0, -0.0]
-    assert len({ConstantParameter(value) for value in values}) == len(values)
-    assert ConstantParameter(float("nan")) == ConstantParameter(float("nan"))
+    assert len({ConstantParameter(constant_key(value), value) for value in values}) == len(values)
+    nans = [float("nan"), float("nan")]
+    assert len({ConstantParameter(constant_key(nan), nan) for nan in nans}) == 1
 
 
 def test_annotated_index_width_reaches_the_kernel() -> None:

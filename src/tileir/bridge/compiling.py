@@ -77,8 +77,8 @@ def compile(
     for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so changing it
     afterwards does not affect the kernel.
     """
+    others: dict[str, Any] = {"cpu": cpu, "schedule": schedule, "unchecked": unchecked, "cubin": cubin}
     if is_cutile_kernel(module):
-        others: dict[str, object] = {"cpu": cpu, "schedule": schedule, "unchecked": unchecked, "cubin": cubin}
         return _specialized(module, entry, backend, exact, fast, others)
     if isinstance(entry, (tuple, list)):
         raise LaunchError(
@@ -88,18 +88,8 @@ def compile(
     if isinstance(module, (str, os.PathLike, bytes, bytearray, memoryview)):
         # What cannot be read is an OSError, as from `tileir.load`.
         module = load(module, verify=False)
-    return launch.compile(
-        module,
-        entry,
-        backend,
-        exact=exact,
-        fast=fast,
-        cpu=cpu,
-        schedule=schedule,
-        unchecked=unchecked,
-        cubin=_bytes_of(cubin),
-        tune=tune,
-    )
+    others["cubin"] = _bytes_of(cubin)
+    return launch.compile(module, entry, backend, exact=exact, fast=fast, tune=tune, **others)
 
 
 def _bytes_of(cubin: object) -> bytes | None:

@@ -134,10 +134,8 @@ def torch_functions_off() -> AbstractContextManager[Any]:
 
 def _is_in_coroutine() -> bool:
     asyncio: Any = sys.modules.get("asyncio")
-    if asyncio is None or asyncio._get_running_loop() is None:
-        return False
     # Playwright's synchronous API keeps a loop running beside the caller, who is in no task of it.
-    return asyncio.current_task() is not None
+    return asyncio is not None and asyncio._get_running_loop() is not None and asyncio.current_task() is not None
 
 
 # --- GPUs that are there ---

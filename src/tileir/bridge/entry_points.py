@@ -22,6 +22,7 @@ from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_
 from tileir.bridge.hooks import hook
 from tileir.bridge.launch import constraints, launch
 from tileir.bridge.parameters import wrong_type, wrong_value
+from tileir.bridge.uninitialized import launching_frame
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
@@ -81,7 +82,7 @@ def _launch(
     if context.is_real:
         perform(context, grid, kernel, kernel_args, **({} if _is_current(stream, kernel_args) else {"stream": stream}))
     elif CAPTURE.recorder is not None:
-        CAPTURE.recorder.record(functools.partial(perform, context, grid, kernel, kernel_args))
+        CAPTURE.recorder.work.append(functools.partial(perform, context, grid, kernel, kernel_args))
     else:
         perform(context, grid, kernel, kernel_args)
 
@@ -112,11 +113,13 @@ def _check_devices(kernel: Any, arguments: Any) -> None:
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(arguments, (tuple, list)):
         return
+    names = list(kernel._annotated_function.pysig.parameters) if hasattr(kernel, "_annotated_function") else []
     for number, value in enumerate(arguments):
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, torch.Tensor) and not _is_reachable(item):
+                name = f"'{names[number]}'" if number < len(names) else str(number)
                 raise wrong_value(
-                    f"argument {_parameter(kernel, number)} is a tensor of the CPU, whose memory a GPU does not reach: "
+                    f"argument {name} is a tensor of the CPU, whose memory a GPU does not reach: "
                     "move it, as tensor.cuda()"
                 )
 
@@ -128,11 +131,6 @@ def _is_reachable(tensor: Any) -> bool:
             return True
         storage = tensor.untyped_storage()
         return hasattr(storage, EMULATED_STORAGE) or hasattr(storage, PINNED_STORAGE) or bool(tensor.is_pinned())
-
-
-def _parameter(kernel: Any, number: int) -> str:
-    names = list(kernel._annotated_function.pysig.parameters) if hasattr(kernel, "_annotated_function") else []
-    return f"'{names[number]}'" if number < len(names) else str(number)
 
 
 _MOST_OF_A_GRID: Final = 2**24 - 1
@@ -166,7 +164,8 @@ def _benchmark(
     The tuner repeats a measurement until it trusts it, on a GPU a matter of milliseconds.  A repetition is answered
     with what was measured before, so each configuration runs twice.
     """
-    if not _is_called_by_tuner():
+    caller = launching_frame()
+    if caller is None or not str(caller.f_globals.get("__name__")).startswith("cuda.tile.tune"):
         return _timed(context, grid, kernel, arguments)
     kinds = _measured.setdefault(kernel, {}) if hasattr(kernel, "_pyfunc") else {}
     kind = grid, tuple([tuple(value.shape) if is_array(value) else repr(value) for value in arguments])
@@ -174,13 +173,6 @@ def _benchmark(
     if len(found) < _ENOUGH_RUNS:
         found.append(_timed(context, grid, kernel, arguments))
     return found[-1]
-
-
-def _is_called_by_tuner() -> bool:
-    frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tileir."):
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__")).startswith("cuda.tile.tune")
 
 
 def _timed(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> float:

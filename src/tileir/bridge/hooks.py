@@ -76,16 +76,12 @@ _before: dict[str, list[Callable[[str], ModuleSpec | None]]] = {}
 _after: dict[str, list[Callable[[Any], None]]] = {}
 
 
-def before_import(names: Sequence[str], action: Callable[[], None]) -> None:
-    """Call a function before each of these modules is imported: now, if one is."""
-    if any(name in sys.modules for name in names):
-        action()
-
-    def act(name: str) -> None:
-        action()
-
+def before_import(names: Sequence[str], action: Callable[[str], None]) -> None:
+    """Call a function with the name before each of these modules is imported: now, if it is."""
     for name in names:
-        provide(name, act)
+        if name in sys.modules:
+            action(name)
+        provide(name, action)
 
 
 def after_import(name: str, action: Callable[[Any], None]) -> None:

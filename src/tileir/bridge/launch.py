@@ -73,7 +73,7 @@ def launch(
     known = _KNOWN.get(id(kernel) if context is None else (id(kernel), context.gpu.architecture))
     if known is None or known.kernel() is not kernel:
         known = known_for(kernel)
-    if not isinstance(args, (tuple, list)):
+    if type(args) is not tuple and not isinstance(args, (tuple, list)):
         raise no_arguments(args)
     variant: Variant | None = (backend, exact, fast)
     if options:
@@ -126,7 +126,7 @@ def recognized(
         return False
     direct, (_, numbers, tables) = found
     memory = [word for _, words in tables for word in words] if tables else ()
-    direct.launch(check_grid(grid), numbers, partial(_again, kernel, args, tables), memory)
+    direct.launch(check_grid(grid), numbers, partial(again, kernel, args, tables), memory)
     return True
 
 
@@ -192,7 +192,7 @@ def _variables(
     return captured(lambda: _exported(kernel, parameters, signature, architecture), entry)
 
 
-def _again(kernel: Any, args: Sequence[object], tables: object) -> tuple[tuple[object, ...], Any]:
+def again(kernel: Any, args: Sequence[object], tables: object) -> tuple[tuple[object, ...], Any]:
     """The arguments of a launch under way, which has `tables` in use, in words."""
     description = described(kernel, args)
     return tuple(description.values), description.memory

@@ -61,20 +61,12 @@ class TupleParameter(NamedTuple):
     items: tuple[Parameter, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class ConstantParameter:
     """A value compiled in."""
 
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: object) -> None:
-        self.value: object = value
-        self.key: tuple[type, object] = constant_key(value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ConstantParameter) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+    key: tuple[type, object]
+    value: object = field(compare=False)
 
 
 def constant_key(value: object) -> tuple[type, object]:
@@ -223,7 +215,7 @@ def _describe_constant(description: Description, value: object, name: str) -> Pa
         message = f"{name} is annotated as a constant, but an array was given: pass a number, as x.item()"
         words = f"Could not interpret object of type '{type(value).__name__}' as a constant."
         raise wrong_type(message, f"{_path(description, name)}: {words}")
-    constant = ConstantParameter(value.item() if isinstance(value, numpy.generic) else value)
+    constant = ConstantParameter(constant_key(value), value.item() if isinstance(value, numpy.generic) else value)
     try:
         hash(constant)
     except TypeError:

@@ -88,7 +88,7 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     _process.append(process)
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
-    before_import(("torch", "cupy", "cuda.tile"), lambda: _emulate(process))
+    before_import(("torch", "cupy", "cuda.tile"), lambda name: _emulate(process))
     after_import("cuda.tile", _hook_cutile)
     if (settings.watches or settings.trace_block is not None) and collects:
         # The first to be registered is the last to be called.
@@ -175,12 +175,15 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
     """
     from types import TracebackType
 
+    from tileir.ir.diagnostics import TileIRError
+
     frames = []
     while place is not None:
         frames.append(place)
         place = place.tb_next
     is_own = [frame.tb_frame.f_code.co_filename.startswith(_PACKAGE) for frame in frames]
-    if all(is_own) or (is_own[-1] and not _is_reported_to_users(error)):
+    is_reported = isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"
+    if all(is_own) or (is_own[-1] and not is_reported):
         kept = frames
     else:
         kept = [frame for frame, own in zip(frames, is_own, strict=True) if not own]
@@ -188,9 +191,3 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
     for frame in reversed(kept):
         following = TracebackType(following, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return following
-
-
-def _is_reported_to_users(error: BaseException) -> bool:
-    from tileir.ir.diagnostics import TileIRError
-
-    return isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"

@@ -37,9 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="look for mistakes in every launch; a test with findings fails",
     )
     group.addoption(
-        "--tileir-names",
-        choices=("script", "tile"),
-        help="whose names reports have: the script's or the program's",
+        "--tileir-names", choices=("script", "tile"), help="whose names reports have: the script's or the program's"
     )
     group.addoption("--tileir-watch-nan", action="store_true", help="fail where a kernel makes a NaN or an infinity")
 
@@ -68,14 +66,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _options(given: Any) -> list[tuple[str, str | None]]:
-    found: list[tuple[str, str | None]] = []
-    for name in ("gpu", "backend", "sanitize", "names"):
-        value = getattr(given, f"tileir_{name}", None)
-        if value is not None:
-            found.append((name, value))
-    if getattr(given, "tileir_watch_nan", False):
-        found.append(("watch-nan", None))
-    return found
+    names = ("gpu", "backend", "sanitize", "names", "watch-nan")
+    values = [(name, getattr(given, f"tileir_{name.replace('-', '_')}", None)) for name in names]
+    return [(name, None if value is True else value) for name, value in values if value not in (None, False)]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,17 +97,12 @@ def tileir_emulation(request: pytest.FixtureRequest) -> Iterator[Any]:
     from tileir.bridge.contexts import active
     from tileir.bridge.emulate import emulate
 
-    with emulate(**_marked(request.node)):
+    options: dict[str, Any] = {}
+    # The closest marker counts, which comes first.
+    for marker in reversed(list(request.node.iter_markers("tileir"))):
+        options |= marker.kwargs
+    with emulate(**options):
         yield active()
-
-
-def _marked(item: pytest.Item) -> dict[str, Any]:
-    """The options of all markers of a test; the closest one counts."""
-    found: dict[str, Any] = {}
-    for marker in item.iter_markers("tileir"):
-        for name, value in marker.kwargs.items():
-            found.setdefault(name, value)
-    return found
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -130,10 +118,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     here, natively = _launches()
     yield
     here_after, natively_after = _launches()
-    if here_after > here:
-        item.user_properties.append((_PROPERTY, "here"))
-    if natively_after > natively:
-        item.user_properties.append((_PROPERTY, "on the GPU"))
+    launched = {"here": here_after > here, "on the GPU": natively_after > natively}
+    item.user_properties += [(_PROPERTY, where) for where, is_used in launched.items() if is_used]
 
 
 def _launches() -> tuple[int, int]:

@@ -33,6 +33,7 @@ from tileir.bridge.parameters import (
 )
 from tileir.execute.arguments.array_memory import address_of
 from tileir.execute.arguments.binding import HOST_ARRAY, TORCH_DTYPES, Buffer, tensor_dtype
+from tileir.execute.binder import torch_classes
 from tileir.execute.engine.interface import DirectLaunches, Given
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel
@@ -47,6 +48,7 @@ _COMPILED_FOR: Final = 3
 
 _UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
 """What the inspection of arguments raises that are not known, or out of the ordinary."""
+_MISALIGNMENT: Final = ALIGNMENT - 1
 _word: Final = struct.Struct("<Q").pack
 
 # --- arrays ---
@@ -58,15 +60,15 @@ _kinds: Final[dict[int, tuple[ArrayParameter, bool]]] = {}
 
 class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
     """What is known of arrays with an annotation, by dtype, shape, strides, for NumPy's whether they may be written to,
-    and whether they begin where they should: the number of their kind, extents and strides as a kernel takes them, and
-    their size.  Tensors of torch have their own dtype, and strides in elements."""
+    and how far behind a multiple of `ALIGNMENT` they begin: the number of their kind, extents and strides as a kernel
+    takes them, and their size.  Tensors of torch have their own dtype, and strides in elements."""
 
     def __init__(self, annotation: Any) -> None:
         super().__init__()
         self._annotation: Any = annotation
 
     def __missing__(self, key: tuple[Any, ...]) -> tuple[int, bytes, int]:
-        dtype, shape, strides, *flags, aligned = key
+        dtype, shape, strides, *flags, misalignment = key
         writable = True
         if flags:
             [writable] = flags
@@ -76,7 +78,7 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
                 raise KeyError(key)
             dtype = tensor_dtype(name)
             strides = tuple([dtype.itemsize * each for each in strides])
-        buffer = Buffer(ALIGNMENT if aligned else 1, tuple(shape), strides, dtype, writable, None, "array")
+        buffer = Buffer(ALIGNMENT + misalignment, tuple(shape), strides, dtype, writable, None, "array")
         try:
             facts = ArrayFacts(buffer, self._annotation, "")
             parameter = facts.parameter([facts])
@@ -95,16 +97,8 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
 _without_annotation: Final = ArrayKinds(None)
 
 
-_TENSORS: Final[set[type]] = set()
-"""torch's own classes of tensors: the data of others may be elsewhere."""
-
-
-def _is_tensor(kind: type) -> bool:
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage"):
-        _TENSORS.add(kind)
-    return kind in _TENSORS
-
+_TENSORS: Final[set[object]] = set()
+"""torch's own classes of tensors, once one was launched with: the data of others may be elsewhere."""
 
 # --- arguments ---
 
@@ -126,7 +120,9 @@ three words for each (`memory` of `DirectLaunches.launch`)."""
 
 def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: Inspected) -> None:
     key, numbers, _ = found
-    for parameter, value in zip(parameters, arguments, strict=True):
+    if len(arguments) != len(parameters):
+        raise KeyError
+    for parameter, value in zip(parameters, arguments):  # noqa: B905
         annotation, kinds, is_constant = parameter
         kind = type(value)
         if is_constant:
@@ -136,14 +132,14 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
                 key.append((kind, value) if kind is int else constant_key(value))
         elif kind is ndarray:
             address = address_of(value)
-            is_aligned = not address % ALIGNMENT
-            number, words, size = kinds[value.dtype, value.shape, value.strides, value.flags.writeable, is_aligned]
+            misalignment = address & _MISALIGNMENT
+            number, words, size = kinds[value.dtype, value.shape, value.strides, value.flags.writeable, misalignment]
             key.append(number)
             numbers += (address, words, size)
         elif kind in _TENSORS:
             # Tensors that are nested, sparse or inside a transformation raise at one of these.
             address = value.data_ptr()
-            number, words, size = kinds[value.dtype, value.shape, value.stride(), not address % ALIGNMENT]
+            number, words, size = kinds[value.dtype, value.shape, value.stride(), address & _MISALIGNMENT]
             key.append(number)
             numbers += (address, words, size)
             if value.is_cpu:
@@ -176,7 +172,8 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
             _inspect((parameter,), (getattr(kind, HOST_ARRAY)(value),), found)
         elif isinstance(value, numpy.generic) and not isinstance(item := value.item(), numpy.generic):
             _inspect((parameter,), (item,), found)
-        elif _is_tensor(kind):
+        elif "torch" in sys.modules and not _TENSORS:
+            _TENSORS.update(torch_classes())
             _inspect((parameter,), (value,), found)
         else:
             raise KeyError

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tileir.bridge.launch import compiled_for, described, known_for, recognized, with_options
-from tileir.bridge.parameters import (
-    ArrayParameter,
-    Description,
-    ListParameter,
-    Parameter,
-    TupleParameter,
-    words_of,
-)
+from tileir.bridge.launch import again, compiled_for, described, known_for, recognized, with_options
+from tileir.bridge.parameters import ArrayParameter, Description, ListParameter, Parameter, TupleParameter, words_of
 from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.execute.arguments.binding import is_array
 from tileir.execute.bound import BoundLaunch, Run
@@ -127,14 +120,10 @@ class SpecializedKernel:
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
             direct, (_, numbers, _) = found
-            run = direct.bind(grid, tuple(numbers), lambda: self._again(args), arrays)
+            run = direct.bind(grid, tuple(numbers), lambda: again(self.cutile_kernel, args, ()), arrays)
             if run is not None:
                 return run
         return lambda: self.launch(grid, *args, **options)
-
-    def _again(self, args: tuple[object, ...]) -> tuple[tuple[object, ...], Sequence[object]]:
-        description = described(self.cutile_kernel, args)
-        return tuple(description.values), description.memory
 
     def _checked(self, args: tuple[object, ...]) -> Description:
         description = described(self.cutile_kernel, args)

@@ -19,12 +19,11 @@ from tileir.bridge.settings import NO
 from tileir.bridge.uninitialized import frame_words, launching_frame
 from tileir.execute.errors import ExecutionError
 from tileir.execute.launching.entries import check_grid
-from tileir.execute.locations.wording import several
 from tileir.execute.observing.observer import Observer, Observers
 from tileir.execute.observing.trace import Trace
 from tileir.execute.sanitizer.number_watch import NumberWatch
 from tileir.execute.sanitizer.report import SanitizerError, SanitizerReport
-from tileir.ir.quoting import harmless
+from tileir.ir.quoting import harmless, several
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -52,16 +51,12 @@ class Findings:
         self.launches += 1
         self.launches_with_findings += any(reports)
         for report in reports:
-            if not report and not report.notes:
-                continue
-            text = report.render()
-            if text in self._reported:
-                continue
-            self._reported.add(text)
-            self.findings += len(report)
-            if is_reported:
-                continue
-            _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
+            text = report.render() if report or report.notes else ""
+            if text and text not in self._reported:
+                self._reported.add(text)
+                self.findings += len(report)
+                if not is_reported:
+                    _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
 
     def note_kernel(self, name: str, is_traced: bool) -> None:
         """That a kernel was launched where one is to be traced."""

@@ -1,6 +1,6 @@
 """The one binder of arguments: Python functions written for the signature of a kernel.
 
-A loop over parameters takes twice the time of code that is written for them.  `ArgumentCode` is that code; `Slots`
+A loop over parameters takes twice the time of code that is written for them.  `Slots` is that code: it
 packs parameters into a record for the CPU engine (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`).
 Parameters come as objects that the caller passes, or as numbers that somebody has looked at already: for a cuTile
 launch that is like one before, `bridge/recognition.py` (`engine.DirectLaunches`).
@@ -28,13 +28,26 @@ from tileir.ir.types import F32, F64, IntegerType, Type
 SLOT_BYTES: Final = 8  # Of each parameter in a record.
 
 
-class ArgumentCode:
-    def __init__(self) -> None:
+@functools.lru_cache(256)
+def _compiled(text: str) -> CodeType:
+    """Most kernels have parameters like another's: what differs should be in the names."""
+    return compile(text, GENERATED, "exec")
+
+
+class Slots:
+    """Code that packs parameters into a record, 8 bytes each."""
+
+    def __init__(self, head: str) -> None:
         self.names: dict[str, Any] = {}  # What the code uses.
         self.inputs: list[str] = []  # The names of the arguments, or of the numbers.
         self.checks: list[str] = []
         """Lines that leave the function where something is out of the ordinary, and compute what is made of it."""
         self.values: list[str] = []  # What is made of the arguments, in order.
+        self.given: list[str] = []  # The value of each parameter.
+        self.keys: list[tuple[int, int, str]] = []
+        """The number of a parameter, one, and its name; or the first of those after an array, how many, and a name."""
+        self.arrays: dict[int, bool] = {}  # The pointers, by number: whether their memory may be written to.
+        self._formats: list[str] = [head]
 
     @property
     def lines(self) -> list[str]:
@@ -46,24 +59,6 @@ class ArgumentCode:
         exec(_compiled(text), self.names)
         found: Callable[..., Any] = self.names["run"]
         return found
-
-
-@functools.lru_cache(256)
-def _compiled(text: str) -> CodeType:
-    """Most kernels have parameters like another's: what differs should be in the names."""
-    return compile(text, GENERATED, "exec")
-
-
-class Slots(ArgumentCode):
-    """Code that packs parameters into a record, 8 bytes each."""
-
-    def __init__(self, head: str) -> None:
-        super().__init__()
-        self.given: list[str] = []  # The value of each parameter.
-        self.keys: list[tuple[int, int, str]] = []
-        """The number of a parameter, one, and its name; or the first of those after an array, how many, and a name."""
-        self.arrays: dict[int, bool] = {}  # The pointers, by number: whether their memory may be written to.
-        self._formats: list[str] = [head]
 
     def add(self, value: str, format: str) -> None:
         self.values.append(value)

@@ -169,9 +169,8 @@ def hook_scripting() -> None:
 class _Kernels:
     """The functions that implement an operator, by device."""
 
-    def __init__(self) -> None:
-        self.of_host: Any = None
-        self.of_device: Any = None
+    of_host: Any = None
+    of_device: Any = None
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         is_device = self.of_device is not None and any_on_device((*arguments, *keywords.values()))

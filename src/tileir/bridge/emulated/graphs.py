@@ -41,9 +41,6 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         self._storages: set[int] = set()
         """Those of tensors on the device."""
 
-    def record(self, work: Callable[[], object]) -> None:
-        self.work.append(work)
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         with functions_off():
             return self._dispatch(func, args, kwargs or {})
@@ -61,16 +58,13 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         result = _exchanged(originals, func(*arguments, **keywords))
         outputs = list(tensors_in(result))
         inside = {_storage(tensor) for tensor in given}
-        self._keep(given)
-        self._keep(outputs)
+        tensors = [*given, *outputs]
+        self._kept += tensors
+        self._storages |= {_storage(tensor) for tensor in tensors if is_on_device(tensor) or tensor.is_cpu}
         # A view needs no work: it sees what is written to the memory that it is of.
         if written or any(_storage(tensor) not in inside for tensor in outputs):
-            self.record(functools.partial(_again, func, args, kwargs, outputs))
+            self.work.append(functools.partial(_again, func, args, kwargs, outputs))
         return result
-
-    def _keep(self, tensors: list[Any]) -> None:
-        self._kept.extend(tensors)
-        self._storages.update([_storage(tensor) for tensor in tensors if is_on_device(tensor) or tensor.is_cpu])
 
 
 def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:

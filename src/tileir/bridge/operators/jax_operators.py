@@ -39,7 +39,8 @@ class JaxOperator:
         named = dict(zip(plan.arguments, arguments, strict=False)) | keywords
         if sorted(named) != sorted(plan.arguments) or len(arguments) + len(keywords) != len(plan.arguments):
             raise TypeError(f"{self.__name__} takes {', '.join(plan.arguments)}, each once")
-        scalars = {name: self._scalar(name, named[name]) for name in plan.arguments if name not in self._arrays}
+        numbers = [name for name in plan.arguments if name not in self._arrays]
+        scalars = {name: self._scalar(name, named[name], plan.types[name]) for name in numbers}
         arrays = [self._array(name, named[name]) for name in self._arrays]
         if self._backward is None:
             return self._forward(arrays, scalars)
@@ -51,18 +52,12 @@ class JaxOperator:
         return differentiable(*arrays)
 
     def _array(self, name: str, value: Any) -> Any:
-        asarray = self._jax.numpy.asarray
-        return tuple([asarray(each) for each in value]) if self._is_tuple(name) else asarray(value)
+        asarray, is_tuple = self._jax.numpy.asarray, isinstance(self.plan.types[name], TupleOf)
+        return tuple([asarray(each) for each in value]) if is_tuple else asarray(value)
 
-    def _is_tuple(self, name: str) -> bool:
-        return isinstance(self.plan.types[name], TupleOf)
-
-    def _scalar(self, name: str, value: Any) -> Any:
-        if self._is_tuple(name):
-            return tuple([self._number(name, self.plan.types[name].kind, each) for each in value])
-        return self._number(name, self.plan.types[name], value)
-
-    def _number(self, name: str, kind: Any, value: Any) -> Any:
+    def _scalar(self, name: str, value: Any, kind: Any) -> Any:
+        if isinstance(kind, TupleOf):
+            return tuple([self._scalar(name, each, kind.kind) for each in value])
         if isinstance(value, self._jax.core.Tracer):
             raise LaunchError(
                 f"'{name}' is a number of the kernel {self.__name__}, but JAX traces it: make it static, as "

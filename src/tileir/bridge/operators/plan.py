@@ -54,12 +54,9 @@ class Plan:
         named = {"outputs": self.outputs, "constants": self.constants, "mutates": self.mutates, "types": types}
         for what, name in [(what, name) for what, names in named.items() for name in names]:
             if name not in self.parameters:
-                raise LaunchError(
-                    f"{what} names '{name}', which is no parameter of {self.kernel_name}: "
-                    f"there are {', '.join(self.parameters)}"
-                )
-        taken = {*self.outputs, *self.constants}
-        self.arguments: list[str] = [name for name in self.parameters if name not in taken]
+                there = f"there are {', '.join(self.parameters)}"
+                raise LaunchError(f"{what} names '{name}', which is no parameter of {self.kernel_name}: {there}")
+        self.arguments: list[str] = [name for name in self.parameters if name not in {*self.outputs, *self.constants}]
         """The names of what the operator is given, in order."""
         for name in self.mutates:
             if name not in self.arguments:
@@ -161,15 +158,13 @@ class Plan:
         given = self.outputs[name]
         if callable(given):
             given = call(given, named)
-        if given is None:
-            like = next(iter(self.arrays(named)), None)
-            if like is None:
+        if given is None or isinstance(given, str):
+            like: Any = next(iter(self.arrays(named)), None) if given is None else named.get(given)
+            if like is None and given is None:
                 raise LaunchError(f"no argument is an array that '{name}' could be like: give its shape and dtype")
-            return like.shape, like.dtype, like
-        if isinstance(given, str):
-            if not hasattr(named.get(given), "shape"):
-                raise LaunchError(f"'{name}' is to be like '{given}', which is no argument: choose {self._choices()}")
-            like = named[given]
+            if not hasattr(like, "shape"):
+                choices = ", ".join([each for each in self.arguments if self.types[each] is ARRAY])
+                raise LaunchError(f"'{name}' is to be like '{given}', which is no argument: choose {choices}")
             return like.shape, like.dtype, like
         if hasattr(given, "shape") and hasattr(given, "dtype"):
             return given.shape, given.dtype, None
@@ -214,9 +209,6 @@ class Plan:
             if name not in arrays:
                 raise LaunchError(f"backward gives a gradient for '{name}': there are {', '.join(arrays)}")
         return dict(found)
-
-    def _choices(self) -> str:
-        return ", ".join([name for name in self.arguments if self.types[name] is ARRAY])
 
     def launch(self, named: Named, outputs: Sequence[Any], options: dict[str, Any]) -> None:
         """Launch the kernel with arguments and outputs."""

@@ -53,6 +53,7 @@ def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
 
 
 GRID_LIMITS: Final[BlockId] = (2**31 - 1, 65535, 65535)
+_OMITTED: Final[tuple[tuple[int, ...], ...]] = ((), (1, 1), (1,), ())  # The extents behind those of a shorter grid.
 
 
 def check_grid(grid: object) -> BlockId:
@@ -61,10 +62,9 @@ def check_grid(grid: object) -> BlockId:
     if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
         return grid, 1, 1
     if type(grid) is tuple and 1 <= len(grid) <= 3:
-        x, y, z = (*grid, 1, 1)[:3]
-        if type(x) is int and type(y) is int and type(z) is int:
-            if 0 < x <= GRID_LIMITS[0] and 0 < y <= GRID_LIMITS[1] and 0 < z <= GRID_LIMITS[2]:
-                return x, y, z
+        x, y, z = grid + _OMITTED[len(grid)]
+        if type(x) is type(y) is type(z) is int and 0 < x < 2**31 and 0 < y < 65536 and 0 < z < 65536:
+            return x, y, z
     extents = (grid,) if _is_integer(grid) else grid
     if hasattr(grid, "__dlpack__") or (hasattr(grid, "__array_interface__") and not _is_integer(grid)):
         raise LaunchError("the grid comes first, as in (4,) or (16, 16, 1), but an array was given in its place")
