@@ -1,9 +1,7 @@
 """Build a large program without the garbage collector walking it over and over.
 
 A program under construction is all live: each collection walks everything built so far and frees nothing.  Without a
-pause, reading 20,000 operations takes 1.6 times as long.  The first collection after a pause would walk all of it once
-more, which takes longer than reading it.  What was built in a pause is therefore old at its end, until there is so much
-that only a full collection, which Python begins by what it has walked, can tell how much of it is garbage.
+pause, reading 20,000 operations takes 1.6 times as long.
 """
 
 from __future__ import annotations
@@ -14,9 +12,6 @@ import os
 # New objects between collections during a pause: more than a program of a million operations has.  The collector is
 # not switched off: a pause whose end is lost to an interrupt does little harm.  Nobody else sets this very number.
 _THRESHOLD = 20_000_003
-# New objects that are worth making old at once, and how many may be old without a full collection.
-_MANY = 10_000
-_UNWALKED = 2_000_000
 
 
 class _State:
@@ -25,27 +20,11 @@ class _State:
     def __init__(self) -> None:
         self.active: set[int] = set()
         self.before: tuple[int, int, int] = (0, 0, 0)
-        # Objects that were made old since the full collection of this number.
-        self.unwalked: int = 0
-        self.collection: int = 0
 
     def restore(self) -> None:
         """Restore the thresholds, unless the user has set others meanwhile."""
         if gc.get_threshold() == (_THRESHOLD, *self.before[1:]):
-            self.make_old(gc.get_count()[0])
             gc.set_threshold(*self.before)
-
-    def make_old(self, count: int) -> None:
-        """Make everything old, as a full collection does, without walking it."""
-        if count < _MANY or gc.get_freeze_count():
-            return
-        collection = gc.get_stats()[2]["collections"]
-        if collection != self.collection:
-            self.collection, self.unwalked = collection, 0
-        if self.unwalked < _UNWALKED:
-            self.unwalked += count
-            gc.freeze()
-            gc.unfreeze()
 
     def after_fork(self) -> None:
         """End the pauses of threads that a forked process does not have."""
