@@ -239,8 +239,10 @@ def orderly_end() -> Iterator[None]:
             signal.signal(each, end)
         yield
     except _Ended as ended:
-        signal.signal(ended.args[0], signal.SIG_DFL)
-        signal.raise_signal(ended.args[0])
+        # Within another one, that one ends the process.
+        if ended.args[0] in ending:
+            signal.signal(ended.args[0], signal.SIG_DFL)
+            signal.raise_signal(ended.args[0])
         raise
     finally:
         for each in ending:

@@ -1,4 +1,12 @@
-"""What a rule is, and what it finds.  A rule stands in a module of `rules/`, and is found there."""
+"""What a rule is, and what it finds.
+
+    @Rule("style", "A kernel prints", reason="..", remedy="..", example="..")
+    def print_in_kernel(subject: Subject) -> Iterable[LintFinding]:
+        for printing in subject.operations(PRINT_TKO):
+            yield LintFinding(printing, "the kernel prints")
+
+A rule stands in a module of `rules/`, and is found there.
+"""
 
 from __future__ import annotations
 

@@ -237,7 +237,9 @@ def tile_of_value(
 ) -> dict[str, Any]:
     """The answer to `tile`."""
     check_number("value", value, len(recording.program.values))
-    return tile_answer(_element(recording, value), recording.tile(block, step, value), start, extents)
+    # First the tile, which refuses what is none.
+    tile = recording.tile(block, step, value)
+    return tile_answer(_element(recording, value), tile, start, extents)
 
 
 def array_answer(
