@@ -8,7 +8,7 @@ arguments to the compiled kernel (`KnownLaunches`), whose engine packs numbers w
 
 `_inspect` looks at each argument once, and makes both the key of that table and the numbers that go into the record
 of a launch.  It takes no argument on trust: arrays may have been resized, tensors may have lost their memory.  Whatever
-it does not know is left to `describe`, which has the words for all mistakes.
+it does not know is left to `describe`, which reports every error in arguments.
 """
 
 from __future__ import annotations

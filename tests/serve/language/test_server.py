@@ -5,6 +5,8 @@ import io
 import json
 import os
 import sys
+import threading
+import weakref
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -143,6 +145,36 @@ def test_an_answer_that_cannot_be_written_is_a_failure():
     answered = json.loads(body)
     assert answered["id"] == 7
     assert answered["error"]["code"] == lsp.ErrorCodes.InternalError
+
+
+def test_garbage_does_not_grow_while_an_editor_never_pauses(monkeypatch):
+    class Cycle:
+        def __init__(self):
+            self.itself = self
+
+    monkeypatch.setattr("tileir.serve.language.connection._MOST_GARBAGE", 10_000)
+    ended = threading.Event()
+
+    def read(_):
+        ended.wait()
+        return b""
+
+    server = TileServer(read, lambda _: None)
+    alive: weakref.WeakSet[Cycle] = weakref.WeakSet()
+    sizes: list[int] = []
+
+    def edit():
+        alive.update([Cycle() for _ in range(1000)])
+        sizes.append(len(alive))
+        if len(sizes) < 50:
+            server.post(edit)
+        else:
+            ended.set()
+
+    server.post(edit)
+    server.run()
+    assert len(sizes) == 50
+    assert max(sizes) < 20_000
 
 
 # --- the life of a server ---

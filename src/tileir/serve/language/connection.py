@@ -24,8 +24,10 @@ from tileir.serve.framing import BadFrame, MessageReader, frame
 _LOG = logging.getLogger(__name__)
 # The most bytes that a message may have.
 _LONGEST_MESSAGE = 1 << 30
-# An edit replaces a whole function.  So many new objects are collected when the editor has sent nothing for a while.
+# An edit replaces a whole function.  So many new objects are collected when the editor has sent nothing for half a
+# second, so many more at once.
 _MUCH_GARBAGE = 500_000
+_MOST_GARBAGE = 5_000_000
 _PAUSE = 0.5
 
 EXIT_FINE = 0
@@ -134,6 +136,8 @@ class Connection:
         while not self._is_ended:
             is_idle = not (self._waiting or self.work)
             new, kept, _ = gc.get_count()
+            if new > _MOST_GARBAGE:
+                gc.collect()
             try:
                 body = self._arrived.get(is_idle, _PAUSE if kept or new > _MUCH_GARBAGE else None)
             except queue.Empty:
