@@ -41,7 +41,7 @@ _HOMES = {
     "tileir.execute.launching.release": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.library": "DriverError NoGpuError",
-    "tileir.execute.gpu.gpus": "Peaks",
+    "tileir.execute.gpu.peaks": "Peaks",
     "tileir.execute.gpu.errors": "AssemblerCrash AssemblerError AssemblerTimeout TritonCrash TritonError TritonTimeout",
     "tileir.execute.arguments.argument_text": "LaunchArguments LaunchWords WordError",
     "tileir.execute.gpu.triton.code": "Schedule Trial Tuning",

@@ -37,7 +37,7 @@ from tileir.execute.errors import AssemblerWarning as AssemblerWarning, Assertio
 from tileir.execute.gpu.cubin import Cubin as Cubin, CubinError as CubinError, Resources as Resources
 from tileir.execute.gpu.driver.library import DriverError as DriverError, NoGpuError as NoGpuError
 from tileir.execute.gpu.errors import AssemblerCrash as AssemblerCrash, AssemblerError as AssemblerError, AssemblerTimeout as AssemblerTimeout, TritonCrash as TritonCrash, TritonError as TritonError, TritonTimeout as TritonTimeout
-from tileir.execute.gpu.gpus import Peaks as Peaks
+from tileir.execute.gpu.peaks import Peaks as Peaks
 from tileir.execute.gpu.triton.code import Schedule as Schedule, Trial as Trial, Tuning as Tuning
 from tileir.execute.launching.kernel import Kernel as Kernel
 from tileir.execute.launching.release import release_memory as release_memory
