@@ -11,7 +11,7 @@ from tests.kernels.case import KernelCase
 from tests.kernels.export import TOOLS_MISSING, all_cases, disassemble, disassembler, export, tools_available
 
 import tileir
-from tileir.tools.programs import disassemble as dis
+from tileir.tools.bytecode import disassemble as dis
 
 if not tools_available():
     pytest.skip(TOOLS_MISSING, allow_module_level=True)

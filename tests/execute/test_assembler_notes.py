@@ -10,7 +10,7 @@ import pytest
 
 import tileir
 from tileir.execute.sanitizer.conflicts import AGAIN, IN_LOOP, MASKED, PAGE
-from tileir.tools.kernels.run import run
+from tileir.tools.bytecode.run import run
 
 HERE = Path(__file__).parents[2]
 TEXT = (HERE / PAGE).read_text(encoding="utf-8")

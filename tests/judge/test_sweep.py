@@ -22,7 +22,7 @@ from tileir.judge.inputs import Inputs
 from tileir.judge.model import Item, Limits, Outcome, Plan, Step, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
-from tileir.tools.many.sweep import SweepReporter
+from tileir.tools.testing.sweep import SweepReporter
 
 PLAN = Plan()
 QUICK = Plan(limits=Limits(seconds=0.01))

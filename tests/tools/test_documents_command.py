@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tileir.tools import main
-from tileir.tools.help import documents
+from tileir.tools.more import documents
 
 ROOT = Path(__file__).parents[2]
 # Of a checkout those of the repository, of a wheel those that it carries.

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from tileir.tools.arguments import EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, ToolFailure
 from tileir.tools.command import end_of_process, finish
@@ -169,38 +170,32 @@ def limited(seconds: float, work: Callable[[], int | None]) -> int | None:
 def _timer(seconds: float) -> Iterator[None]:
     """Interrupt this thread after so many seconds, and again until the block is left.
 
-    Where the system has no signal for it, Ctrl-C is simulated.
+    Where the system has no signal for it, Ctrl-C is simulated, once.
     """
-    import _thread
-    import threading
-
-    number = getattr(signal, "SIGALRM", signal.SIGINT)
-    this = threading.get_ident()
-    fired, is_over = threading.Event(), threading.Event()
+    number, deadline, is_over = getattr(signal, "SIGALRM", signal.SIGINT), time.monotonic() + seconds, False
 
     def end(_: int, frame: object) -> None:
-        if not is_over.is_set():
-            raise _TimedOut if fired.is_set() else KeyboardInterrupt
-
-    def fire() -> None:
-        pause = min(seconds, threading.TIMEOUT_MAX)
-        while not is_over.wait(pause):
-            fired.set()
-            if hasattr(signal, "pthread_kill"):
-                signal.pthread_kill(this, number)
-            else:
-                _thread.interrupt_main()
-            pause = _AGAIN
+        if not is_over:
+            raise _TimedOut if time.monotonic() >= deadline else KeyboardInterrupt
 
     try:
         before = signal.signal(number, end)
     except ValueError:
         raise ToolFailure("--timeout can be had on the main thread of a process only") from None
-    timer = threading.Thread(target=fire, daemon=True)
-    timer.start()
+    stop: Callable[[], object]
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+        stop = partial(signal.setitimer, signal.ITIMER_REAL, 0)
+    else:
+        import _thread
+        import threading
+
+        timer = threading.Timer(seconds, _thread.interrupt_main, (number,))
+        timer.start()
+        stop = timer.cancel
     try:
         yield
     finally:
-        is_over.set()
-        timer.join()
+        is_over = True
+        stop()
         signal.signal(number, before)

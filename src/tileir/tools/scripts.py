@@ -171,7 +171,7 @@ def main(arguments: list[str]) -> int:
     from tileir.bridge.process import begin
     from tileir.bridge.settings import Settings
     from tileir.bridge.watching import LaunchCounter
-    from tileir.tools.kernels.emulate import perform, program_of
+    from tileir.tools.cutile.emulate import perform, program_of
 
     gc.enable()
     recorder = _Recorder(record, int(until))

@@ -1,4 +1,4 @@
-"""`tileir info`: what is installed and which engines can work here, or what is in a program."""
+"""`tileir info`: what is installed and which backends can work here, or what is in a program."""
 
 from __future__ import annotations
 
@@ -27,26 +27,22 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
 from tileir.tools.input import BYTECODE, Program, name_of, read_programs
 from tileir.tools.main import identity_text
-from tileir.tools.options import JSON, READING_OPTIONS, SCRIPT
+from tileir.tools.options import JSON, READING, SCRIPT
 
 if TYPE_CHECKING:
     from tileir.execute.engine.interface import Engine
 
 USAGE = Usage(
     "tileir info",
-    "Shows what is in a program; without one, versions and the engines that --backend and backend= accept.",
     "[FILE|SCRIPT.py...]",
-    (
-        JSON.with_help("print one JSON object per line: for each file, or for this installation"),
-        *READING_OPTIONS,
-    ),
-    details=f"""\
-{SCRIPT} Its kernels are then shown.
-
+    ("tileir info", "tileir info --json examples/matmul.mlir"),
+    (JSON.with_help("print one JSON object per line: for each file, or for this installation"), *READING),
+    f"""\
 For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
 kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
-version, layout and sections. Without FILE: the engines, and why one is not available; and what confines programs that
-are judged ('tileir docs judging'). FILE may be '-' for standard input.""",
+version, layout and sections. {SCRIPT} Its kernels are then shown.
+Without FILE: the backends, and why one is not available; and what confines programs that are judged ('tileir docs
+judging'). FILE may be '-' for standard input.""",
 )
 
 # Of the kinds of operations, and of the files that debug information names, as many are shown to people.
@@ -105,7 +101,7 @@ def _installation() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "build": "compiled" if str(core.__file__).endswith((".so", ".pyd")) else "pure Python",
-        "engines": {engine.name: _engine(engine) for engine in engines} | failed,
+        "backends": {engine.name: _engine(engine) for engine in engines} | failed,
         "auto": {"gpu": gpu_choice_words()},
         "confinement": in_force(),
     }
@@ -127,9 +123,9 @@ def _engine(engine: Engine) -> dict[str, Any]:
 
 def _installation_lines(found: dict[str, Any]) -> list[str]:
     lines = [identity_text(), f"Python {found['python']}, {found['machine']} ({sys.executable})"]
-    lines += [f"the reading, checking and printing of programs is {found['build']}", "", "engines:"]
-    width = max([len(name) for name in found["engines"]])
-    for name, engine in found["engines"].items():
+    lines += [f"the reading, checking and printing of programs is {found['build']}", "", "backends:"]
+    width = max([len(name) for name in found["backends"]])
+    for name, engine in found["backends"].items():
         # A plugin that cannot be loaded has no summary.
         cannot = "cannot work here: " if engine["summary"] else ""
         texts = [engine["summary"], f"{cannot}{engine['missing'] or ''}" if engine["missing"] else ""]

@@ -6,29 +6,27 @@ import sys
 
 from tileir.analyze.bytecode_listing import Listing, meaning_of
 from tileir.bytecode.annotated import Annotated, Node, annotate
-from tileir.bytecode.layouts import LAYOUTS
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import has_errors
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
 from tileir.text.listing import FirstLinePrinter
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command
 from tileir.tools.input import BYTECODE, not_bytecode, read_bytes, refuse_script
-from tileir.tools.options import JSON, OUTPUT, OVERWRITE
+from tileir.tools.options import JSON, LAYOUT, OUTPUT
 from tileir.tools.output import protect_input, write_output
 
 USAGE = Usage(
     "tileir objdump",
-    "Shows every byte of a bytecode file with the field it belongs to and what it means.",
     "FILE",
+    ("tileir objdump matmul.tileirbc", "tileir objdump --json matmul.tileirbc"),
     (
         JSON.with_help("print a JSON list: offset, length, path, value and meaning of each field and group"),
         OUTPUT,
-        Option(f"--layout {'|'.join(LAYOUTS)}", "read the file in this layout (default: recognized by content)"),
-        OVERWRITE,
+        LAYOUT,
     ),
-    details="""\
+    """\
 FILE may be '-' for standard input. A file that cannot be decoded is shown as far as it can, then the messages of the
 reader.""",
 )
@@ -51,7 +49,7 @@ def run(given: Arguments) -> int:
     if hint is None:
         # The bytes of anything else say nothing.
         output = given.value("output", "-")
-        protect_input(given, output, path, (BYTECODE, "a listing"))
+        protect_input(output, path, (BYTECODE, "a listing"))
         listing = _json(found, printer) if given.has("json") else "\n".join([*Listing(found, printer).lines(), ""])
         write_output(output, listing)
     for message in messages:

@@ -11,7 +11,7 @@ from tileir.bridge.process import begin, check_gpu
 from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE, Option, ToolFailure, Usage, UsageMistake
 from tileir.tools.command import complain, refusing
-from tileir.tools.options import BACKEND, EXACT, SANITIZE, WATCH_NAN
+from tileir.tools.options import BACKEND, EXACT, FAST, NAMES, SANITIZE, TARGET, WATCH_NAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,30 +22,35 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "tileir emulate",
-    "Runs a Python program that launches cuTile kernels, unmodified, on a machine without a GPU.",
     "SCRIPT|-m MODULE|-c CODE [ARGUMENTS..]",
     (
+        "tileir emulate examples/cutile_script.py --rows 8",
+        "tileir emulate --sanitize --target b200 examples/cutile_script.py",
+    ),
+    (
         BACKEND,
-        Option("--gpu NAME", "the GPU that the program sees, such as h100 or b200"),
+        TARGET.with_help("the GPU that the program sees, as h100 or sm_90 (default: h100)"),
         SANITIZE,
         WATCH_NAN,
-        Option(f"--trace-block {OPTIONS['trace-block']}", "write each value of one tile block to standard error"),
-        Option("--names script|tile", "whose names these have: the script's (default) or the tile program's"),
-        Option("--debug", "open Python's debugger at the first failed launch, finding or uncaught exception"),
+        Option(f"--trace {OPTIONS['trace']}", "print each value that one tile block computes, on standard error"),
+        NAMES,
+        Option("--pdb", "open Python's debugger at the first failed launch, finding or uncaught exception"),
         EXACT,
-        Option("--fast", "faster functions in the cpu backend; results round differently"),
+        FAST,
         Option("-m MODULE", "run a module, as python -m does"),
         Option("-c CODE", "run a string, as python -c does"),
     ),
-    least=0,
-    most=-1,
-    rest_after=("m", "c"),
-    details="""Everything after SCRIPT, MODULE or CODE is passed to the program. SCRIPT may be a directory with a
-__main__.py, a zip file, or '-' for standard input. TILEIR_EMULATE=1 in the environment of any Python does the same,
-and so does TILEIR_EMULATE="sanitize gpu=b200" with options. Processes that the program starts are emulated as well.
+    """\
+Everything after SCRIPT, MODULE or CODE is passed to the program. SCRIPT may be a directory with a __main__.py, a zip
+file, or '-' for standard input. TILEIR_EMULATE=1 in the environment of any Python does the same, and so does
+TILEIR_EMULATE="sanitize target=b200" with options. Processes that the program starts are emulated as well.
 
 The exit status is that of the program. With --sanitize or --watch-nan, every launch runs to its end, its findings are
 written to standard error, and the program continues; a successful program then exits with 1 if there were any.""",
+    statuses={0: "", 1: "", 2: "the command line is wrong; otherwise that of the program"},
+    least=0,
+    most=-1,
+    rest_after=("m", "c"),
 )
 
 

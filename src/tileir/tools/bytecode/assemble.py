@@ -12,20 +12,22 @@ from tileir.tools.output import output_paths, protect_input, write_bytes
 
 USAGE = Usage(
     "tileir as",
-    "Reads Tile IR programs, verifies them and writes them as bytecode.",
     "FILE|SCRIPT.py...",
+    (
+        "tileir as examples/matmul.mlir -o matmul.tileirbc",
+        "tileir as examples/matmul.mlir examples/softmax.mlir --output-dir build",
+    ),
     (
         options.OUTPUT,
         options.OUTPUT_DIRECTORY,
         options.VERSION,
-        Option("--layout public|documented", "NVIDIA's layout, or that of the bytecode draft (default: public)"),
-        Option("-g, --debug-info", "create the debug scopes that locations need, also for positions in the text"),
+        options.LAYOUT.with_help("NVIDIA's layout, or that of the bytecode draft (default: public)"),
+        options.DEBUG_INFO.with_help("create the debug scopes that locations need, also for positions in the text"),
         Option("--legalize", "first replace what only the drafts define with what NVIDIA's tools accept"),
         options.LAUNCH,
-        options.OVERWRITE,
-        *options.READING_OPTIONS,
+        *options.READING,
     ),
-    details=f"""\
+    f"""\
 {options.SCRIPT} Its kernel is then written.
 
 FILE may be '-' for standard input, and may be bytecode of another version or layout. Several files are written to
@@ -45,7 +47,7 @@ def run(given: Arguments) -> int:
 def _assemble(path: str, output: str, given: Arguments) -> None:
     program = read_program(path, given)
     module = program.checked(given)
-    protect_input(given, output, path, (program.kind, BYTECODE))
+    protect_input(output, path, (program.kind, BYTECODE))
     if given.has("legalize"):
         from tileir.passes.pipeline import PassReport, run_passes
 

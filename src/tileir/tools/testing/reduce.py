@@ -5,89 +5,77 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from tileir.analyze.reducing.candidate_tests import (
-    FINE,
-    CommandTest,
-    Ended,
-    ObservationTest,
-    Question,
-    ask_check,
-    ask_contents,
-    ask_difference,
-    ask_engine,
-    ask_passes,
-    is_crash,
-    kind_of_crash,
-    same_difference,
-    shell_words,
-    succeeds,
-)
+from tileir.analyze.reducing.candidate_tests import ask_engine, ask_passes, shell_words, succeeds
 from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
+from tileir.analyze.reducing.interest import (
+    Interest,
+    interesting_answer,
+    interesting_assembly,
+    interesting_check,
+    interesting_command,
+    interesting_difference,
+)
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
-from tileir.analyze.reducing.search import NotInterestingError, Search, Test, Verdicts
+from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
 from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch
+from tileir.execute.engine.registry import find_engine, require
+from tileir.execute.gpu.gpus import target_named
 from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
 from tileir.ir.versions import NEWEST
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, print_diagnostics, reason, refusing
+from tileir.tools.command import command, need_packages, print_diagnostics, reason, refusing
 from tileir.tools.input import name_of, program_in, read_bytes, refuse_script
 from tileir.tools.output import check_target, write_bytes, write_output
-from tileir.tools.terminal import Progress
 
 USAGE = Usage(
     "tileir reduce",
-    "Makes a Tile IR program smaller while it stays interesting.",
     "FILE",
     (
-        Option("--interesting CMD", "a command; it gets the path of a candidate, and 0 says yes"),
+        "tileir reduce examples/softmax.mlir --interesting 'grep -q reduce' -o small.mlir",
+        "tileir reduce examples/broken.mlir --allow-invalid --message 'must be tile of' -q",
+    ),
+    (
+        Option("--interesting CMD", "this command succeeds; it gets the path of a candidate"),
         Option("--shell", "CMD is for the shell; without it, it is split into words"),
-        Option("--crashes WHAT", "tileiras, or an engine that runs the kernel, crashes or takes too long"),
-        options.TARGET.with_help("the GPU that tileiras compiles for (default: sm_90)"),
-        Option("--differs ENGINES", "two engines give different results: --differs interpreter cpu"),
-        Option("--message TEXT", "this is said by the check, or by what --crashes, --backend or --passes name"),
-        Option("--backend NAME", "the engine that says it"),
-        Option("--passes PIPELINE", "the passes that crash, or say it"),
-        *options.LAUNCH_OPTIONS,
-        options.TIMEOUT.with_help("the seconds a test may take (default: 60)"),
+        Option("--crashes", "what --backend or --passes name crashes or takes too long"),
+        Option("--differs", "the two backends give different results: --differs --backend interpreter,cpu"),
+        Option("--message TEXT", "this is printed by the check, or by what --backend or --passes name"),
+        options.BACKEND.with_help("what runs the kernel, or tileiras, which compiles it"),
+        Option("--passes PASSES", "the passes that crash, or print the message"),
+        options.TARGET.with_help("the GPU that tileiras compiles for, as h100 or sm_90 (default: sm_90)"),
+        *options.LAUNCHING,
+        options.TIMEOUT.with_help("how long one test may take (default: 60)"),
         options.OUTPUT,
         options.JOBS.with_help("how many candidates are tested at a time (default: 1)"),
         Option("--state DIR", "keep what was found out there, and go on from it"),
         Option("--allow-invalid", "candidates need not be valid: also lines, words and bytes are taken away"),
-        options.QUIET.with_help("show no progress"),
-        *options.READING_OPTIONS,
+        options.QUIET,
+        *options.READING,
     ),
-    details="""\
-The path of the candidate takes the place of {} in CMD, or comes last. The arguments of a launch are those of --arg, of
-a comment '// tileir: --grid 4 --arg ..' at the top of FILE, or random. The result does not depend on --jobs. Ctrl-C
-ends the search; the best program so far is written. Exit status: 0 fine, 1 the program has errors or is not interesting
-itself, 2 the command line is wrong or a file cannot be read or written, 130 interrupted.""",
+    """\
+One of --interesting, --crashes, --differs and --message says when a candidate is interesting. The path of the candidate
+takes the place of {} in CMD, or comes last. The arguments of a launch are those of --arg, of a comment
+'// tileir: --grid 4 --arg ..' at the top of FILE, or random. The result does not depend on --jobs. Ctrl-C ends the
+search; the best program so far is written.""",
+    statuses={1: "the program has errors, or is not interesting itself"},
 )
 
 ASSEMBLER = "tileiras"
 WAYS = ("interesting", "crashes", "differs", "message")
 
 
-def run(words: list[str]) -> int:
-    """Run the command; `--differs A B` names two engines, all other options have one value."""
-    found = list(words)
-    for place, word in enumerate(found[:-2]):
-        if word == "--differs" and "," not in found[place + 1] and not found[place + 2].startswith("-"):
-            found[place + 1 : place + 3] = [f"{found[place + 1]},{found[place + 2]}"]
-            break
-    return _run(found)
-
-
 @command(USAGE)
-def _run(given: Arguments) -> int:
-    _check_ways(given)
+def run(given: Arguments) -> int:
+    _check(given)
     check_target(given.value("output", "-"))
     try:
         return _Reducing(given).run()
@@ -115,12 +103,12 @@ class _Reducing:
         original, valid = self._read()
         form = self._form(original)
         launch = None
-        if given.has("differs") or given.has("backend") or given.value("crashes", ASSEMBLER) != ASSEMBLER:
+        if _engines(given):
             launch = self._launch(original)
             form.launches[:] = [launch]
         if original is not None and len(form.launches) == 1:
             original.grid = form.launches[0].grid
-        interest = interest_of(given, form, original, launch, self._timeout)
+        interest = _interest(given, form, original, launch, self._timeout)
         verdicts = Verdicts()
         if given.has("state"):
             import hashlib
@@ -167,8 +155,7 @@ class _Reducing:
 
     def _launch(self, original: Program | None) -> LaunchWords:
         """What the kernel is launched with: as given, as stated, or random."""
-        # Its error says what to install where NumPy is missing.
-        __import__("tileir.execute.launching.kernel")
+        need_packages()
         if original is None:
             raise ToolFailure("what cannot be read cannot be launched", EXIT_WRONG_INPUT)
         from tileir.analyze.random_arguments import random_launch
@@ -225,91 +212,64 @@ class _Reducing:
         """Show the last line of a search."""
         if not self._progress.is_quiet:
             self._progress.write(self._line(words, tests))
-            self._progress.keep()
+            self._progress.clear("\n")
 
 
-# --- what is interesting: a command, or one of the questions that are ready-made ---
+# --- what is interesting ---
 
 
-class Interest(NamedTuple):
-    """What is interesting."""
-
-    programs: Test[Program]
-    contents: Test[bytes] | None
-    """A test of the contents of files, if there is one."""
-    about: str
-    why_not: Callable[[], str]
-    """The result for the original, where that is not interesting."""
-
-
-def _check_ways(given: Arguments) -> None:
+def _check(given: Arguments) -> None:
     """Refuse a command line that does not say what is interesting, or says it twice."""
-    if given.has("passes"):
-        from tileir.passes.pipeline import check_steps
-        from tileir.passes.registry import parse_passes
+    if sum(map(given.has, WAYS)) != 1:
+        raise ToolFailure(f"say what is interesting with one of {' or '.join([f'--{way}' for way in WAYS])}")
+    given.only_one("backend", "passes")
+    engines = _engines(given)
+    if given.has("interesting"):
+        given.refuse(("backend", "passes"), "is not for --interesting: CMD says what runs")
+    elif given.has("differs") and len(engines) != 2:
+        raise ToolFailure("--differs is about two backends: add --backend interpreter,cpu")
+    elif given.has("crashes") and not given.has("backend") and not given.has("passes"):
+        raise ToolFailure("say what crashes: add --backend NAME or --passes PASSES")
+    elif not given.has("differs") and len(engines) > 1:
+        raise ToolFailure("several backends are for --differs: name one")
+    with refusing():
+        for name in engines:
+            find_engine(name)
+        if given.has("passes"):
+            from tileir.passes.pipeline import check_steps
+            from tileir.passes.registry import parse_passes
 
-        with refusing():
             check_steps(parse_passes(given.value("passes")))
-    ways = [way for way in WAYS if given.has(way)]
-    if len(ways) != 1 and ways != ["crashes", "message"] and (ways or not given.has("passes")):
-        words = " or ".join([f"--{way}" for way in WAYS])
-        raise ToolFailure(f"say what is interesting with one of {words}")
 
 
-def interest_of(
+def _engines(given: Arguments) -> list[str]:
+    """The engines of --backend; NVIDIA's assembler only compiles."""
+    given.names("backend")
+    return [name.strip() for name in given.value("backend").split(",") if name and name != ASSEMBLER]
+
+
+def _interest(
     given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchWords | None, timeout: float
 ) -> Interest:
     """What a command line says is interesting."""
-
-    def observed(question: Question[Program], about: str, missed: str, same: Callable[[str, str], bool]) -> Interest:
-        """What has the same answer as the original; `missed` says what is wrong if that has none."""
-        first = ""
-        test: ObservationTest[Program] = ObservationTest(question, lambda answer: same(answer, first), timeout)
-        if original is not None:
-            first = test.observe(original)
-        return Interest(test, None, about, lambda: missed if first == FINE else f"{missed}: {harmless(first)}")
-
     if given.has("interesting"):
-        return _tested(_command_words(given), timeout, form, succeeds)
-    message = given.options.get("message")
-    if given.value("crashes") == ASSEMBLER:
-        return _assembler(given, message, timeout)
-    if given.has("differs"):
-        names = [name.strip() for name in given.value("differs").split(",")]
-        if len(names) != 2:
-            raise ToolFailure(f"'{given.value('differs')}' names no two engines: '--differs interpreter cpu'")
-        first, second = map(_present, names)
-        assert launch is not None
-        about, missed = f"differs {first} {second}", f"{first} and {second} give the same results"
-        return observed(ask_difference(first, second, launch), about, missed, same_difference)
-    engine = given.value("backend", given.value("crashes"))
-    if engine:
-        assert launch is not None
-        question, about = ask_engine(_present(engine), launch), f"engine {engine}"
-    elif given.has("passes"):
-        question, about = ask_passes(given.value("passes")), f"passes {given.value('passes')}"
-    elif message is not None:
-        question, about = ask_check, "check"
-    else:
-        raise ToolFailure("say what crashes: '--crashes tileiras' or the name of an engine")
-    if message is None:
-        same = lambda answer, first: is_crash(first) and kind_of_crash(answer) == kind_of_crash(first)  # noqa: E731
-        return observed(question, f"{about} crashes", "nothing crashes", same)
-    subject = "a check does not say" if about == "check" else "what is said does not have"
-    missed = f"{subject} '{harmless(message)}'"
-    found = observed(question, f"{about} says {message}", missed, lambda answer, _: message in answer)
-    if about != "check":
-        return found
-    return found._replace(contents=ObservationTest(ask_contents, lambda answer: message in answer, timeout))
-
-
-def _present(engine: str) -> str:
-    """The name of an engine; of one that is not there, it is a mistake of the command line."""
-    from tileir.execute.engine.registry import find_engine, require
-
+        return interesting_command(_command_words(given), timeout, form, succeeds)
+    message, engines = given.options.get("message"), _engines(given)
     with refusing():
-        require(find_engine(engine))
-    return engine
+        for name in engines:
+            require(find_engine(name))
+    if given.value("backend") == ASSEMBLER:
+        return interesting_assembly(target_named(given.value("target", "sm_90")), message, timeout)
+    if given.has("differs"):
+        assert launch is not None
+        return interesting_difference(engines[0], engines[1], launch, original, timeout)
+    if engines:
+        assert launch is not None
+        return interesting_answer(ask_engine(engines[0], launch), f"backend {engines[0]}", message, original, timeout)
+    if given.has("passes"):
+        passes = given.value("passes")
+        return interesting_answer(ask_passes(passes), f"passes {passes}", message, original, timeout)
+    return interesting_check(message or "", original, timeout)
 
 
 def _command_words(given: Arguments) -> list[str]:
@@ -321,45 +281,3 @@ def _command_words(given: Arguments) -> list[str]:
     if not words or not line.strip():
         raise ToolFailure("the command of '--interesting' is empty")
     return words
-
-
-def _assembler(given: Arguments, message: str | None, timeout: float) -> Interest:
-    """NVIDIA's assembler crashes, takes too long, or says something."""
-    from tileir.execute.gpu.targets import target_named
-    from tileir.execute.gpu.tileiras.tool import find_assembler
-
-    tool = find_assembler()
-    target = target_named(given.value("target", "sm_90"))
-    words = [tool.path, f"--gpu-name={target}", "{}", "-o", "/dev/null"]
-    # It takes bytecode, whatever the file is.
-    form = ProgramFile(tool.bytecode_version)
-
-    def judge(ended: Ended) -> bool:
-        if message is not None:
-            return message in ended.output
-        return bool(ended.status.reason) or ended.status.code < 0
-
-    return _tested(words, timeout, form, judge)
-
-
-def _tested(words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
-    ends: list[Ended] = []
-
-    def kept(ended: Ended) -> bool:
-        if not ends:
-            ends.append(ended)
-        return judge(ended)
-
-    def why_not() -> str:
-        if not ends:
-            return "it cannot be written as bytecode of the version"
-        shown = " ".join([shlex.quote(word) for word in words])
-        lines = [f"the command {ends[0].status.message}", f"  command: {harmless(shown)}"]
-        printed = ends[0].output.rstrip()
-        lines.append("  it printed:" if printed else "  it printed nothing")
-        lines += ["    " + harmless(line) for line in printed.splitlines()[-20:]]
-        return "\n".join(lines)
-
-    programs: CommandTest[Program] = CommandTest(words, timeout, form.extension, form.data, kept)
-    contents: CommandTest[bytes] = CommandTest(words, timeout, form.extension, bytes, kept)
-    return Interest(programs, contents, " ".join(words), why_not)

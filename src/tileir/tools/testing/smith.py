@@ -7,9 +7,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from tileir.terminal import tracked
 from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
-from tileir.tools.options import JSON, OUTPUT
+from tileir.tools.options import JSON, OUTPUT, QUIET, VERSION
 from tileir.tools.output import check_target, make_directory, write_bytes, write_file, write_output
 
 if TYPE_CHECKING:
@@ -17,28 +18,28 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "tileir smith",
-    "Writes random Tile IR programs that are valid and well-defined, with their launch and expected results.",
     "",
+    ("tileir smith --seed 7", "tileir smith --count 10 --family products -o programs"),
     (
         Option("--seed N", "which program, from 0 on (default: 0)"),
         Option("--count K", "the programs of that many seeds, beginning with N; '-o DIR' takes them"),
-        Option("--family NAME", "what kind of program (default: any; see --list)"),
+        Option("--family NAME", "what kind of program (default: any; see --list-families)"),
         Option("--ops addf,mmaf,..", "only these operations, and what feeds them"),
-        Option("--version VERSION", "the bytecode version to keep to, from 13.1 to 13.4 (default: 13.4)"),
+        VERSION.with_help("the bytecode version to keep to (default: the newest)"),
         Option("--size N", "about how many operations (default: 80)"),
-        Option("--open", "also results whose bits the dialect leaves open, in arrays that have a tolerance"),
+        Option("--allow-open", "also results whose bits the dialect leaves open, in arrays that have a tolerance"),
         OUTPUT.with_help("a file, or a directory for SEED.mlir and SEED.npz (default: standard output)"),
         Option("--bytecode", "write bytecode instead of text"),
         Option("--expected FILE.npz", "write arguments and expected results there"),
         JSON.with_help("print an object for each program: its text, launch, and digests of the expected results"),
-        Option("--list", "show the families"),
+        Option("--list-families", "list the families and stop"),
+        QUIET,
     ),
-    details="""\
+    """\
 The same command gives the same program on every machine. Its first line is its launch, in the words of 'tileir run',
 which takes them from there: 'tileir run FILE'. In a .npz file argument_0, argument_1, .. are what the program is
-launched with, and expected_N is the array that argument N must be afterwards, bit for bit.
-
-Exit status: 0 fine, 2 the command line is wrong or a file cannot be written.""",
+launched with, and expected_N is the array that argument N must be afterwards, bit for bit.""",
+    statuses={1: ""},
 )
 
 _LARGEST = 100_000
@@ -49,20 +50,20 @@ _LARGEST = 100_000
 def run(given: Arguments) -> None:
     from tileir import smith
 
-    if given.has("list"):
+    if given.has("list-families"):
         width = max(map(len, smith.FAMILIES))
         for family in smith.FAMILIES.values():
             print(f"{family.name:{width}}  {family.summary}")
         return
     first, count = given.number("seed", 0, least=0), given.number("count", 1, least=0, most=_LARGEST)
-    options: dict[str, Any] = {name: given.value(name) or None for name in ("family", "version")}
+    options: dict[str, Any] = {"family": given.value("family") or None, "allow_open": given.has("allow-open")}
+    options |= {"version": given.value("bytecode-version") or None}
     options |= {"operations": given.names("ops")} if given.has("ops") else {}
     options |= {"size": given.number("size", least=0, most=_LARGEST)} if given.has("size") else {}
-    options["allow_open"] = given.has("open")
     output = given.value("output", "-")
     folder = output != "-" and (count > 1 or output.endswith(os.sep) or os.path.isdir(output))
     _check(given, count, output, folder)
-    for seed in range(first, first + count):
+    for seed in tracked(range(first, first + count), count, "programs", is_quiet=given.has("quiet")):
         program = smith.program(seed, **options)
         if given.has("expected"):
             _save(program, given.value("expected"))

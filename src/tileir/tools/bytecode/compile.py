@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from tileir.bytecode.layouts import tile_module
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.errors import AssemblerTimeout, TritonTimeout
-from tileir.execute.gpu.targets import target_named
+from tileir.execute.gpu.gpus import target_named
 from tileir.execute.launching.entries import entries_of, select_entry
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
@@ -21,42 +19,46 @@ from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
 from tileir.judge.report.tables import Column, table
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, print_diagnostics, refusing
 from tileir.tools.input import check_launch, name_of, read_program
 from tileir.tools.output import check_target, output_paths, protect_input, write_bytes
-from tileir.tools.programs.reporting import json_finding
+from tileir.tools.programs.reporting import finding_facts
 
+HOSTS = ("x86_64-linux", "x86_64-windows", "aarch64-linux", "aarch64-windows")
 # The stages that can be looked at.
-DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "cubin")
+DUMPED = ("schedule", "tile", "ttir", "ttgir", "llvm", "ptx", "amdgcn", "sass")
 
 USAGE = Usage(
     "tileir compile",
-    "Compiles kernels of Tile IR programs for GPUs, by NVIDIA's assembler or by Triton; no GPU is needed.",
     "FILE|SCRIPT.py...",
     (
-        options.TARGET.with_help("the GPU, as in sm_90; repeat for several (default: that of this machine)"),
+        "tileir compile examples/matmul.mlir --target h100 -o matmul.cubin",
+        "tileir compile examples/matmul.mlir --target sm_90 --backend triton --dump ttir",
+    ),
+    (
+        options.TARGET,
         options.OUTPUT.with_help("where to write the cubin (default: standard output)"),
         options.OUTPUT_DIRECTORY,
         options.ENTRY.with_help("the kernel to compile (default: all of the program)"),
-        Option("--backend tileiras|triton", "what compiles (default: tileiras)"),
-        Option(f"--dump {'|'.join(DUMPED)}", "print what a kernel is at a stage, cubin for its instructions"),
-        Option("-O, --opt-level 0|1|2|3", "how much the assembler optimizes (default: 3)"),
-        Option("--fast", "let Triton fuse, approximate and flush: results differ in their last bits"),
+        Option("--backend tileiras|triton", "what compiles: NVIDIA's assembler (default) or Triton"),
+        Option(f"--dump {'|'.join(DUMPED)}", "print what a kernel is at a stage, sass for its instructions"),
+        options.OPTIMIZE.with_help("how much the assembler optimizes (default: 3)"),
+        options.FAST.with_help("let Triton fuse, approximate and flush: results differ in their last bits"),
         Option("--lineinfo", "tell profilers which line of the source each instruction comes from"),
         Option("--resource-usage", "print registers, stack, shared memory and spills of each kernel"),
         Option("--remarks", "print what the assembler says about its choices: tensor cores, TMA"),
-        options.TIME_LIMIT.with_help("stop the compiler when it takes longer (default: 120); exit status 124"),
-        options.MEMORY_LIMIT.with_help("the most memory that the compiler may have (default: 16)"),
-        Option("--host x86_64|aarch64", "the machine that launches the kernel (default: this one)"),
-        Option("--host-system linux|windows", "its operating system (default: this one)"),
+        options.TIMEOUT.with_help("stop the compiler after this time (default: 120)"),
+        options.MEMORY_LIMIT.with_help("the most memory that the compiler may take (default: 16G)"),
+        Option(f"--host {'|'.join(HOSTS)}", "the machine that launches the kernel (default: this one)"),
         options.JSON.with_help("print one JSON object per cubin: file, target, kernels, resources, findings"),
         options.LAUNCH,
-        options.OVERWRITE,
-        *options.READING_OPTIONS,
+        options.QUIET,
+        *options.READING,
     ),
-    details=f"""\
+    f"""\
 {options.SCRIPT} Its kernel is then compiled.
 
 FILE may be '-' for standard input, and may be text or bytecode. With --output-dir cubins are named NAME.cubin. Where
@@ -66,11 +68,9 @@ something else. Other files still compile where one cannot be compiled.
 
 The assembler makes one cubin of all kernels of a program. Triton makes one of each: of several they have the kernel in
 their names, as in NAME.sm_90.KERNEL.cubin. It also makes code for GPUs of AMD, gfx90a, gfx942 and gfx950, in files
-NAME.hsaco: nobody has run it.
-
-What was compiled before is taken from the cache. Exit status: 0 fine, 1 a program has errors or the compiler refuses
-it, 2 the command line is wrong or a file cannot be read or written, 124 --time-limit has stopped the compiler.
+NAME.hsaco: nobody has run it. What was compiled before is taken from the cache.
 Read on: 'tileir docs gpu', 'tileir docs triton'.""",
+    statuses={1: "a program has errors, or the compiler refuses it", 124: "stopped by --timeout"},
 )
 
 # What kernels take of GPUs, in bytes and counts.
@@ -81,9 +81,7 @@ _TIMEOUTS = (AssemblerTimeout, TritonTimeout)
 @command(USAGE)
 def run(given: Arguments) -> int:
     job = _Job(given)
-    status = EXIT_FINE
-    for path, outputs in zip(given.operands, job.places(), strict=True):
-        status = max(status, job.attempt(path, job.targets, partial(job.compile_file, path, outputs)))
+    status = max([job.compile_file(path, outputs) for path, outputs in zip(given.operands, job.places(), strict=True)])
     if given.has("resource-usage") and not given.has("json") and any(row[-1] != "-" for row in job.rows):
         # The names of files, where there are several.
         first = 0 if len(given.operands) > 1 else 1
@@ -99,29 +97,24 @@ class _Job:
     def __init__(self, given: Arguments) -> None:
         self.given = given
         self.backend = BACKENDS[given.value("backend", "tileiras")](given)
-        self.targets = _targets(given, self.backend)
+        named = given.names("target")
+        with refusing("--target: "):
+            if not named:
+                # Imported here: naming a target needs no driver.
+                from tileir.execute.gpu.driver.devices import target_here
+
+                named = [target_here()]
+            self.targets = list(dict.fromkeys(map(self.backend.target, named)))
         self.rows: list[list[str]] = []
         self._has_json: bool = given.has("json")
         check_launch(given, given.operands)
 
-    def attempt(self, path: str, targets: list[str], work: Callable[[], int]) -> int:
-        """The status of work on a file; one that fails keeps nobody from the other files and targets.
-
-        That a file cannot be read, or a cubin cannot be written, is a message for people, and else a finding.
-        """
-        try:
-            return work()
-        except ToolFailure as failure:
-            if not self._has_json:
-                complain(self.given.program, failure)
-            for target in targets:
-                error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
-                self._report(path, target, error)
-            return failure.status
-
     def compile_file(self, path: str, outputs: list[str]) -> int:
-        """Compile one program for each target."""
-        program = read_program(path, self.given)
+        """Compile one program for each target; one that fails keeps nobody from the other files and targets."""
+        try:
+            program = read_program(path, self.given)
+        except ToolFailure as failure:
+            return self._failed(path, self.targets, failure)
         if not self._has_json:
             print_diagnostics(program.diagnostics, self.given)
         before = program.diagnostics if self._has_json else []
@@ -129,13 +122,23 @@ class _Job:
             for target in self.targets:
                 self._report(path, target, before)
             return EXIT_WRONG_INPUT
-        for output in filter(None, outputs):
-            protect_input(self.given, output, path, (program.kind, "a cubin"))
         status = EXIT_FINE
         for target, output in zip(self.targets, outputs, strict=True):
-            work = partial(self._compile_for, target, program.module, path, output, before)
-            status = max(status, self.attempt(path, [target], work))
+            try:
+                protect_input(output or "-", path, (program.kind, "a cubin"))
+                status = max(status, self._compile_for(target, program.module, path, output, before))
+            except ToolFailure as failure:
+                status = max(status, self._failed(path, [target], failure))
         return status
+
+    def _failed(self, path: str, targets: list[str], failure: ToolFailure) -> int:
+        """Report that a file cannot be read, or a cubin be written: to people by a message, else as a finding."""
+        if not self._has_json:
+            complain(self.given.program, failure)
+        for target in targets:
+            error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
+            self._report(path, target, error)
+        return failure.status
 
     def _compile_for(self, target: str, root: Operation, path: str, output: str, before: list[Diagnostic]) -> int:
         """Compile a correct program for one GPU."""
@@ -156,7 +159,9 @@ class _Job:
         status = EXIT_FINE
         for entry in entries:
             try:
-                piece = backend.compile(entry, module, target)
+                with Progress(is_quiet=self.given.has("quiet")) as progress:
+                    progress.step(f"compiling {name_of(path)} for {target}")
+                    piece = backend.compile(entry, module, target)
             except TileIRError as error:
                 self._report(path, target, [*before, *_placed(error, root)])
                 status = max(status, EXIT_TIMED_OUT if isinstance(error, _TIMEOUTS) else EXIT_WRONG_INPUT)
@@ -181,7 +186,7 @@ class _Job:
         for each in resources:
             parameters = [parameter._asdict() for parameter in each.parameters]
             kernels.append({**each._asdict(), "spills": each.spills, "parameters": parameters})
-        findings = [json.loads(json_finding(each, name)) for each in diagnostics]
+        findings = [finding_facts(each, name) for each in diagnostics]
         outcome = {"file": name, "target": target, "cubin": output or None}
         print(json.dumps({**outcome, "kernels": None if piece is None else kernels, "findings": findings}))
 
@@ -205,37 +210,23 @@ class _Job:
         """Where the code of each file goes, one for each target; an empty path for what is not written."""
         given, targets = self.given, self.targets
         extensions = [self.backend.extension(target) for target in targets]
-        places = output_paths(given, extensions[0])
-        is_named = given.has("output")
+        places, is_named = output_paths(given, extensions[0]), given.has("output")
         if "-" in places:
-            target = "-"
-            prints = given.has("resource-usage") or given.has("json")
-            if prints or (given.has("remarks") and not is_named):
-                if is_named:
-                    raise ToolFailure("standard output is for a cubin or for what is printed: give a file to -o")
-                target = ""
-            elif not self.backend.stage and (len(places) > 1 or len(targets) > 1):
+            prints = any(map(given.has, ("resource-usage", "json"))) or (given.has("remarks") and not is_named)
+            if prints and is_named:
+                raise ToolFailure("standard output is for a cubin or for what is printed: give a file to -o")
+            if not prints and not self.backend.stage and (len(places) > 1 or len(targets) > 1):
                 raise ToolFailure("several cubins need '-o FILE' or '--output-dir DIR'")
-            return [[target] * len(targets)] * len(places)
+            return [["" if prints else "-"] * len(targets)] * len(places)
         found: list[list[str]] = []
         for place in places:
-            found.append([])
-            for target, extension in zip(targets, extensions, strict=True):
-                named = place if is_named else os.path.splitext(place)[0] + extension
-                found[-1].append(_named_by(named, target) if len(targets) > 1 else named)
+            named = [place if is_named else os.path.splitext(place)[0] + extension for extension in extensions]
+            several = len(targets) > 1
+            found.append([_named_by(*each) if several else each[0] for each in zip(named, targets, strict=True)])
+            for each in found[-1]:
                 # Before the work, which may take minutes.
-                check_target(found[-1][-1])
+                check_target(each)
         return found
-
-
-def _targets(given: Arguments, backend: CompileBackend) -> list[str]:
-    named = given.names("target")
-    with refusing("--target: "):
-        if not named:
-            from tileir.execute.gpu.driver.devices import target_here
-
-            named = [target_here()]
-        return list(dict.fromkeys(map(backend.target, named)))
 
 
 def _named_by(path: str, word: str) -> str:
@@ -292,7 +283,7 @@ class CompileBackend:
 
     def extension(self, target: str) -> str:
         """Of files with code or text for a target."""
-        return ".cubin" if not self.stage else ".sass" if self.stage == "cubin" else f".{self.stage}"
+        return ".cubin" if not self.stage else f".{self.stage}"
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
         """Compile a kernel, or with none all of a module."""
@@ -309,11 +300,11 @@ class AssemblerBackend(CompileBackend):
         from tileir.execute.gpu.tileiras.tool import MEMORY_LIMIT, TIME_LIMIT, AssemblyOptions
 
         super().__init__(given)
-        if self.stage not in ("", "cubin"):
+        if self.stage not in ("", "sass"):
             raise ToolFailure(f"--dump {self.stage} shows a stage of Triton's: add --backend triton")
-        level, lineinfo, remarks = int(given.value("opt-level", "3")), given.has("lineinfo"), given.has("remarks")
-        seconds, memory = given.seconds("time-limit", TIME_LIMIT), given.gibibytes("memory-limit", MEMORY_LIMIT)
-        host, system = given.value("host"), given.value("host-system")
+        level, lineinfo, remarks = int(given.value("O", "3")), given.has("lineinfo"), given.has("remarks")
+        seconds, memory = given.seconds("timeout", TIME_LIMIT), given.size("memory-limit", MEMORY_LIMIT)
+        host, _, system = given.value("host").partition("-")
         self._options = AssemblyOptions(level, lineinfo, host, system, remarks, seconds, memory)
 
     def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
@@ -330,7 +321,7 @@ class AssemblerBackend(CompileBackend):
 
 class TritonBackend(CompileBackend):
     name = "triton"
-    others = "opt-level remarks host host-system"
+    others = "O remarks host"
     other = "NVIDIA's assembler, and Triton has none like it: leave it out"
 
     def __init__(self, given: Arguments) -> None:
@@ -341,7 +332,7 @@ class TritonBackend(CompileBackend):
         super().__init__(given)
         usual = Limits()
         self._options = CodeOptions(fast=given.has("fast"), lineinfo=given.has("lineinfo"))
-        self._limits = Limits(given.seconds("time-limit", usual.seconds), given.gibibytes("memory-limit", usual.memory))
+        self._limits = Limits(given.seconds("timeout", usual.seconds), given.size("memory-limit", usual.memory))
         if self.stage not in ("tile", "ttir") and not why_missing():
             # It imports Triton while this reads the program.
             start_worker()
@@ -350,9 +341,10 @@ class TritonBackend(CompileBackend):
         from tileir.execute.gpu.triton.toolchain import triton_target
 
         found = triton_target(text)
-        if self.stage and self.stage not in found.stages:
-            stages = ", ".join([each for each in found.stages if each in DUMPED])
-            raise ToolFailure(f"code for {found.name} has no stage '{self.stage}' to dump: it has {stages}")
+        stages = ["sass" if each == "cubin" else each for each in found.stages]
+        if self.stage and self.stage not in stages:
+            listed = ", ".join([each for each in stages if each in DUMPED])
+            raise ToolFailure(f"code for {found.name} has no stage '{self.stage}' to dump: it has {listed}")
         return found.name
 
     def extension(self, target: str) -> str:

@@ -13,6 +13,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_grid, check_number, select_entry
 from tileir.ir.core import Operation
 from tileir.ir.quoting import harmless
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import Arguments, Option, Usage
 from tileir.tools.command import command, refusing
@@ -21,29 +22,31 @@ from tileir.tools.launches import STATED, check_given, given_launch, made_argume
 
 USAGE = Usage(
     "tileir cost",
-    "Estimates what a launch costs on a GPU or on this processor: bytes, operations, occupancy, time, and why.",
     "FILE|SCRIPT.py",
+    (
+        "tileir cost examples/histogram.mlir --grid 8 --arg rand:i32:1000 --arg zeros:i32:100 --arg 1000",
+        "tileir cost --target b200,sm_90 examples/cutile_script.py",
+    ),
     (
         options.GRID,
         options.ENTRY,
         options.ARG.with_help("an argument, as for tileir run, or ? for an unknown number; arrays are not made"),
         options.LAUNCH.with_help("of a script, the launch to estimate, counted from 1 (default: all)"),
-        options.TARGET.with_help("the GPU, as in h200, or cpu; repeat for several (default: h200)"),
+        options.TARGET.with_help("the GPU, as h200 or sm_90, or cpu; repeat for several (default: h200)"),
         Option("--measure", "make the arrays and launch the kernel, too, if the target is here"),
         Option("--no-assembler", "do not compile the kernel to see what it takes of the GPU"),
         options.JSON.with_help("print one JSON object per target"),
-        *options.READING_OPTIONS,
+        *options.READING,
     ),
-    most=-1,
-    details=f"""\
+    f"""\
 Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -1.5, or ?. The targets are those of
 'tileir docs cost', which describes the model and how far off it is.
 
 {STATED}
 
 {options.SCRIPT} Each of its launches is estimated;
-identical launches are shown once.
-{options.SCRIPT_ARGUMENTS}""",
+identical launches are shown once. {options.SCRIPT_ARGUMENTS}""",
+    most=-1,
 )
 
 
@@ -63,7 +66,9 @@ def run(given: Arguments) -> None:
         check_given(entry, wanted.arguments)
         names = () if program.launch is None else program.launch.names
         for target in targets:
-            cost = _cost(given, entry, extents, wanted.arguments, names, target)
+            with Progress() as progress:
+                progress.step(f"estimating @{entry.symbol_name} on {target.title}")
+                cost = _cost(given, entry, extents, wanted.arguments, names, target)
             text = json.dumps(cost.answer()) if given.has("json") else between + harmless(cost.render(), keep="\n")
             print(text, flush=True)
             between = "\n"

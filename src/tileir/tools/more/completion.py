@@ -13,22 +13,24 @@ from typing import NamedTuple
 
 from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
-from tileir.tools.main import COMMANDS
+from tileir.tools.commands import COMMANDS
+from tileir.tools.more.documents import directory_of_pages, page_names
 
 SHELLS = ("bash", "zsh", "fish")
 
 USAGE = Usage(
     "tileir completion",
-    "Prints a script that makes a shell complete the commands, options and values of tileir.",
     "|".join(SHELLS),
+    ("tileir completion bash", "tileir completion zsh"),
     (),
-    details="""\
+    """\
 To enable it permanently:
   bash  tileir completion bash > ~/.local/share/bash-completion/completions/tileir
         (or add to ~/.bashrc:  source <(tileir completion bash))
   zsh   tileir completion zsh > DIRECTORY/_tileir, for a DIRECTORY of $fpath
         (or add to ~/.zshrc after compinit:  source <(tileir completion zsh))
   fish  tileir completion fish > ~/.config/fish/completions/tileir.fish""",
+    statuses={1: ""},
 )
 
 # Names that other packages may have brought are left out if a shell could take them for more than a name.
@@ -48,12 +50,15 @@ class Flag(NamedTuple):
 
     option: Option
     values: tuple[str, ...] = ()
-    is_list: bool = False
 
     @property
     def names(self) -> list[str]:
         name, short = self.option.name, self.option.short
         return [*([f"-{short}"] if short else []), f"--{name}" if len(name) > 1 else f"-{name}"]
+
+    @property
+    def is_list(self) -> bool:
+        return self.option.name in ("passes", "target")
 
     def value(self, words: str, directories: str, files: str, other: str) -> str:
         """What completes its value, of what a shell has for each kind."""
@@ -74,50 +79,47 @@ class Command(NamedTuple):
 
 def described() -> list[Command]:
     """The commands, as the scripts need them."""
-    from tileir.analyze.cost.targets import target_names
     from tileir.analyze.documentation.vocabulary import all_entries
     from tileir.execute.engine.registry import AUTO, all_engines
     from tileir.execute.gpu.gpus import GPUS
     from tileir.execute.gpu.targets import TARGETS
     from tileir.passes.catalog import registered_passes
-    from tileir.tools.help.documents import directory_of_pages, page_names
 
-    # Values that an option may have among others, also of the command that has others than the rest.
     engines = all_engines()[0]
     values: dict[str, Iterable[str]] = {
         "passes": [known.name for known in registered_passes()],
         "backend": [AUTO, *[engine.name for engine in engines]],
-        "gpu": GPUS,
-        "target": TARGETS,
-        "cost target": target_names(),
+        "target": [*GPUS, *TARGETS],
         "dump": [stage for engine in engines for stage in engine.stages],
         "schedule": ("forward", "reverse", "random:", "interleaved"),
     }
-    found: list[Command] = []
     entries = [entry.name for entry in all_entries()]
     operands = {"explain": entries, "docs": page_names(directory_of_pages()), "completion": SHELLS}
+    found = [Command("help", "describe a command", [], tuple(COMMANDS), False)]
     for name, (summary, _) in COMMANDS.items():
-        flags = [Flag(Option("-h, --help", "show the help"))]
-        for each in usage_of(name).options:
-            words = each.choices or _words(values.get(f"{name} {each.name}", values.get(each.name, ())))
-            flags.append(Flag(each, words, (name, each.name) == ("opt", "passes")))
+        flags = [Flag(each, each.choices or _words(values.get(each.name, ()))) for each in usage_of(name).options]
         words = _words(operands.get(name, ()))
-        found.append(Command(name, summary, flags, words, not words and _names_file(usage_of(name).operands)))
-    return [*found, Command("help", "describe a command", [], tuple(COMMANDS), False)]
+        takes_files = not words and _names_file(usage_of(name).operands)
+        found.append(Command(name, summary, [Flag(Option("-h, --help", "show the help")), *flags], words, takes_files))
+    return found
 
 
 def usage_of(name: str) -> Usage:
     """The command line of a command."""
-    usage: Usage = __import__(COMMANDS[name][1], fromlist=["USAGE"]).USAGE
+    usage: Usage = __import__(f"tileir.tools.{COMMANDS[name][1]}", fromlist=["USAGE"]).USAGE
     return usage
 
 
 def _names_file(value: str) -> bool:
-    return re.search("FILE|OUT|SCRIPT", value) is not None
+    return re.search("FILE|INPUT|PATH|SCRIPT", value) is not None
 
 
 def _words(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([name for name in names if _WORD.fullmatch(name.removesuffix(":"))]))
+
+
+def _quoted(text: str, quote: str = "'\\''") -> str:
+    return "'" + text.replace("'", quote) + "'"
 
 
 # --- bash ---
@@ -130,17 +132,11 @@ _tileir_files() {
     compopt -o filenames 2>/dev/null
 }
 
+# One word, or the last of a list with commas.
 _tileir_words() {
-    local line
-    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -W "$1" -- "$current")
-}
-
-# The last of a list with commas.
-_tileir_list() {
     local head="" line
     case $current in *,*) head="${current%,*},";; esac
     while IFS= read -r line; do COMPREPLY+=("$head$line"); done < <(compgen -W "$1" -- "${current##*,}")
-    compopt -o nospace 2>/dev/null
 }
 
 _tileir() {
@@ -175,7 +171,7 @@ def _bash_case(command: Command) -> str:
         if flag.option.value:
             # A value that may be left out is given with `=` only.
             spelled = [*([] if flag.option.bare is not None else flag.names), *[f"{name}=" for name in flag.names]]
-            words = f"_tileir_{'list' if flag.is_list else 'words'} {_quoted(' '.join(flag.values))}"
+            words = f"_tileir_words {_quoted(' '.join(flag.values))}"
             action = flag.value(words, "_tileir_files -d", "_tileir_files -f", ":")
             lines.append(f"        {'|'.join(spelled)}) {action}; return;;")
     offered = _quoted(" ".join([word for flag in command.flags for word in _spelled(flag)]))
@@ -187,13 +183,8 @@ def _bash_case(command: Command) -> str:
 def _spelled(flag: Flag) -> list[str]:
     """How an option is offered; one whose value may be left out, or is a letter as in -O3, also with its values."""
     name = flag.names[-1]
-    if flag.option.bare is not None:
-        return [*flag.names, *[f"{name}={value}" for value in flag.values]]
-    return [*flag.names, *[f"{name}{value}" for value in flag.values if len(name) == 2]]
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
+    joint = "=" if flag.option.bare is not None else "" if len(name) == 2 else None
+    return [*flag.names, *([] if joint is None else [f"{name}{joint}{value}" for value in flag.values])]
 
 
 # --- zsh ---
@@ -284,7 +275,7 @@ def _fish(commands: list[Command]) -> str:
 
 
 def _fish_quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return _quoted(text.replace("\\", "\\\\"), "\\'")
 
 
 def _fish_flag(flag: Flag) -> str:

@@ -13,6 +13,7 @@ from tileir.judge.report.page import page
 from tileir.judge.report.programs import digest_named, extract, row_object, shown
 from tileir.judge.report.text import plain, text_report
 from tileir.judge.results.results import Results
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, painter, refusing
@@ -22,33 +23,36 @@ FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")
 
 USAGE = Usage(
     "tileir report",
-    "Shows what a sweep found: a table, failures grouped by cause, a page.",
     "FILE",
+    ("tileir report results.sqlite", "tileir report results.sqlite --html page.html"),
     (
         Option(f"--format {'|'.join(FORMATS)}", "how the report is written (default: text)"),
-        options.OUTPUT.with_help("write the report to a file"),
-        Option("--html OUT", "write a page that needs nothing else"),
+        options.JSON.with_help("the same as --format json"),
+        options.OUTPUT,
+        options.HTML,
         Option("--compare FILE", "what is better and worse than in an older file of results"),
         Option("--show NAME", "one program whole: its name, its digest, or a kind of failure"),
         Option("--extract DIR", "write the programs that failed, and their reproducers, as files"),
         Option("--limit N", "how many kinds of failures are listed (default: 20)"),
         Option("--plan DIGEST", "the digest of another plan of the file (default: that of the latest sweep)"),
+        options.QUIET,
         options.COLOR,
     ),
-    details="""\
+    """\
 FILE is what 'tileir sweep' writes, also while it does. Kinds of failures are known by the step, the outcome and the
 cause, which is the message without the names and numbers of one program; where results differ, by the operation that
-programs with wrong results have and others have not. 'tileir docs report' describes all formats.
-
-Exit status: 0 fine, whatever the sweep found; 1 with --compare, if something passed before that fails now, or fails in
-a way that was not there; 2 the command line is wrong or a file cannot be read or written.""",
+programs with wrong results have and others have not. 'tileir docs report' describes all formats.""",
+    statuses={
+        0: "success, whatever the sweep found",
+        1: "with --compare: something that passed fails now, or fails in another way",
+    },
 )
 
 
 @command(USAGE)
 def run(given: Arguments) -> int:
     limit = given.number("limit", 20, least=0)
-    output, format = given.value("output", "-"), given.value("format", "text")
+    output, format, is_quiet = given.value("output", "-"), given.format(), given.has("quiet")
     check_target(output)
     check_target(given.value("html", "-"))
     # How wide the terminal is; what goes elsewhere is as wide as it needs to be.
@@ -62,10 +66,11 @@ def run(given: Arguments) -> int:
             with Results(given.value("compare")) as older:
                 changes = compared(Contents(older), contents)
         if given.has("html"):
-            _write_page(results, contents, changes, given.value("html"))
+            _write_page(results, contents, changes, given.value("html"), is_quiet)
         if given.has("extract"):
             count = extract(results, contents, given.value("extract"))
-            print(f"{harmless(given.value('extract'))}: {count:,} files", file=sys.stderr)
+            if not is_quiet:
+                print(f"{harmless(given.value('extract'))}: {count:,} files", file=sys.stderr)
         if given.has("show"):
             digest = digest_named(contents, given.value("show"))
             _check_format(format, "show", "text", "json")
@@ -75,7 +80,7 @@ def run(given: Arguments) -> int:
                 text = changes_text(changes, limit, width, paint)
             else:
                 text = changes_object(changes) if format == "json" else markdown_changes(changes, limit)
-        elif (given.has("html") or given.has("extract")) and not (given.has("format") or given.has("output")):
+        elif (given.has("html") or given.has("extract")) and not any(map(given.has, ("format", "json", "output"))):
             return EXIT_FINE
         else:
             render = {
@@ -99,9 +104,11 @@ def write_page(path: str, target: str, is_quiet: bool) -> None:
 
 
 def _write_page(
-    results: Results, contents: Contents, older: SweepComparison | None, target: str, is_quiet: bool = False
+    results: Results, contents: Contents, older: SweepComparison | None, target: str, is_quiet: bool
 ) -> None:
-    text = page(results, contents, older)
+    with Progress(is_quiet=is_quiet) as progress:
+        progress.step("writing the page")
+        text = page(results, contents, older)
     write_output(target, text)
     if target != "-" and not is_quiet:
         print(f"{harmless(target)}: {len(text.encode()) / 1e6:.1f} MB", file=sys.stderr)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tileir.tools.arguments import EXIT_FINE, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, refusing
+from tileir.tools.command import command, refusing, stay
 
 if TYPE_CHECKING:
     from tileir.serve.addresses import Listener
 
 USAGE = Usage(
     "tileir lsp",
-    "Answers an editor's questions about tile programs while they are written (tileir docs editors).",
     "",
+    ("tileir lsp --stdio", "tileir lsp --tcp localhost:8765"),
     (
         Option("--stdio", "talk over standard input and output (the default)"),
         Option("--tcp HOST:PORT", "listen for editors at this address"),
     ),
-    details="The server speaks the Language Server Protocol.  It needs lsprotocol: pip install 'tileir[lsp]'.",
+    """\
+The server speaks the Language Server Protocol ('tileir docs editors'). It needs lsprotocol:
+pip install 'tileir[lsp]'.""",
+    statuses={1: ""},
 )
 
 
@@ -36,9 +38,7 @@ def run(given: Arguments) -> int:
         if error.name is None or error.name.partition(".")[0] not in ("lsprotocol", "attrs", "cattrs"):
             raise
         raise ToolFailure("the language server needs lsprotocol: pip install 'tileir[lsp]'") from None
-    # This process stays, so its garbage is collected.
-    gc.freeze()
-    gc.enable()
+    stay()
     if not given.has("tcp"):
         return server.serve_stdio()
     with announced(given.value("tcp"), "in the editor's initializationOptions") as listener:

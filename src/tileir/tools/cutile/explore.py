@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -14,12 +13,13 @@ from tileir.execute.launching.entries import select_entry
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import SYSTEM, command, end_as_interrupted, refusing
+from tileir.tools.command import SYSTEM, command, refusing, stay
+from tileir.tools.cutile.emulate import run_script
 from tileir.tools.input import is_script, read_program, script_arguments
-from tileir.tools.kernels.emulate import run_script
-from tileir.tools.launches import STATED, given_launch, made_arguments, recording_limit, uninitialized
+from tileir.tools.launches import STATED, given_launch, made_arguments, uninitialized
 from tileir.tools.output import check_target, write_output
 from tileir.tools.scripts import missing_launch
 
@@ -28,37 +28,38 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "tileir explore",
-    "Shows what a kernel does as a page: its forms, the memory it touches, values, findings, cost.",
     "FILE|SCRIPT.py",
     (
-        *options.LAUNCH_OPTIONS,
+        "tileir explore examples/histogram.mlir --grid 8 --arg rand:i32:1000 --arg zeros:i32:100 --arg 1000",
+        "tileir explore examples/cutile_script.py --html page.html --target h200 -- --rows 8",
+    ),
+    (
+        *options.LAUNCHING,
         options.SCHEDULE,
         options.LAUNCH.with_help("of a script, the launch to show, counted from 1 (default: the first)"),
-        Option("--export FILE.html", "write the page to a file that needs no server, instead of serving it"),
-        Option("--blocks LIST", "tile blocks whose values an exported page carries, as 0,7,16-31, or all"),
+        options.HTML.with_help("write the page to a file that needs no server, instead of serving it"),
+        Option("--blocks LIST", "tile blocks whose values the page of --html carries, as 0,7,16-31, or all"),
         Option(
-            "--picture [ARRAY[:COLOR]=]FILE.svg", "draw an array (default: the first written) by block, time or count"
+            "--picture [ARRAY[:COLOR]=]FILE.svg", "draw an array (default: the first written) by block, time, count"
         ),
         Option("--compare FILE", "a recording, as --record writes it, to look at beside this launch; may be repeated"),
-        Option(
-            "--sanitize mistakes|all|none", "what is looked for: mistakes (the default), all as in tileir run, none"
-        ),
+        Option("--sanitize[=mistakes|all|none]", "what is looked for (default: mistakes), as in tileir run"),
         Option("--record FILE", "write the recording of the launch to a file"),
-        Option("--targets NAMES", "what costs are estimated for, as h200,b200 (default: all)"),
+        options.TARGET.with_help("what costs are estimated for, as h200 or sm_90; may be repeated (default: all)"),
         options.RECORDING_LIMIT,
         Option("--port N", "where the page is served on 127.0.0.1 (default: a port that is free)"),
         Option("--no-browser", "print the address of the page and open no browser"),
-        *options.READING_OPTIONS,
+        *options.READING,
     ),
-    most=-1,
-    details=f"""\
-Arguments are those of 'tileir run --help', as in --arg rand:f32:1024 --arg 42. Without any, a kernel
-that has parameters does not run, and the page shows the program in its forms, and estimates of costs. {STATED}
+    f"""\
+Arguments are those of 'tileir run --help'. Without any, a kernel that has parameters does not run, and the page shows
+the program at its stages, and estimates of costs. {STATED}
 
 A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
 {options.SCRIPT_ARGUMENTS}
 
 The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.""",
+    most=-1,
 )
 
 _PORTS = (0, 65535)
@@ -69,10 +70,9 @@ _SANITIZE: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "
 def run(given: Arguments) -> None:
     script_arguments(given, "grid", "arg", "entry")
     _check(given)
-    # This process stays, so its garbage is collected.
-    gc.enable()
+    stay()
     found = _script(given) if is_script(given.operands[0]) else _program(given)
-    if given.has("export") or given.has("picture"):
+    if given.has("html") or given.has("picture"):
         _write(found, given)
     else:
         _serve(found, not given.has("no-browser"))
@@ -80,17 +80,17 @@ def run(given: Arguments) -> None:
 
 def _check(given: Arguments) -> None:
     """Refuse what makes no sense before anything runs."""
-    if not given.has("export"):
-        given.refuse(("blocks",), "is about the page that --export writes: others show all tile blocks")
+    if not given.has("html"):
+        given.refuse(("blocks",), "is about the page that --html writes: others show all tile blocks")
     pictures = [path for _, _, path in map(_picture, given.values("picture"))]
-    for path in (given.value("export"), given.value("record"), *pictures):
+    for path in (given.value("html"), given.value("record"), *pictures):
         check_target(path or "-")
     grid_of(given.value("grid", "1"))
     check_schedule(given.value("schedule", "forward"))
-    recording_limit(given, 0)
+    given.size("memory-limit", 0)
     given.number("port", 0, *_PORTS)
-    with refusing("--targets: "):
-        for name in given.names("targets"):
+    with refusing("--target: "):
+        for name in given.names("target"):
             target_named(name)
 
 
@@ -157,15 +157,17 @@ def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[obje
     for name, path in zip(names, compared, strict=True):
         with refusing(f"cannot read '{path}': ", OSError):
             others[name if names.count(name) == 1 else path] = load_recording(path)
-    made = opened(
-        launch,
-        limit=recording_limit(given, LIMIT),
-        schedule=given.value("schedule") or None,
-        targets=given.names("targets") or None,
-        compare=others,
-        uninitialized=unwritten,
-        sanitize=_SANITIZE[given.value("sanitize", "mistakes")],
-    )
+    with Progress() as progress:
+        progress.step("recording the launch")
+        made = opened(
+            launch,
+            limit=given.size("memory-limit", LIMIT),
+            schedule=given.value("schedule") or None,
+            targets=given.names("target") or None,
+            compare=others,
+            uninitialized=unwritten,
+            sanitize=_SANITIZE[given.value("sanitize", "mistakes")],
+        )
     record = given.value("record")
     if record and made.recording is not None:
         with refusing(f"cannot write '{record}': ", SYSTEM):
@@ -176,15 +178,15 @@ def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[obje
 def _write(found: Exploration, given: Arguments) -> None:
     for array, color, path in map(_picture, given.values("picture")):
         write_output(path, found.picture(array or None, color or "block"))
-    export, blocks = given.value("export"), given.value("blocks")
-    if not export:
+    target, blocks = given.value("html"), given.value("blocks")
+    if not target:
         return
     count = int(found.answer("summary")["recording"]["order"]["shape"][0])
     page = found.page(blocks=_blocks(blocks, count) if blocks else None)
-    write_output(export, page.text)
-    if export != "-":
+    write_output(target, page.text)
+    if target != "-":
         size = len(page.text.encode())
-        print(f"{harmless(export)}: {size / 1e6:.1f} MB, values of {len(page.blocks)} of {count} tile blocks")
+        print(f"{harmless(target)}: {size / 1e6:.1f} MB, values of {len(page.blocks)} of {count} tile blocks")
     for note in page.notes:
         print(harmless(note), file=sys.stderr)
 
@@ -193,7 +195,7 @@ def _serve(found: Exploration, opens: bool) -> None:
     """Serve the page until the user interrupts, or a signal ends the process."""
     with refusing("cannot serve the page: ", SYSTEM):
         url = found.url
-    end_as_interrupted()
+    stay(interruptible=True)
     try:
         print(f"{url}\nCtrl-C ends it.", flush=True)
         if opens and not found.open():

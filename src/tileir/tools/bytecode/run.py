@@ -2,47 +2,63 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sys
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments.argument_text import grid_of, natural
 from tileir.execute.engine.registry import AUTO, find_engine, is_own
-from tileir.execute.errors import ExecutionError, HostCopyWarning
+from tileir.execute.errors import ExecutionError
 from tileir.execute.launching.entries import check_grid
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless, several
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.guard import run_in_child
 from tileir.tools.input import read_program, refuse_script
-from tileir.tools.launches import STATED, check_given, given_launch, is_array, made_arguments, save, uninitialized
+from tileir.tools.launches import (
+    STATED,
+    check_given,
+    compiled,
+    given_launch,
+    host_arrays,
+    is_array,
+    made_arguments,
+    save,
+    uninitialized,
+)
 from tileir.tools.output import check_target, protect_input
-from tileir.tools.terminal import Progress
 
 if TYPE_CHECKING:
     from tileir.execute.engine.interface import Engine
+    from tileir.execute.launching.timing import Timing
     from tileir.execute.sanitizer.report import Names, SanitizerReport
 
 USAGE = Usage(
     "tileir run",
-    "Runs a kernel of a Tile IR program and shows what it wrote.",
     "FILE",
+    (
+        "tileir run examples/histogram.mlir --grid 8 --arg rand:i32:1000 --arg zeros:i32:100 --arg 1000",
+        "tileir run examples/racy.mlir --sanitize --grid 4 --arg ones:i32:500 --arg zeros:i32:1 --arg 500",
+    ),
     (
         options.GRID,
         options.ENTRY,
         options.ARG.with_help("an argument; repeat for each parameter, in order; see below"),
-        Option("--out N=FILE.npy", "write argument N, counted from 0, to a file when the kernel is done"),
+        Option("-o, --output N=FILE.npy", "write argument N, counted from 0, to a file when the kernel is done"),
+        options.JSON.with_help("print an object: kernel, backend, grid, arrays, findings, time"),
         options.BACKEND,
         Option("--threads N", "how many threads the cpu backend uses (default: all processors)"),
-        Option("--fast", "faster functions (cpu, triton) and products (triton); results round differently"),
+        options.FAST,
         Option("--unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
         Option("--cpu NAME", "the machine that the cpu backend generates code for (default: this one)"),
         Option("--dump STAGE", "print the backend's code instead: see below"),
-        options.TARGET.with_help("the GPU that code to dump is for, as in sm_90 (default: that of this machine)"),
+        options.TARGET.with_help("the GPU that code to dump is for, as h100 or sm_90 (default: that of this machine)"),
         Option("--time[=LAUNCHES]", "launch it again and again, and show time, bytes and operations in a second"),
         Option("--flush-cache", "empty caches before each launch that is timed"),
         options.TIMEOUT,
@@ -52,11 +68,10 @@ USAGE = Usage(
         options.WATCH_NAN,
         options.NAMES,
         options.EXACT,
-        options.OVERWRITE,
-        options.QUIET.with_help("no summary of what was written"),
-        *options.READING_OPTIONS,
+        options.QUIET,
+        *options.READING,
     ),
-    details=f"""\
+    f"""\
 Arguments:
   zeros:f32:1024       an array of zeros; extents are joined by x, as in 64x64
   ones:f16:64x64       an array of ones
@@ -71,11 +86,12 @@ Arguments:
 
 {STATED}
 
-Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is wrong or a file cannot be read or
-written, 124 --timeout has stopped it.
-
 With --dump nothing runs and no arguments are needed. Stages of cpu ('tileir docs cpu') are tiles, loops, llvm, llvm-opt
 and asm; of tileiras bytecode and sass; of triton ttir, ttgir, llvm, ptx and sass. No GPU is needed for them.""",
+    statuses={
+        1: "the program or the launch is wrong, or --sanitize or --watch-nan has findings",
+        124: "stopped by --timeout",
+    },
 )
 
 _FIRST_ELEMENTS = 6
@@ -87,6 +103,7 @@ def run(given: Arguments) -> int:
     refuse_script(given.operands[0], "'tileir emulate {}' runs it")
     grid_of(given.value("grid", "1"))
     engine = _engine(given)
+    given.only_one("json", "trace")
     given.number("threads")
     seconds = given.seconds("timeout")
     if engine is not None and not engine.is_native and not seconds:
@@ -98,45 +115,41 @@ def run(given: Arguments) -> int:
 
 def _perform(given: Arguments, engine: Engine | None) -> int:
     program = read_program(given.operands[0], given)
-    module = program.checked(given)
-    # Imported here: its error says what to install where NumPy is missing.
-    from tileir.execute.launching import kernel as launch
-
-    progress = Progress(after=1.0, every=0.0)
+    wanted, unchecked, is_quiet = given_launch(given, program), given.has("unchecked"), given.has("quiet")
+    timing: Timing | None = None
     try:
-        wanted = given_launch(given, program)
-        kernel = launch.compile(
-            module,
-            wanted.entry,
-            engine.name if engine is not None else "auto",
-            exact=given.has("exact"),
-            fast=given.has("fast"),
-            unchecked=given.has("unchecked"),
-            cpu=given.value("cpu") or None,
-            schedule=given.value("schedule", "forward"),
-        )
-        if given.has("dump"):
-            stage, target = given.value("dump"), given.value("target") or None
-            sanitize, unchecked = given.has("sanitize"), given.has("unchecked")
-            sys.stdout.write(kernel.dump(stage, sanitize=sanitize, unchecked=unchecked, target=target))
-            return EXIT_FINE
-        check_grid(wanted.grid)
-        check_given(kernel.entry, wanted.arguments)
-        values = made_arguments(kernel.entry, wanted.arguments)
-        outputs = _outputs(given, values, program.kind)
-        observation = _Observation(given, wanted.grid, uninitialized(values, wanted.arguments))
-        threads, timing = given.number("threads") or None, None
-        with warnings.catch_warnings():
-            # The arrays are made here, on the host: nobody could place them elsewhere.
-            warnings.simplefilter("ignore", HostCopyWarning)
-            if given.has("time"):
-                # As many launches as make sense, where no number is given.
-                repeat = given.number("time") if given.value("time") else None
-                flush = given.has("flush-cache")
-                timing = kernel.time(wanted.grid, *values, repeat=repeat, flush_cache=flush, num_threads=threads)
-            else:
-                observer, bar = observation.observer, _bar(progress)
-                kernel.launch(wanted.grid, *values, observer=observer, progress=bar, num_threads=threads)
+        with Progress(is_quiet=is_quiet, after=1.0) as progress:
+            kernel = compiled(
+                program.checked(given),
+                wanted,
+                engine.name if engine is not None else AUTO,
+                exact=given.has("exact"),
+                fast=given.has("fast"),
+                unchecked=unchecked,
+                cpu=given.value("cpu") or None,
+                schedule=given.value("schedule", "forward"),
+            )
+            if given.has("dump"):
+                stage, target = given.value("dump"), given.value("target") or None
+                sanitize = given.has("sanitize")
+                sys.stdout.write(kernel.dump(stage, sanitize=sanitize, unchecked=unchecked, target=target))
+                return EXIT_FINE
+            check_grid(wanted.grid)
+            check_given(kernel.entry, wanted.arguments)
+            values = made_arguments(kernel.entry, wanted.arguments)
+            outputs = _outputs(given, values, program.kind)
+            observation = _Observation(given, wanted.grid, uninitialized(values, wanted.arguments))
+            threads = given.number("threads") or None
+            with host_arrays():
+                if given.has("time"):
+                    progress.step("timing launches")
+                    # As many launches as make sense, where no number is given.
+                    repeat = given.number("time") if given.value("time") else None
+                    flush = given.has("flush-cache")
+                    timing = kernel.time(wanted.grid, *values, repeat=repeat, flush_cache=flush, num_threads=threads)
+                else:
+                    observer, bar = observation.observer, _bar(progress)
+                    kernel.launch(wanted.grid, *values, observer=observer, progress=bar, num_threads=threads)
     except ExecutionError as error:
         if given.value("names") == "tile":
             error.tell_as_tile_program()
@@ -146,20 +159,24 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
             raise
         # The code of a plugin: its author calls it from Python to see where.
         raise ToolFailure(f"{engine.called} failed: {type(error).__name__}: {error}", EXIT_WRONG_INPUT) from error
-    finally:
-        # Also where the launch failed: the error begins on a line of its own.
-        progress.clear()
     sys.stdout.flush()
-    status = observation.report(kernel.entry.symbol_name or "", engine, given.has("quiet"))
+    name = kernel.entry.symbol_name or ""
+    written = [number for number, value in enumerate(values) if is_array(value) and may_write(kernel.entry, number)]
+    if not given.has("json"):
+        observation.print_reports(name, engine, is_quiet)
     for number, path in outputs:
         save(path, values[number])
-    if not given.has("quiet"):
-        for number, value in enumerate(values):
-            if is_array(value) and may_write(kernel.entry, number):
-                print(f"argument {number}: {summary(value)}")
-    if timing is not None:
+    if given.has("json"):
+        found: dict[str, Any] = {"kernel": name, "backend": kernel.engine, "grid": list(wanted.grid)}
+        found["arrays"] = [{"argument": number, **array_facts(values[number])} for number in written]
+        found["findings"] = observation.findings(given.operands[0])
+        print(json.dumps(found | {"time": None if timing is None else timing.to_dict()}))
+    elif not is_quiet:
+        for number in written:
+            print(f"argument {number}: {summary(values[number])}")
+    if timing is not None and not given.has("json"):
         print(timing.text())
-    return status
+    return EXIT_WRONG_INPUT if observation.found else EXIT_FINE
 
 
 class _Observation:
@@ -185,8 +202,19 @@ class _Observation:
             report.names = names
         self.observer: Observer | None = Observers(observers) if len(observers) > 1 else next(iter(observers), None)
 
-    def report(self, kernel: str, engine: Engine | None, quiet: bool) -> int:
-        """Print what was found, or that nothing was and what was not looked for; the exit status."""
+    @property
+    def found(self) -> bool:
+        return any(self._reports)
+
+    def findings(self, path: str) -> list[dict[str, object]]:
+        """What was found, for JSON."""
+        from tileir.execute.sanitizer.report import SanitizerError
+        from tileir.tools.programs.reporting import finding_facts
+
+        return [finding_facts(each, path) for report in self._reports for each in SanitizerError(report).diagnostics]
+
+    def print_reports(self, kernel: str, engine: Engine | None, quiet: bool) -> None:
+        """Print what was found, or that nothing was and what was not looked for."""
         for report in self._reports:
             report.kernel = report.kernel or kernel
             if report or report.notes:
@@ -199,59 +227,43 @@ class _Observation:
                     if engine is not None and "observer" not in engine.options:
                         missed = f"; --backend {engine.name} does not look for races and missing tokens"
                 print(harmless(report.render()) + missed, file=sys.stderr)
-        return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
 
 
-# Options for the code of a kernel, and the name by which an engine lists that it takes them.
-_ABOUT_CODE = {"threads": "num_threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
-_OBSERVING = ("trace", "watch-nan", "sanitize")
+# Options for engines that make code, then those that observe, each with the name by which an engine lists that it takes
+# it; one that dumps has stages.
+_OF_CODE = {"dump": "", "threads": "num_threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
+_OBSERVING = {"trace": "observer", "watch-nan": "observer", "sanitize": "sanitize", "schedule": "schedule"}
 
 
 def _engine(given: Arguments) -> Engine | None:
     """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
-    name = given.value("backend", AUTO)
-    engine = _needed(given) if name == AUTO else find_engine(name)
-    if engine is None:
-        return None
-    for option in filter(given.has, (*_ABOUT_CODE, "dump")):
-        if not _takes(engine, option):
-            able = _able(option)
-            raise ToolFailure(f"--{option} is for {able.called}: add --backend {able.name}")
-    unable = tuple([option for option in _OBSERVING if not _takes(engine, option)])
-    given.refuse(unable, f"watches the interpreter: leave out --backend {engine.name}")
-    if given.value("sanitize") == "all" and "observer" not in engine.options:
-        raise ToolFailure(f"--sanitize=all watches the interpreter: leave out --backend {engine.name}")
-    if given.value("schedule", "forward") != "forward" and "schedule" not in engine.options:
-        raise ToolFailure(f"--schedule is the interpreter's: threads of {engine.called} take tile blocks as they come")
     if given.has("fast") and given.has("exact"):
         raise ToolFailure("--exact and --fast contradict each other: use one of them")
     if given.has("time"):
-        excluded = "and --time exclude each other: what is observed takes its own time"
-        given.refuse((*_OBSERVING, "dump", "schedule"), excluded)
-    if not given.has("dump"):
+        given.refuse((*_OBSERVING, "dump"), "and --time exclude each other: what is observed takes its own time")
+    if given.has("dump"):
+        given.refuse(("output", "json"), "is about a launch, and --dump runs nothing")
+    else:
         given.refuse(("target",), "says which GPU '--dump sass' is for: a kernel runs on the GPU of this machine")
-    elif given.has("out"):
-        raise ToolFailure("--dump prints code and runs nothing: there is nothing for --out to write")
+    needed = {**_OF_CODE, **_OBSERVING, **({"sanitize": "observer"} if given.value("sanitize") == "all" else {})}
+    asked = [option for option in needed if given.has(option) and given.value(option) != "forward"]
+    name = given.value("backend", AUTO)
+    if name == AUTO and not asked:
+        return None
+    # The interpreter sees most.
+    own = [find_engine("interpreter"), find_engine("cpu")]
+    if name == AUTO:
+        engine = own[asked[0] in _OF_CODE]
+    else:
+        engine = find_engine(name)
+    for option in asked:
+        able, *_ = [
+            each for each in (engine, *own) if (needed[option] in each.options if needed[option] else each.stages)
+        ]
+        if able is not engine:
+            shown = "sanitize=all" if needed[option] == "observer" and option == "sanitize" else option
+            raise ToolFailure(f"--{shown} is for {able.called}: add --backend {able.name}")
     return engine
-
-
-def _takes(engine: Engine, option: str) -> bool:
-    if option == "dump":
-        return bool(engine.stages)
-    return ("sanitize" if option == "sanitize" else _ABOUT_CODE.get(option, "observer")) in engine.options
-
-
-def _able(option: str) -> Engine:
-    """The one of tileir's own engines that takes an option."""
-    return next(engine for engine in map(find_engine, ("cpu", "interpreter")) if _takes(engine, option))
-
-
-def _needed(given: Arguments) -> Engine | None:
-    """The engine that an option is for: one for code, before one that watches, for which the interpreter sees most."""
-    for option in filter(given.has, (*_ABOUT_CODE, "dump")):
-        return _able(option)
-    observes = any(map(given.has, _OBSERVING)) or given.value("schedule", "forward") != "forward"
-    return find_engine("interpreter") if observes else None
 
 
 def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
@@ -266,53 +278,67 @@ def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-# --- what is written ---
+# --- arrays ---
 
 
 def _outputs(given: Arguments, values: list[Any], kind: str) -> list[tuple[int, str]]:
     """Where arrays go, checked before the kernel runs: results of a long run must not be lost."""
     found: list[tuple[int, str]] = []
-    for text in given.values("out"):
+    for text in given.values("output"):
         spelled, equals, path = text.partition("=")
         number = natural(spelled)
         if not equals or number is None or not path:
-            raise ToolFailure(f"'--out {text}' makes no sense: give an argument's number and a file, as in 2=c.npy")
+            raise ToolFailure(f"'-o {text}' makes no sense: give an argument's number and a file, as in 2=c.npy")
         if number >= len(values) or not is_array(values[number]):
             arrays = ", ".join([str(index) for index, value in enumerate(values) if is_array(value)])
             hint = f"its arrays are {arrays}" if arrays else "it has none"
-            raise ToolFailure(f"'--out {text}': argument {number} is not an array of this launch, {hint}")
+            raise ToolFailure(f"'-o {text}': argument {number} is not an array of this launch, {hint}")
         if path == "-":
             raise ToolFailure("arrays are not written among the text on standard output: give a file, as in 2=c.npy")
         if any(other == path and before != number for before, other in found):
-            raise ToolFailure(f"'--out {text}': another argument goes to that file")
+            raise ToolFailure(f"'-o {text}': another argument goes to that file")
         check_target(path)
-        protect_input(given, path, given.operands[0], (kind, "an array"))
+        protect_input(path, given.operands[0], (kind, "an array"))
         found.append((number, path))
     return found
 
 
-# --- what is shown ---
-
-
-def summary(array: Any) -> str:
-    """One line about an array: dtype, shape, range, mean, NaNs, first elements."""
+def array_facts(array: Any) -> dict[str, Any]:
+    """What there is to say about an array: type, shape, range, mean, NaNs, first elements."""
     import numpy
 
-    from tileir.execute.memory import describe_array
-
-    flat, parts = array.reshape(-1), [describe_array(array)]
+    flat = array.reshape(-1)
     # A signaling NaN, or a sum that overflows, is no reason for NumPy to warn.
     with numpy.errstate(all="ignore"):
         wide = flat.astype(numpy.float64)
         usable = wide[~numpy.isnan(wide)]
-        if usable.size:
-            low, high, mean = [f"{float(value):.6g}" for value in (usable.min(), usable.max(), usable.mean())]
-            parts.append(f"min {low}, max {high}, mean {mean}")
-    if flat.size > usable.size:
-        parts.append(several(flat.size - usable.size, "NaN"))
-    first = [str(v) if isinstance(v, (bool, int)) else f"{float(v):.6g}" for v in flat[:_FIRST_ELEMENTS].tolist()]
-    parts.append(f"[{', '.join(first)}{', ...' if flat.size > _FIRST_ELEMENTS else ''}]")
-    return "  ".join(parts)
+        range = {"min": usable.min(), "max": usable.max(), "mean": usable.mean()} if usable.size else {}
+    first = [plain_number(each) for each in flat[:_FIRST_ELEMENTS].tolist()]
+    facts = {"dtype": array.dtype.name, "shape": list(array.shape)}
+    facts |= {name: plain_number(value) for name, value in range.items()}
+    return facts | {"nans": flat.size - usable.size, "first": first}
+
+
+def plain_number(value: Any) -> float | int | str:
+    """A number as JSON has it, which has neither infinities nor NaNs."""
+    if isinstance(value, int):
+        return value
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
+def summary(array: Any) -> str:
+    """One line about an array."""
+    from tileir.execute.memory import describe_array
+
+    def number(value: object) -> str:
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    facts, parts = array_facts(array), [describe_array(array)]
+    if "min" in facts:
+        parts.append(", ".join([f"{name} {number(facts[name])}" for name in ("min", "max", "mean")]))
+    parts += [several(facts["nans"], "NaN")] if facts["nans"] else []
+    first = ", ".join(map(number, facts["first"]))
+    return "  ".join([*parts, f"[{first}{', ...' if array.size > _FIRST_ELEMENTS else ''}]"])
 
 
 def _bar(progress: Progress) -> Callable[[int, int], None] | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tileir.analyze.cost.targets import target_named
+from tileir.analyze.cost.targets import DEFAULT, target_named
 from tileir.execute.engine.registry import find_engine
-from tileir.execute.gpu.targets import target_named as gpu_named
+from tileir.execute.gpu.gpus import target_named as gpu_named
 from tileir.ir.quoting import harmless
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.sweep import present_engines, sweep
@@ -18,12 +18,12 @@ from tileir.judge.model import Limits, Plan
 from tileir.judge.report.contents import counted
 from tileir.judge.report.tables import shortened
 from tileir.smith import program
+from tileir.terminal import Progress, paint
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
-from tileir.tools.command import command, end_as_interrupted, refusing
-from tileir.tools.many.report import write_page
+from tileir.tools.command import command, refusing, stay
 from tileir.tools.output import check_target
-from tileir.tools.terminal import Progress, paint
+from tileir.tools.testing.report import write_page
 
 if TYPE_CHECKING:
     from tileir.judge.executor.scheduler import SweepProgress
@@ -34,51 +34,62 @@ _MOST_CAUSES = 20
 _LONGEST_MESSAGE = 200
 _LONGEST_CAUSE = 80
 
+_OF_SEEDS = (
+    Option("--family NAMES", "the families that seeds are for, as a,b (default: what each seed gives)"),
+    Option("--ops NAMES", "the operations that programs of seeds are made of"),
+    options.VERSION.with_help("the version that programs of seeds keep to (default: the newest)"),
+    Option("--size N", "about how many operations programs of seeds have"),
+)
 USAGE = Usage(
     "tileir sweep",
-    "Runs many programs in sandboxes and stores the results in SQLite.",
     "[INPUT...]",
     (
+        "tileir sweep 'examples/*.mlir' --backend interpreter -o results.sqlite",
+        "tileir sweep --seeds 0:20 -O 3 --backend interpreter --html page.html",
+    ),
+    (
         options.OUTPUT.with_help(f"the file of results (default: {RESULTS}); programs that it has are not run again"),
+        options.HTML.with_help("write the page of tileir report"),
         Option("--seeds [FIRST:]END", "also programs of tileir smith, as 7 or 0:10000 (the last one left out)"),
-        Option("--family NAMES", "the families that seeds are for, as a,b (default: what each seed gives)"),
-        Option("--ops NAMES", "the operations that programs of seeds are made of"),
-        Option("--version VERSION", "the version of the dialect that programs of seeds keep to"),
-        Option("--size N", "about how many operations programs of seeds have"),
-        Option("--optimize LEVEL", "also optimize each: the result must verify and compute the same"),
-        Option("--engines NAMES", "engines to run on, each compared to the first, or none (default: those here)"),
+        *_OF_SEEDS,
+        options.OPTIMIZE.with_help("also optimize each at this level: the result must verify and compute the same"),
+        options.BACKEND.with_help("what runs them, as a,b, each compared to the first, or none (default: those here)"),
         Option("--sanitize", "also look for races, accesses outside of arrays and the like"),
-        Option("--targets GPUS", "also compile with NVIDIA's assembler, as sm_90,sm_100"),
-        Option("--cost NAMES", "also estimate costs on targets, as h200,b200"),
-        Option("--time", "also time each engine"),
+        Option("--compile", "also compile with NVIDIA's assembler for each --target"),
+        Option("--cost", "also estimate costs on each --target"),
+        options.TARGET.with_help("the GPUs of --compile and --cost, as h100,sm_100 (default: h200)"),
+        Option("--time", "also time each backend"),
         Option("--reference PATH", "what Python modules are judged against, or a directory with one for each"),
         Option("--trials N", "Python modules: seeds of inputs for each shape (default: 3)"),
         Option("--tolerance X", "Python modules: how far off results may be, relative and absolute"),
         Option("--speedup X", "Python modules: least speedup over the baseline, by costs"),
         Option("--seed N", "of random arguments, for programs that come without any (default: 0)"),
-        options.TIME_LIMIT.with_help("for one program (default: 30)"),
-        options.MEMORY_LIMIT.with_help("for one program (default: 4)"),
+        options.TIMEOUT.with_help("how long one program may take (default: 30)"),
+        options.MEMORY_LIMIT.with_help("the most memory that one program may take (default: 4G)"),
         Option("--programs-per-child N", "programs that pass share a process up to this, 1 for none (default: 32)"),
         options.JOBS,
         Option("--dask ADDRESS", "judge on the Dask cluster whose scheduler is there, as tcp://HOST:8786"),
         Option("--retry OUTCOMES", "judge those again that came to these outcomes, as timeout,crashed"),
         Option("--reduce", "make a small program of each kind of failure that has none yet"),
-        Option("--reduce-seconds SECONDS", "how long each of them may take (default: 60)"),
-        Option("--report OUT", "write the page of tileir report"),
+        Option("--reduce-timeout SECONDS", "how long each of them may take (default: 60)"),
         Option("--fail-fast", "end at the first that does not pass"),
-        options.QUIET.with_help("print nothing but what is wrong with the sweep itself"),
+        options.VERBOSE.with_help("print each program that does not pass, not only the first of each kind of failure"),
+        options.QUIET,
         options.COLOR,
     ),
-    details="""\
+    """\
 INPUT may be a program, text or bytecode; a directory, in which programs are searched; a pattern such as 'k/**/*.mlir';
 an archive (zip, tar, tar.gz, ..); a Python module with cuTile kernels (*.py); @LIST, a file with a path on each line,
 or '-' for a program on standard input.
 
 A sweep that was interrupted, or killed, goes on when the same command is given again. 'tileir report FILE' shows what
-came of it; 'tileir docs sweep' describes the file, and sweeps on many machines.
-
-Exit status: 0 all passed, 1 something did not, 2 the command line is wrong or the sweep cannot go on, 130 it was
-interrupted.""",
+came of it; 'tileir docs sweep' describes the file, and sweeps on many machines.""",
+    statuses={
+        0: "all passed",
+        1: "something did not pass",
+        2: "the command line is wrong, or the sweep cannot go on",
+        130: "interrupted; the same command goes on",
+    },
 )
 
 
@@ -90,43 +101,39 @@ def run(given: Arguments) -> int:
     retry, reference = given.names("retry"), given.value("reference")
     if reference and not os.path.exists(reference):
         raise ToolFailure(f"cannot read the reference '{reference}': there is no such file or directory")
-    check_target(given.value("report", "-"))
-    # This process stays, so its garbage is collected.
-    gc.enable()
-    end_as_interrupted()
-    reporter = SweepReporter(given.has("quiet"), given.wants_color(sys.stderr))
+    check_target(given.value("html", "-"))
+    stay(interruptible=True)
+    reporter = SweepReporter(given.has("quiet"), given.wants_color(sys.stderr), is_verbose=given.has("verbose"))
     try:
-        found = sweep(
-            given.operands,
-            path,
-            seeds=seeds,
-            plan=plan,
-            reference=reference or None,
-            jobs=given.number("jobs") or None,
-            dask=given.value("dask") or None,
-            retry=retry,
-            fail_fast=given.has("fail-fast"),
-            progress=reporter.show,
-        )
-        reporter.finished(found.progress, path)
-        if given.has("reduce") and not found.passed:
-            from tileir.judge.reductions import SECONDS, reduce_failures
-            from tileir.processors import processors
+        with reporter.progress:
+            found = sweep(
+                given.operands,
+                path,
+                seeds=seeds,
+                plan=plan,
+                reference=reference or None,
+                jobs=given.number("jobs") or None,
+                dask=given.value("dask") or None,
+                retry=retry,
+                fail_fast=given.has("fail-fast"),
+                progress=reporter.show,
+            )
+            reporter.finished(found.progress, path)
+            if given.has("reduce") and not found.passed:
+                from tileir.judge.reductions import SECONDS, reduce_failures
+                from tileir.processors import processors
 
-            seconds, jobs = given.seconds("reduce-seconds", SECONDS), given.number("jobs") or processors()
-            show, finished = reporter.show_reduction, reporter.reduced
-            reduce_failures(path, plan, seconds=seconds, jobs=jobs, progress=show, finished=finished)
-            reporter.progress.clear()
+                seconds, jobs = given.seconds("reduce-timeout", SECONDS), given.number("jobs") or processors()
+                show, finished = reporter.show_reduction, reporter.reduced
+                reduce_failures(path, plan, seconds=seconds, jobs=jobs, progress=show, finished=finished)
     except KeyboardInterrupt:
-        reporter.progress.clear()
         if not given.has("quiet"):
             print(f"interrupted: what is done is in '{harmless(path)}'; the same command goes on", file=sys.stderr)
         return EXIT_INTERRUPTED
     except SweepError as error:
-        reporter.progress.clear()
         raise ToolFailure(error.message) from None
-    if given.has("report"):
-        write_page(path, given.value("report"), given.has("quiet"))
+    if given.has("html"):
+        write_page(path, given.value("html"), given.has("quiet"))
     return EXIT_FINE if found.passed else EXIT_WRONG_INPUT
 
 
@@ -135,15 +142,16 @@ def run(given: Arguments) -> int:
 
 def _plan(given: Arguments) -> Plan:
     usual = Limits()
-    seconds, memory = given.seconds("time-limit", usual.seconds), given.gibibytes("memory-limit", usual.memory)
+    seconds, memory = given.seconds("timeout", usual.seconds), given.size("memory-limit", usual.memory)
     most = given.number("programs-per-child", usual.programs_per_child)
-    engines = tuple(given.names("engines")) if given.has("engines") else present_engines()
+    engines = tuple(given.names("backend")) if given.has("backend") else present_engines()
+    if not given.has("compile") and not given.has("cost"):
+        given.refuse(("target",), "is about --compile and --cost: add one of them")
+    targets = tuple(given.names("target") or [DEFAULT])
     plan = Plan(
-        optimize=given.number("optimize", least=0, most=3) if given.has("optimize") else None,
+        optimize=int(given.value("O")) if given.has("O") else None,
         engines=() if engines == ("none",) else engines,
         sanitize=given.has("sanitize"),
-        targets=tuple(given.names("targets")),
-        cost=tuple(given.names("cost")),
         time=given.has("time"),
         seed=given.number("seed", least=0),
         trials=given.number("trials", 3),
@@ -153,15 +161,18 @@ def _plan(given: Arguments) -> Plan:
     )
     # Names that would fail for each program are mistakes of the command line.
     with refusing():
-        for find, names in ((find_engine, plan.engines), (target_named, plan.cost), (gpu_named, plan.targets)):
-            for name in names:
-                find(name)
+        for name in plan.engines:
+            find_engine(name)
+        if given.has("cost"):
+            plan = replace(plan, cost=tuple([target_named(name).key for name in targets]))
+        if given.has("compile"):
+            plan = replace(plan, targets=tuple(dict.fromkeys(map(gpu_named, targets))))
     return plan
 
 
 def _seeds(given: Arguments) -> Seeds | None:
     if not given.has("seeds"):
-        given.refuse(("family", "ops", "version", "size"), "is about programs of seeds: give --seeds as well")
+        given.refuse([option.name for option in _OF_SEEDS], "is about programs of seeds: give --seeds as well")
         return None
     text = given.value("seeds")
     first, colon, end = text.partition(":")
@@ -172,7 +183,7 @@ def _seeds(given: Arguments) -> Seeds | None:
     if not seeds:
         raise ToolFailure(f"'--seeds {text}' is no seed at all: the last one is left out")
     families, operations = tuple(given.names("family")), tuple(given.names("ops"))
-    version = given.value("version")
+    version = given.value("bytecode-version")
     if families or operations or version:
         # What no seed can be made with is a mistake of the command line: it raises `OptionError`.
         for family in families or (None,):
@@ -186,14 +197,16 @@ def _seeds(given: Arguments) -> Seeds | None:
 class SweepReporter:
     """Prints progress to standard error, and results to standard output."""
 
-    def __init__(self, is_quiet: bool, color: bool) -> None:
-        self.progress: Progress = Progress(is_quiet=is_quiet)
+    def __init__(self, is_quiet: bool, color: bool, *, is_verbose: bool = False) -> None:
+        self.progress: Progress = Progress(is_quiet=is_quiet, every=30.0)
         self._color: bool = color
+        self._is_verbose: bool = is_verbose
         self._causes: set[str] = set()
 
     def show(self, progress: SweepProgress) -> None:
         for name, verdict in () if self.progress.is_quiet else progress.latest:
-            if verdict.outcome == "passed" or verdict.cause in self._causes or len(self._causes) == _MOST_CAUSES:
+            is_known = verdict.cause in self._causes or len(self._causes) == _MOST_CAUSES
+            if verdict.outcome == "passed" or (is_known and not self._is_verbose):
                 continue
             self._causes.add(verdict.cause)
             self.progress.clear()
@@ -203,7 +216,7 @@ class SweepReporter:
             where = f"{step.name}: " if step is not None else ""
             shown = harmless(shortened(message, _LONGEST_MESSAGE, at_end=True))
             print(f"{outcome}: {harmless(name)}: {where}{shown}", file=sys.stderr, flush=True)
-            if len(self._causes) == _MOST_CAUSES:
+            if len(self._causes) == _MOST_CAUSES and not self._is_verbose:
                 print("more kinds of failures are in the report only", file=sys.stderr, flush=True)
         self.progress.show(lambda: line(progress))
 

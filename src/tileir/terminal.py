@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 import time
-from collections.abc import Callable
+
+from tileir.annotations import TYPE_CHECKING, Callable, Iterable, Iterator
+
+if TYPE_CHECKING:
+    from typing import TextIO, TypeVar
+
+    _Item = TypeVar("_Item")
 
 _PLAIN = "\033[0m"
 _COLORS = {
@@ -29,6 +35,17 @@ _COLORS = {
 }
 
 
+def wants_color(stream: TextIO) -> bool:
+    """Colors are for people at a terminal who did not refuse them (no-color.org), and for those who insist."""
+    environment = os.environ
+    if environment.get("NO_COLOR"):
+        return False
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        if environment.get(name, "0") not in ("", "0"):
+            return True
+    return environment.get("TERM") != "dumb" and environment.get("CLICOLOR") != "0" and stream.isatty()
+
+
 def paint(text: str, kind: str) -> str:
     """A text in the color of what it is; the color ends with each line, so that a pager may begin with any of them.
 
@@ -46,7 +63,7 @@ class Progress:
     `after` is the seconds of silence at first, `every` those between lines that stay; with 0 there are none.
     """
 
-    def __init__(self, *, is_quiet: bool = False, after: float = 0.0, every: float = 30.0, prefix: str = "") -> None:
+    def __init__(self, *, is_quiet: bool = False, after: float = 0.0, every: float = 0.0, prefix: str = "") -> None:
         self.is_quiet: bool = is_quiet
         self.is_terminal: bool = sys.stderr.isatty()
         self.start: float = time.monotonic()
@@ -54,6 +71,13 @@ class Progress:
         self._next: float = self.start + (after if self.is_terminal else every)
         self._prefix: str = "" if self.is_terminal else prefix
         self._is_shown: bool = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Also after a failure: its message begins on a line of its own.
+        self.clear()
 
     @property
     def seconds(self) -> float:
@@ -67,24 +91,41 @@ class Progress:
             self._next = now + self._pause
             self.write(line())
 
+    def step(self, line: str) -> None:
+        """Show on a terminal what begins now and may take a while."""
+        if self.is_terminal and not self.is_quiet:
+            self.write(line)
+
     def write(self, line: str) -> None:
         """Show a line in any case."""
         if self.is_terminal:
+            # Imported here: it takes long, and most commands show no progress.
+            import shutil
+
             self._is_shown = True
             sys.stderr.write(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
         else:
             sys.stderr.write(f"{self._prefix}{line}\n")
         sys.stderr.flush()
 
-    def clear(self) -> None:
-        """Take the line that changes away."""
-        if self._is_shown:
-            self._is_shown = False
-            sys.stderr.write("\r\x1b[K")
+    def clear(self, end: str = "\r\x1b[K") -> bool:
+        """Remove the line that changes, or with a line break as `end` leave it; whether it was there."""
+        was_shown, self._is_shown = self._is_shown, False
+        if was_shown:
+            sys.stderr.write(end)
             sys.stderr.flush()
+        return was_shown
 
-    def keep(self) -> None:
-        """Leave the line that changes where it is, and begin a new one."""
-        if self._is_shown:
-            self._is_shown = False
-            sys.stderr.write("\n")
+
+def tracked(items: Iterable[_Item], total: int, noun: str, *, is_quiet: bool = False) -> Iterator[_Item]:
+    """Yield the items; on a terminal, show how many of them are done if that takes a while."""
+    with Progress(is_quiet=is_quiet, after=0.5) as progress:
+        for number, item in enumerate(items, 1):
+            # What is done with the item may print.
+            was_shown = progress.clear()
+            yield item
+            line = f"{number:,} of {total:,} {noun}"
+            if was_shown:
+                progress.write(line)
+            else:
+                progress.show(lambda line=line: line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote_from_bytes
 
 from tileir import __version__
@@ -48,14 +48,19 @@ def sarif_result(
     return json.dumps(found)
 
 
-def sarif_document(results: list[str], more_rules: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
-    """The document around the findings, in pieces; one finding on each line."""
+def described_rules(more_rules: Mapping[str, tuple[str, str, str]]) -> list[dict[str, object]]:
+    """What findings are about, for the document."""
     rules: list[dict[str, object]] = []
     for name, (level, words, *more) in [*RULES.items(), *more_rules.items()]:
         described: dict[str, object] = {"id": name, "shortDescription": {"text": words}}
         if more:
             described["help"] = {"text": more[0]}
         rules.append({**described, "defaultConfiguration": {"level": _LEVELS[level]}})
+    return rules
+
+
+def sarif_document(results: Sequence[str], rules: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """The document around results, in pieces; one result on each line."""
     driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     head = {"$schema": SCHEMA, "version": "2.1.0"}
     yield f"{json.dumps(head)[:-1]}, "

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import sys
 
-from tileir.bytecode.layouts import LAYOUTS, from_bytes
+from tileir.bytecode.layouts import from_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.quoting import harmless
 from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import NEWEST
 from tileir.text.printer import print_disassembly
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file
 from tileir.tools.input import BYTECODE, TEXT, not_bytecode, read_bytes, refuse_script
-from tileir.tools.options import OUTPUT, OUTPUT_DIRECTORY, OVERWRITE
+from tileir.tools.options import DEBUG_INFO, LAYOUT, OUTPUT, OUTPUT_DIRECTORY
 
 USAGE = Usage(
     "tileir dis",
-    "Prints the programs in bytecode files, exactly as NVIDIA's tileirdisasm does.",
     "FILE...",
-    (
-        Option("-g, --print-debug-info", "print locations"),
-        OUTPUT,
-        OUTPUT_DIRECTORY,
-        Option(f"--layout {'|'.join(LAYOUTS)}", "read the file in this layout (default: recognized by content)"),
-        OVERWRITE,
-    ),
-    details="""\
+    ("tileir dis matmul.tileirbc", "tileir dis matmul.tileirbc softmax.tileirbc --output-dir texts"),
+    (DEBUG_INFO, OUTPUT, OUTPUT_DIRECTORY, LAYOUT),
+    """\
 FILE may be '-' for standard input. Each of several files is printed after a comment with its name, or written to
 NAME.mlir in the directory of --output-dir.""",
 )
@@ -68,12 +62,12 @@ def _disassemble(path: str, output: str, given: Arguments) -> int:
         sys.stdout.flush()
         print(*([f"{harmless(path)}:"] if several else []), *errors, sep="\n", file=sys.stderr)
         return EXIT_WRONG_INPUT
-    text = print_disassembly(module, given.has("print-debug-info"))
+    text = print_disassembly(module, given.has("debug-info"))
     if output == "-":
         sys.stdout.write(f"// {harmless(path)}\n{text}\n" if several else text)
         return EXIT_FINE
     from tileir.tools.output import protect_input, write_output
 
-    protect_input(given, output, path, (BYTECODE, TEXT))
+    protect_input(output, path, (BYTECODE, TEXT))
     write_output(output, text)
     return EXIT_FINE

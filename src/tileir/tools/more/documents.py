@@ -9,20 +9,19 @@ from collections.abc import Iterator
 
 import tileir
 from tileir.analyze.documentation.markdown import anchor as slug_of
+from tileir.terminal import paint
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
-from tileir.tools.terminal import paint
 
 USAGE = Usage(
     "tileir docs",
-    "Prints a page of the documentation; without a name, lists the pages.",
     "[PAGE...]",
+    ("tileir docs", "tileir docs command_line#exit-status"),
     (Option("--path", "print where the pages are, to open them in an editor or a browser"), COLOR),
-    details="""\
-PAGE is a name from the list, as in 'tileir docs command_line', and may be one section of it, as in
-'tileir docs command_line#exit-status'. The pages are Markdown. 'tileir explain NAME' is shorter for an operation, a
-type or an attribute.""",
+    """\
+PAGE is a name from the list that 'tileir docs' prints, and may be one section of it. The pages are Markdown. 'tileir
+explain NAME' is shorter for an operation, a type or an attribute.""",
 )
 
 _EXTENSION = ".md"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tileir.analyze.expected_diagnostics import unexpected
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, file_location
-from tileir.tools.drop_in.expected_diagnostics import unexpected
 
 FILE = "k.mlir"
 
