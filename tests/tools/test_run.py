@@ -18,9 +18,9 @@ from tileir import terminal
 from tileir.execute.arguments.argument_text import argument
 from tileir.execute.arithmetic import rounding
 from tileir.execute.arithmetic.conversion import float_to_float
+from tileir.execute.array_summary import summary
 from tileir.ir.types import F64, FLOAT_TYPES
 from tileir.tools.bytecode import run as run_tool
-from tileir.tools.bytecode.run import summary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")

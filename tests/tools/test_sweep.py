@@ -15,9 +15,10 @@ import pytest
 import tileir
 from tileir.judge.executor.scheduler import SweepProgress
 from tileir.judge.model import Step, Verdict
+from tileir.judge.report.text import progress_line, progress_summary
 from tileir.judge.results.results import Results
 from tileir.tools.main import run
-from tileir.tools.testing.sweep import USAGE, SweepReporter, line, summary
+from tileir.tools.testing.sweep import USAGE, SweepReporter
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 ENDLESS = """cuda_tile.module @m {
@@ -176,13 +177,13 @@ def progress(**figures: object) -> SweepProgress:
 
 
 def test_progress_in_a_line() -> None:
-    assert line(progress()) == "0 of 10,000: none judged yet"
+    assert progress_line(progress()) == "0 of 10,000: none judged yet"
     found = progress(judged=1204, seconds=14.0)
     found.outcomes.update({"failed": 9, "passed": 1190, "timeout": 5})
-    assert line(found) == "1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 86 a second, 2 minutes left"
+    assert progress_line(found) == "1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 86 a second, 2 minutes left"
     found.total = None
-    assert line(found) == "1,204: 1,190 passed, 9 failed, 5 timeout; 86 a second"
-    assert summary(progress(judged=1, seconds=0.5, lost=1)) == (
+    assert progress_line(found) == "1,204: 1,190 passed, 9 failed, 5 timeout; 86 a second"
+    assert progress_summary(progress(judged=1, seconds=0.5, lost=1)) == (
         "1 program: nothing; 1 judged in 0.5 seconds, 1 chunk lost and judged again"
     )
 

@@ -60,7 +60,7 @@ sys.exit(limited(2, work))
 def test_endless_kernel_is_stopped_where_there_is_no_guard(
     endless: str, backend: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tileir.tools.guard._can_fork", lambda: False)
+    monkeypatch.setattr("tileir.tools.guard.can_fork", lambda: False)
     assert run.run([endless, "--arg=zeros:i32:1", "--backend", backend, "--timeout=1.5"]) == 124
     assert capsys.readouterr().err == "error: stopped after 1.5 seconds, as --timeout says\n"
 

@@ -136,7 +136,6 @@ class Arguments:
         """A number of bytes, which the command line gives with a unit."""
         if name not in self.options:
             return default
-        # Imported here: few commands have sizes.
         from tileir.execute.arguments.argument_text import WordError, size_of
 
         text = self.options[name]

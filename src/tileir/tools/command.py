@@ -83,7 +83,6 @@ def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | Non
     """What colors a text by its kind for a stream that has colors."""
     if not given.wants_color(stream):
         return None
-    # Imported here: most output has no colors.
     from tileir.terminal import paint
 
     return paint

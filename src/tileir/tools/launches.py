@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _EXAMPLE = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
 STATED = f"""A program may state its launch itself: without --grid and --arg, they are those of a comment at its
 top, as in {_EXAMPLE}. FILE may be '-' for standard input."""
-"""For the help of commands that launch."""
 
 
 def given_launch(given: Arguments, program: Program) -> LaunchWords:
@@ -89,9 +88,8 @@ def plain(array: Any) -> Any:
     return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
 
 
-def save(path: str, array: Any) -> None:
-    import numpy
-
+def save(path: str, write: Callable[..., None], *array: Any, **arrays: Any) -> None:
+    """Write what `numpy.save` or `numpy.savez` makes of arrays."""
     contents = io.BytesIO()
-    numpy.save(contents, plain(array))
+    write(contents, *map(plain, array), **{name: plain(each) for name, each in arrays.items()})
     write_file(path, contents.getbuffer())

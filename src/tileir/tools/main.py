@@ -65,7 +65,6 @@ def run(arguments: list[str]) -> int:
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]
     if name in COMMANDS:
-        # Imported here: a command pays for itself only.
         command: Callable[[list[str]], int] = __import__(f"tileir.tools.{COMMANDS[name][1]}", fromlist=["run"]).run
         return command(rest)
     if name in ("--help", "-h", "help"):

@@ -114,9 +114,6 @@ def protect_input(path: str, source: str, kinds: tuple[str, str]) -> None:
         raise ToolFailure(f"{loss}: choose another file")
 
 
-# --- places ---
-
-
 def _open_descriptor(path: str) -> int:
     """The number of the open descriptor that a name such as `/dev/stdout` stands for, or -1."""
     streams = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
@@ -150,9 +147,6 @@ def _checked(path: str) -> tuple[str, os.stat_result | None]:
         # A rename would replace it all the same.
         raise PermissionError(0, "it may not be written to")
     return target, existing
-
-
-# --- writing ---
 
 
 def _replace(target: str, existing: os.stat_result | None, data: bytes | memoryview) -> None:

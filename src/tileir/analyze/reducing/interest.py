@@ -36,9 +36,7 @@ class Interest(NamedTuple):
     """The result for the original, where that is not interesting."""
 
 
-def interesting_command(
-    words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]
-) -> Interest:
+def command(words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
     """A command that ends as `judge` says."""
     ends: list[Ended] = []
 
@@ -62,7 +60,7 @@ def interesting_command(
     return Interest(programs, contents, " ".join(words), why_not)
 
 
-def interesting_assembly(target: str, message: str | None, timeout: float) -> Interest:
+def assembly(target: str, message: str | None, timeout: float) -> Interest:
     """NVIDIA's assembler crashes or takes too long, or prints a message."""
     from tileir.execute.gpu.tileiras.tool import find_assembler
 
@@ -75,33 +73,29 @@ def interesting_assembly(target: str, message: str | None, timeout: float) -> In
 
     words = [tool.path, f"--gpu-name={target}", "{}", "-o", "/dev/null"]
     # It takes bytecode, whatever the file is.
-    return interesting_command(words, timeout, ProgramFile(tool.bytecode_version), judge)
+    return command(words, timeout, ProgramFile(tool.bytecode_version), judge)
 
 
-def interesting_answer(
+def answer(
     question: Question[Program], about: str, message: str | None, original: Program | None, timeout: float
 ) -> Interest:
     """What crashes as the original does, or prints a message."""
     if message is None:
-        same = lambda answer, first: is_crash(first) and kind_of_crash(answer) == kind_of_crash(first)  # noqa: E731
+        same = lambda told, first: is_crash(first) and kind_of_crash(told) == kind_of_crash(first)  # noqa: E731
         return _observed(question, f"{about} crashes", "nothing crashes", same, original, timeout)
     missed = f"what is printed does not have '{harmless(message)}'"
-    same = lambda answer, _: message in answer  # noqa: E731
+    same = lambda told, _: message in told  # noqa: E731
     return _observed(question, f"{about} prints {message}", missed, same, original, timeout)
 
 
-def interesting_check(message: str, original: Program | None, timeout: float) -> Interest:
+def check(message: str, original: Program | None, timeout: float) -> Interest:
     """A program whose check prints a message."""
     missed = f"a check does not print '{harmless(message)}'"
-    found = _observed(
-        ask_check, f"check prints {message}", missed, lambda answer, _: message in answer, original, timeout
-    )
-    return found._replace(contents=ObservationTest(ask_contents, lambda answer: message in answer, timeout))
+    found = _observed(ask_check, f"check prints {message}", missed, lambda told, _: message in told, original, timeout)
+    return found._replace(contents=ObservationTest(ask_contents, lambda told: message in told, timeout))
 
 
-def interesting_difference(
-    first: str, second: str, launch: LaunchWords, original: Program | None, timeout: float
-) -> Interest:
+def difference(first: str, second: str, launch: LaunchWords, original: Program | None, timeout: float) -> Interest:
     """Two engines give different results, as for the original."""
     question, missed = ask_difference(first, second, launch), f"{first} and {second} give the same results"
     return _observed(question, f"differs {first} {second}", missed, same_difference, original, timeout)
@@ -117,7 +111,7 @@ def _observed(
 ) -> Interest:
     """What has the same answer as the original; `missed` says what is wrong if that has none."""
     first = ""
-    test: ObservationTest[Program] = ObservationTest(question, lambda answer: same(answer, first), timeout)
+    test: ObservationTest[Program] = ObservationTest(question, lambda told: same(told, first), timeout)
     if original is not None:
         first = test.observe(original)
     return Interest(test, None, about, lambda: missed if first == FINE else f"{missed}: {harmless(first)}")

@@ -35,7 +35,6 @@ _NOT_READ = "error: failed to read provided Tile IR bytecode"
 def run(given: Arguments) -> int:
     outputs = ["-"] * len(given.operands)
     if given.has(OUTPUT.name) or given.has(OUTPUT_DIRECTORY.name):
-        # Imported here: most of the time the text goes to standard output.
         from tileir.tools.output import output_paths
 
         outputs = output_paths(given, ".mlir")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,24 +13,13 @@ from tileir.execute.engine.registry import AUTO, find_engine, is_own
 from tileir.execute.errors import ExecutionError
 from tileir.execute.launching.entries import check_grid
 from tileir.ir.diagnostics import TileIRError
-from tileir.ir.quoting import harmless, several
+from tileir.ir.quoting import harmless
 from tileir.terminal import Progress
-from tileir.tools import options
+from tileir.tools import launches, options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.guard import run_in_child
 from tileir.tools.input import read_program, refuse_script
-from tileir.tools.launches import (
-    STATED,
-    check_given,
-    compiled,
-    given_launch,
-    host_arrays,
-    is_array,
-    made_arguments,
-    save,
-    uninitialized,
-)
 from tileir.tools.output import check_target, protect_input
 
 if TYPE_CHECKING:
@@ -84,7 +72,7 @@ Arguments:
   data.npy             an array from a file
   42, -1.5, 0x10       a scalar
 
-{STATED}
+{launches.STATED}
 
 With --dump nothing runs and no arguments are needed. Stages of cpu ('tileir docs cpu') are tiles, loops, llvm, llvm-opt
 and asm; of tileiras bytecode and sass; of triton ttir, ttgir, llvm, ptx and sass. No GPU is needed for them.""",
@@ -93,8 +81,6 @@ and asm; of tileiras bytecode and sass; of triton ttir, ttgir, llvm, ptx and sas
         124: "stopped by --timeout",
     },
 )
-
-_FIRST_ELEMENTS = 6
 
 
 @command(USAGE)
@@ -115,11 +101,11 @@ def run(given: Arguments) -> int:
 
 def _perform(given: Arguments, engine: Engine | None) -> int:
     program = read_program(given.operands[0], given)
-    wanted, unchecked, is_quiet = given_launch(given, program), given.has("unchecked"), given.has("quiet")
+    wanted, unchecked, is_quiet = launches.given_launch(given, program), given.has("unchecked"), given.has("quiet")
     timing: Timing | None = None
     try:
         with Progress(is_quiet=is_quiet, after=1.0) as progress:
-            kernel = compiled(
+            kernel = launches.compiled(
                 program.checked(given),
                 wanted,
                 engine.name if engine is not None else AUTO,
@@ -135,12 +121,12 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
                 sys.stdout.write(kernel.dump(stage, sanitize=sanitize, unchecked=unchecked, target=target))
                 return EXIT_FINE
             check_grid(wanted.grid)
-            check_given(kernel.entry, wanted.arguments)
-            values = made_arguments(kernel.entry, wanted.arguments)
+            launches.check_given(kernel.entry, wanted.arguments)
+            values = launches.made_arguments(kernel.entry, wanted.arguments)
             outputs = _outputs(given, values, program.kind)
-            observation = _Observation(given, wanted.grid, uninitialized(values, wanted.arguments))
+            observation = _Observation(given, wanted.grid, launches.uninitialized(values, wanted.arguments))
             threads = given.number("threads") or None
-            with host_arrays():
+            with launches.host_arrays():
                 if given.has("time"):
                     progress.step("timing launches")
                     # As many launches as make sense, where no number is given.
@@ -159,23 +145,27 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
             raise
         # The code of a plugin: its author calls it from Python to see where.
         raise ToolFailure(f"{engine.called} failed: {type(error).__name__}: {error}", EXIT_WRONG_INPUT) from error
+    import numpy
+
+    from tileir.execute.array_summary import array_facts, summary
+
     sys.stdout.flush()
     name = kernel.entry.symbol_name or ""
-    written = [number for number, value in enumerate(values) if is_array(value) and may_write(kernel.entry, number)]
+    written = [n for n, each in enumerate(values) if launches.is_array(each) and may_write(kernel.entry, n)]
     if not given.has("json"):
         observation.print_reports(name, engine, is_quiet)
     for number, path in outputs:
-        save(path, values[number])
+        launches.save(path, numpy.save, values[number])
     if given.has("json"):
         found: dict[str, Any] = {"kernel": name, "backend": kernel.engine, "grid": list(wanted.grid)}
         found["arrays"] = [{"argument": number, **array_facts(values[number])} for number in written]
         found["findings"] = observation.findings(given.operands[0])
         print(json.dumps(found | {"time": None if timing is None else timing.to_dict()}))
-    elif not is_quiet:
-        for number in written:
+    else:
+        for number in [] if is_quiet else written:
             print(f"argument {number}: {summary(values[number])}")
-    if timing is not None and not given.has("json"):
-        print(timing.text())
+        if timing is not None:
+            print(timing.text())
     return EXIT_WRONG_INPUT if observation.found else EXIT_FINE
 
 
@@ -278,9 +268,6 @@ def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
     return x, y, z
 
 
-# --- arrays ---
-
-
 def _outputs(given: Arguments, values: list[Any], kind: str) -> list[tuple[int, str]]:
     """Where arrays go, checked before the kernel runs: results of a long run must not be lost."""
     found: list[tuple[int, str]] = []
@@ -289,8 +276,8 @@ def _outputs(given: Arguments, values: list[Any], kind: str) -> list[tuple[int, 
         number = natural(spelled)
         if not equals or number is None or not path:
             raise ToolFailure(f"'-o {text}' makes no sense: give an argument's number and a file, as in 2=c.npy")
-        if number >= len(values) or not is_array(values[number]):
-            arrays = ", ".join([str(index) for index, value in enumerate(values) if is_array(value)])
+        if number >= len(values) or not launches.is_array(values[number]):
+            arrays = ", ".join([str(index) for index, value in enumerate(values) if launches.is_array(value)])
             hint = f"its arrays are {arrays}" if arrays else "it has none"
             raise ToolFailure(f"'-o {text}': argument {number} is not an array of this launch, {hint}")
         if path == "-":
@@ -301,44 +288,6 @@ def _outputs(given: Arguments, values: list[Any], kind: str) -> list[tuple[int, 
         protect_input(path, given.operands[0], (kind, "an array"))
         found.append((number, path))
     return found
-
-
-def array_facts(array: Any) -> dict[str, Any]:
-    """What there is to say about an array: type, shape, range, mean, NaNs, first elements."""
-    import numpy
-
-    flat = array.reshape(-1)
-    # A signaling NaN, or a sum that overflows, is no reason for NumPy to warn.
-    with numpy.errstate(all="ignore"):
-        wide = flat.astype(numpy.float64)
-        usable = wide[~numpy.isnan(wide)]
-        range = {"min": usable.min(), "max": usable.max(), "mean": usable.mean()} if usable.size else {}
-    first = [plain_number(each) for each in flat[:_FIRST_ELEMENTS].tolist()]
-    facts = {"dtype": array.dtype.name, "shape": list(array.shape)}
-    facts |= {name: plain_number(value) for name, value in range.items()}
-    return facts | {"nans": flat.size - usable.size, "first": first}
-
-
-def plain_number(value: Any) -> float | int | str:
-    """A number as JSON has it, which has neither infinities nor NaNs."""
-    if isinstance(value, int):
-        return value
-    return float(value) if math.isfinite(value) else str(float(value))
-
-
-def summary(array: Any) -> str:
-    """One line about an array."""
-    from tileir.execute.memory import describe_array
-
-    def number(value: object) -> str:
-        return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-    facts, parts = array_facts(array), [describe_array(array)]
-    if "min" in facts:
-        parts.append(", ".join([f"{name} {number(facts[name])}" for name in ("min", "max", "mean")]))
-    parts += [several(facts["nans"], "NaN")] if facts["nans"] else []
-    first = ", ".join(map(number, facts["first"]))
-    return "  ".join([*parts, f"[{first}{', ...' if array.size > _FIRST_ELEMENTS else ''}]"])
 
 
 def _bar(progress: Progress) -> Callable[[int, int], None] | None:

@@ -17,7 +17,7 @@ from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import Arguments, Option, Usage
 from tileir.tools.command import command, refusing
-from tileir.tools.input import read_launches, script_arguments
+from tileir.tools.input import read_programs, script_arguments
 from tileir.tools.launches import STATED, check_given, given_launch, made_arguments
 
 USAGE = Usage(
@@ -58,7 +58,7 @@ def run(given: Arguments) -> None:
         targets = [target_named(name) for name in given.names("target") or [DEFAULT]]
     arguments = script_arguments(given, "grid", "arg", "entry")
     between = ""
-    for program in read_launches(given.operands[0], given, arguments):
+    for program in read_programs(given.operands[0], given, arguments, repeated=True):
         module = program.checked(given)
         wanted = given_launch(given, program)
         extents = check_grid(wanted.grid)
@@ -82,7 +82,6 @@ def _cost(
         described = tuple(map(_described, texts))
         check_number(entry, described)
         return estimate(entry, grid, described, target, names, assemble)
-    # Imported here: only running a kernel needs NumPy.
     from tileir.analyze.cost.costs import cost
     from tileir.execute.launching.kernel import Kernel
 

@@ -91,9 +91,6 @@ def run_script(operands: list[str], watcher: Watcher) -> int:
     return process.status
 
 
-# --- as Python runs a program ---
-
-
 def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], None]:
     """What runs the program: `sys.argv` and `sys.path[0]` are as Python makes them."""
     if "m" in options:

@@ -206,9 +206,6 @@ def _serve(found: Exploration, opens: bool) -> None:
         found.close()
 
 
-# --- what the command line says ---
-
-
 def _picture(text: str) -> tuple[str, str, str]:
     """Array, color and file of `--picture`."""
     subject, equals, path = text.rpartition("=")

@@ -87,9 +87,6 @@ def _bytecode_version(given: Arguments) -> Version:
     return found
 
 
-# --- what is done with the module of one part of a text ---
-
-
 def _assembled(module: Operation, _: list[Diagnostic], given: Arguments, version: Version) -> str:
     # Output is one text; any bytes pass through it unchanged, because it is encoded in the same way.
     return write_public(tile_module(module), version).decode("utf-8", "surrogateescape")

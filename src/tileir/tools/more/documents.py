@@ -85,9 +85,6 @@ def _overview(directory: str, names: list[str]) -> str:
     return "\n".join([*lines, "", "`tileir docs PAGE` prints one, `tileir explain NAME` what a name means.", ""])
 
 
-# --- Markdown ---
-
-
 def sections(text: str) -> list[tuple[str, int, str, int]]:
     """The headings of a page: as links name them, with their level, their words and the number of their line."""
     lines = [(number, _HEADING.fullmatch(line)) for number, line in _outside_fences(text)]

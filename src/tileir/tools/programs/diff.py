@@ -140,8 +140,6 @@ def _run_both(given: Arguments, difference: ProgramDifference, left: Program, ri
                 raise ToolFailure("--grid alone is no launch: give --arg for each parameter, too")
         if kernel.declaration is ENTRY and stated is not None:
             launches[name] = stated
-    runs, seed = given.number("runs", 3), given.number("seed", 0, least=0)
+    runs, seed, entry = given.number("runs", 3), given.number("seed", 0, least=0), given.value("entry") or None
     with refusing():
-        return difference.semantic(
-            runs=runs, seed=seed, backend=backend, entry=given.value("entry") or None, launch=launches
-        )
+        return difference.semantic(runs=runs, seed=seed, backend=backend, entry=entry, launch=launches)

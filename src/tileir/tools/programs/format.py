@@ -68,7 +68,6 @@ def run(given: Arguments) -> int:
 
 def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None:
     """Whether a text changes; None for bytecode, and for what was found and is no tile program of its own."""
-    # Imported here: `--help` needs none of it.
     from tileir.serve.language.editing.layout import laid_out
     from tileir.text.reading import read_text
     from tileir.tools.programs.lint import difference

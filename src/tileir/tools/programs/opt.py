@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from itertools import pairwise
 
 from tileir.annotations import TYPE_CHECKING
@@ -114,9 +115,6 @@ def _text(module: Operation, given: Arguments) -> str:
     return print_disassembly(contents[0], debug_info, version)
 
 
-# --- passes ---
-
-
 def _steps(given: Arguments, rules: str) -> list[Step]:
     """The passes a command line asks for; without `-O`, `--passes` or `--rules` there are none."""
     for path in given.values("load"):
@@ -125,7 +123,6 @@ def _steps(given: Arguments, rules: str) -> list[Step]:
         return []
     if given.has("O") and given.has("passes"):
         raise ToolFailure("'-O' and '--passes' exclude each other")
-    # Imported here: printing a program does not need the optimizer.
     from tileir.passes.pipeline import check_steps, passes_of_level
     from tileir.passes.registry import parse_pass, parse_passes
 
@@ -144,16 +141,18 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
     from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
     from tileir.passes.registry import WrongPassOption
 
+    print_line = partial(print, file=sys.stderr)
+
     def print_after(name: str, module: Operation) -> None:
-        _print_line(f"// -----// after {name} //----- //\n{module.text()}")
+        print_line(f"// -----// after {name} //----- //\n{module.text()}")
 
     report = PassReport(
         verify=True,
         version=version_text(dialect_version(given)),
         statistics=given.has("statistics"),
         after_each=print_after if given.has("print-after-all") else None,
-        trace=_print_line if given.has("trace-rewrites") else None,
-        trace_patterns=_print_line if given.has("trace-patterns") else None,
+        trace=print_line if given.has("trace-rewrites") else None,
+        trace_patterns=print_line if given.has("trace-patterns") else None,
     )
     try:
         if given.has("passes"):
@@ -178,7 +177,7 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
         print_diagnostics(report.diagnostics, given)
         lines = report.timing_lines() if given.has("timing") else []
         for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
-            _print_line(line)
+            print_line(line)
     return True
 
 
@@ -216,7 +215,3 @@ def _place(error: Exception) -> str:
             other = place
         step = step.tb_next
     return loaded or other
-
-
-def _print_line(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -136,14 +136,12 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
     paths, searched = list(dict.fromkeys(given.operands)), False
     failures: list[tuple[str, str]] = []
     if any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in paths):
-        # Imported here: most name their files.
         from tileir.program_files import ProgramFiles
 
         files = ProgramFiles(given.operands)
         paths, searched, failures = files.paths, files.searched, files.failures
     outcomes = _outcomes(outcome_of, paths, jobs)
     if len(paths) > _FEW_PROGRAMS:
-        # Imported here: most commands are for a few files.
         from tileir.terminal import tracked
 
         outcomes = tracked(outcomes, len(paths), "files", is_quiet=writer.quiet)

@@ -7,16 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tileir.analyze.reducing import interest
 from tileir.analyze.reducing.candidate_tests import ask_engine, ask_passes, shell_words, succeeds
 from tileir.analyze.reducing.contents import CONTENTS, reduce_contents
-from tileir.analyze.reducing.interest import (
-    Interest,
-    interesting_answer,
-    interesting_assembly,
-    interesting_check,
-    interesting_command,
-    interesting_difference,
-)
 from tileir.analyze.reducing.program import Program, ProgramFile, stated_launches
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
 from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
@@ -108,17 +101,17 @@ class _Reducing:
             form.launches[:] = [launch]
         if original is not None and len(form.launches) == 1:
             original.grid = form.launches[0].grid
-        interest = _interest(given, form, original, launch, self._timeout)
+        wanted = _interest(given, form, original, launch, self._timeout)
         verdicts = Verdicts()
         if given.has("state"):
             import hashlib
 
-            about = {"program": hashlib.sha256(self._data).hexdigest(), "test": interest.about}
+            about = {"program": hashlib.sha256(self._data).hexdigest(), "test": wanted.about}
             verdicts = Verdicts(given.value("state"), {**about, "candidates": "any" if self._invalid else "valid"})
         try:
-            data, complete = self._reduced(original, valid, form, interest, verdicts)
+            data, complete = self._reduced(original, valid, form, wanted, verdicts)
         except NotInterestingError:
-            why = f"the program is not interesting to begin with: {interest.why_not()}"
+            why = f"the program is not interesting to begin with: {wanted.why_not()}"
             print(f"tileir reduce: {why}", file=sys.stderr)
             return EXIT_WRONG_INPUT
         finally:
@@ -170,11 +163,11 @@ class _Reducing:
         return LaunchWords(words.grid, words.arguments, name if stated is None or name is not None else stated.entry)
 
     def _reduced(
-        self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
+        self, original: Program | None, valid: bool, form: ProgramFile, wanted: interest.Interest, verdicts: Verdicts
     ) -> tuple[bytes, bool]:
         """The contents of the smallest file, and whether the search came to its end."""
         data, complete = self._data, True
-        contents = interest.contents if self._invalid else None
+        contents = wanted.contents if self._invalid else None
         if original is not None:
             count = len(original.operations)
 
@@ -182,7 +175,7 @@ class _Reducing:
                 return f"{len(best.operations)} of {count} operations, {self._size(form.data(best) or b'')}"
 
             show = self._shower(words)
-            search = Search(original, program_kind(valid, form), interest.programs, verdicts, self._jobs, show)
+            search = Search(original, program_kind(valid, form), wanted.programs, verdicts, self._jobs, show)
             try:
                 found = search.run(reduce_program)
                 data, complete = form.data(found.best) or data, found.complete
@@ -213,9 +206,6 @@ class _Reducing:
         if not self._progress.is_quiet:
             self._progress.write(self._line(words, tests))
             self._progress.clear("\n")
-
-
-# --- what is interesting ---
 
 
 def _check(given: Arguments) -> None:
@@ -250,26 +240,26 @@ def _engines(given: Arguments) -> list[str]:
 
 def _interest(
     given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchWords | None, timeout: float
-) -> Interest:
+) -> interest.Interest:
     """What a command line says is interesting."""
     if given.has("interesting"):
-        return interesting_command(_command_words(given), timeout, form, succeeds)
+        return interest.command(_command_words(given), timeout, form, succeeds)
     message, engines = given.options.get("message"), _engines(given)
     with refusing():
         for name in engines:
             require(find_engine(name))
     if given.value("backend") == ASSEMBLER:
-        return interesting_assembly(target_named(given.value("target", "sm_90")), message, timeout)
+        return interest.assembly(target_named(given.value("target", "sm_90")), message, timeout)
     if given.has("differs"):
         assert launch is not None
-        return interesting_difference(engines[0], engines[1], launch, original, timeout)
+        return interest.difference(engines[0], engines[1], launch, original, timeout)
     if engines:
         assert launch is not None
-        return interesting_answer(ask_engine(engines[0], launch), f"backend {engines[0]}", message, original, timeout)
+        return interest.answer(ask_engine(engines[0], launch), f"backend {engines[0]}", message, original, timeout)
     if given.has("passes"):
         passes = given.value("passes")
-        return interesting_answer(ask_passes(passes), f"passes {passes}", message, original, timeout)
-    return interesting_check(message or "", original, timeout)
+        return interest.answer(ask_passes(passes), f"passes {passes}", message, original, timeout)
+    return interest.check(message or "", original, timeout)
 
 
 def _command_words(given: Arguments) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from tileir.terminal import tracked
 from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.options import JSON, OUTPUT, QUIET, VERSION
-from tileir.tools.output import check_target, make_directory, write_bytes, write_file, write_output
+from tileir.tools.output import check_target, make_directory, write_bytes, write_output
 
 if TYPE_CHECKING:
     from tileir.analyze.smith.program import SmithProgram
@@ -101,13 +100,10 @@ def _save(program: SmithProgram, path: str) -> None:
     results = program.results()
     import numpy
 
-    from tileir.tools.launches import plain
+    from tileir.tools.launches import save
 
-    arrays = {f"argument_{number}": plain(numpy.asarray(each)) for number, each in enumerate(program.arguments)}
-    arrays |= {f"expected_{number}": plain(array) for number, array in results}
-    contents = io.BytesIO()
-    numpy.savez(contents, **arrays)
-    write_file(path, contents.getbuffer())
+    arrays = {f"argument_{number}": numpy.asarray(each) for number, each in enumerate(program.arguments)}
+    save(path, numpy.savez, **arrays, **{f"expected_{number}": array for number, array in results})
 
 
 def _described(program: SmithProgram) -> dict[str, Any]:

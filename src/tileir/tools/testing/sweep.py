@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tileir.analyze.cost.targets import DEFAULT, target_named
@@ -15,8 +14,8 @@ from tileir.judge.errors import SweepError
 from tileir.judge.executor.sweep import present_engines, sweep
 from tileir.judge.inputs import Seeds
 from tileir.judge.model import Limits, Plan
-from tileir.judge.report.contents import counted
 from tileir.judge.report.tables import shortened
+from tileir.judge.report.text import progress_line, progress_summary
 from tileir.smith import program
 from tileir.terminal import Progress, paint
 from tileir.tools import options
@@ -137,9 +136,6 @@ def run(given: Arguments) -> int:
     return EXIT_FINE if found.passed else EXIT_WRONG_INPUT
 
 
-# --- what the command line says ---
-
-
 def _plan(given: Arguments) -> Plan:
     usual = Limits()
     seconds, memory = given.seconds("timeout", usual.seconds), given.size("memory-limit", usual.memory)
@@ -147,11 +143,19 @@ def _plan(given: Arguments) -> Plan:
     engines = tuple(given.names("backend")) if given.has("backend") else present_engines()
     if not given.has("compile") and not given.has("cost"):
         given.refuse(("target",), "is about --compile and --cost: add one of them")
-    targets = tuple(given.names("target") or [DEFAULT])
-    plan = Plan(
+    targets = given.names("target") or [DEFAULT]
+    # Names that would fail for each program are mistakes of the command line.
+    with refusing():
+        for name in () if engines == ("none",) else engines:
+            find_engine(name)
+        costs = [target_named(name).key for name in targets if given.has("cost")]
+        gpus = [gpu_named(name) for name in targets if given.has("compile")]
+    return Plan(
         optimize=int(given.value("O")) if given.has("O") else None,
         engines=() if engines == ("none",) else engines,
         sanitize=given.has("sanitize"),
+        targets=tuple(dict.fromkeys(gpus)),
+        cost=tuple(dict.fromkeys(costs)),
         time=given.has("time"),
         seed=given.number("seed", least=0),
         trials=given.number("trials", 3),
@@ -159,15 +163,6 @@ def _plan(given: Arguments) -> Plan:
         speedup=given.amount("speedup"),
         limits=Limits(seconds=seconds, memory=memory, programs_per_child=most),
     )
-    # Names that would fail for each program are mistakes of the command line.
-    with refusing():
-        for name in plan.engines:
-            find_engine(name)
-        if given.has("cost"):
-            plan = replace(plan, cost=tuple([target_named(name).key for name in targets]))
-        if given.has("compile"):
-            plan = replace(plan, targets=tuple(dict.fromkeys(map(gpu_named, targets))))
-    return plan
 
 
 def _seeds(given: Arguments) -> Seeds | None:
@@ -189,9 +184,6 @@ def _seeds(given: Arguments) -> Seeds | None:
         for family in families or (None,):
             program(seeds[0], family=family, operations=operations or None, version=version or None)
     return Seeds(seeds, families, operations, version, given.number("size") or None)
-
-
-# --- what is printed ---
 
 
 class SweepReporter:
@@ -218,7 +210,7 @@ class SweepReporter:
             print(f"{outcome}: {harmless(name)}: {where}{shown}", file=sys.stderr, flush=True)
             if len(self._causes) == _MOST_CAUSES and not self._is_verbose:
                 print("more kinds of failures are in the report only", file=sys.stderr, flush=True)
-        self.progress.show(lambda: line(progress))
+        self.progress.show(lambda: progress_line(progress))
 
     def show_reduction(self, progress: ReductionProgress) -> None:
         """Show how far the reduction of kinds of failures is, on a terminal."""
@@ -238,44 +230,10 @@ class SweepReporter:
         self.progress.clear()
         if self.progress.is_quiet:
             return
-        print(summary(progress))
+        print(progress_summary(progress))
         if progress.outdated:
             verb = "was" if progress.outdated == 1 else "were"
             another = "judged by another tileir than this one: give another file to judge all of them anew"
             print(f"{progress.outdated:,} {verb} {another}")
         if progress.failed:
             print(f"tileir report {harmless(path)}  shows what is wrong with which")
-
-
-def line(progress: SweepProgress) -> str:
-    """`1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 84 a second, 2 minutes left`"""
-    total = f" of {progress.total:,}" if progress.total is not None else ""
-    left = progress.seconds_left
-    words = f"{progress.done:,}{total}: {_outcomes(progress) or 'none judged yet'}"
-    if progress.judged:
-        rate = progress.rate
-        words += f"; {rate * 60:.1f} a minute" if rate < 1 else f"; {rate:.{0 if rate >= 10 else 1}f} a second"
-    return words if left is None else f"{words}, {duration(left)} left"
-
-
-def summary(progress: SweepProgress) -> str:
-    """`10,000 programs: 9,871 passed, 129 failed; 9,000 judged in 2 minutes, 1,000 known before, ..`"""
-    words = f"{counted(progress.done, 'program')}: {_outcomes(progress) or 'nothing'}"
-    parts = [f"{progress.judged:,} judged in {duration(progress.seconds)}"] if progress.judged else []
-    parts += [f"{progress.known:,} judged before"] if progress.known else []
-    parts += [f"{progress.duplicates:,} the same as another one"] if progress.duplicates else []
-    parts += [f"{counted(progress.lost, 'chunk')} lost and judged again"] if progress.lost else []
-    return f"{words}; {', '.join(parts)}" if parts else words
-
-
-def duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.1f} seconds" if seconds < 10 else f"{seconds:.0f} seconds"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"
-
-
-def _outcomes(progress: SweepProgress) -> str:
-    order = sorted(progress.outcomes.items(), key=lambda each: (each[0] != "passed", -each[1], each[0]))
-    return ", ".join([f"{count:,} {outcome}" for outcome, count in order if count])
