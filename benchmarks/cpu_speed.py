@@ -8,7 +8,8 @@ Each number of threads has a process of its own, since NumPy's is fixed when it 
 take turns in one run and write into arrays that exist already where they can; times are medians, a ratio is the median
 of the rounds' own, and every result is compared with NumPy's first. With one thread it is CPU time that counts, which a
 busy machine leaves alone, with several it is the clock on the wall. `exact` results are the interpreter's bit for bit;
-`default` ones are but for products, which the best unit of the machine makes; `fast` ones are not: see docs/cpu.md.
+`default` ones are but for products, which the best unit of the machine makes; `fast` ones are not: see
+docs/internals/cpu.md.
 
 What is not work but cost (compiling, launching, large grids, tiles over an edge) follows: `cpu_costs.py`.
 """

@@ -6,7 +6,7 @@
 Four families of kernels, each with tiles from small to too large: a loop of products, a loop that carries tiles, tiles
 that are needed after a reduction, and a softmax of rows.  A kernel for which the assembler takes longer than the limit
 counts as one that spills: it does for nothing else.  The model was made with these kernels; those of the tests, which
-it was not made with, are in docs/lint.md.
+it was not made with, are in docs/tools/lint.md.
 """
 
 from __future__ import annotations

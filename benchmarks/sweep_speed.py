@@ -7,7 +7,7 @@ core with one job and on two cores with two; cores that share a physical one are
 the same steps in a loop in one process, after a first program, which is what a child of the sweep does.  For Dask a
 scheduler and two workers, each a process, are started on the same two cores.  Each measurement is a process of its own,
 from its first program to its last, with the start of servers in it.  Dask's own profiler of its workers, which looks at
-them a hundred times a second, is off, as docs/sweep.md advises: it takes processor time from those who judge.
+them a hundred times a second, is off, as docs/tools/sweep.md advises: it takes processor time from those who judge.
 """
 
 from __future__ import annotations

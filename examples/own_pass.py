@@ -1,4 +1,4 @@
-"""A pass and an analysis of one's own (docs/writing_passes.md).
+"""A pass and an analysis of one's own (docs/guide/writing_passes.md).
 
     tileir opt examples/vector_add.mlir --load examples/own_pass.py --passes multiply-by-shifting,count-memory
 

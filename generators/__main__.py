@@ -25,8 +25,8 @@ def files() -> dict[str, str]:
         "src/tileir/builder.pyi": builder_stub(),
         "src/tileir/__init__.pyi": names_stub(),
         **{f"{REFERENCE}/{name}": text for name, text in reference().items()},
-        "docs/lint.md": rules(),
-        "docs/support.md": support(),
+        "docs/tools/lint.md": rules(),
+        "docs/reference/support.md": support(),
         **highlighting(),
     }
 

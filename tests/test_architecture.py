@@ -1,5 +1,5 @@
 """Imports point one way, between layers and between the modules of a layer, and take public names
-(docs/architecture.md)."""
+(docs/internals/architecture.md)."""
 
 from __future__ import annotations
 

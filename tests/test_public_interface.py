@@ -212,7 +212,7 @@ def test_no_other_error_of_the_package_is_public() -> None:
 
 
 def test_the_page_lists_every_name() -> None:
-    page = (SOURCE.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (SOURCE.parent / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     assert [name for name in tileir.__all__ if not re.search(rf"`(tileir\.)?{name}\b", page)] == []
 
 

@@ -1,6 +1,7 @@
 """tileir: the toolkit for CUDA Tile IR.
 
-Read, write, check, optimize, explain and run tile programs anywhere.  docs/api.md lists what is here, docs/ has a tour.
+Read, write, check, optimize, explain and run tile programs anywhere.  docs/reference/api.md lists what is here, docs/
+has a tour.
 
 Every name below is there with nothing installed.  What runs programs needs NumPy and says so, with the line that
 installs it, when it is called.

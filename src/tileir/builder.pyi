@@ -1,7 +1,7 @@
 # `make docs` writes the methods below "all others" from the declarations; the rest is written by hand.
 # ruff: noqa
 # fmt: off
-"""Builds programs from Python: a method for each operation, named as in the text (docs/building.md)."""
+"""Builds programs from Python: a method for each operation, named as in the text (docs/guide/building.md)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, overload

@@ -195,7 +195,7 @@ def to_bytecode(module: Operation, version: str | None = None, layout: str = "pu
 def losses(module: Operation, layout: str = "public") -> list[Diagnostic]:
     """What a module has and its bytecode would not, as warnings: nothing is dropped in silence.
 
-    `layout` is "public" or "documented".  See `to_bytecode`, and docs/bytecode.md.
+    `layout` is "public" or "documented".  See `to_bytecode`, and docs/reference/bytecode.md.
     """
     from tileir.bytecode.layouts import check_layout, tile_module
     from tileir.bytecode.layouts import dropped_information as found

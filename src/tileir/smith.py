@@ -5,7 +5,7 @@
     program.grid, program.arguments                       its launch
     program.expected()                                    its arrays after the launch, as any compiler must leave them
 
-docs/smith.md has the families and says what a program never does.
+docs/tools/smith.md has the families and says what a program never does.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
         "      |           ^\n"
         "  both touch argument 0 (array int32[4096]) at [63], and tokens order them: the program is right\n"
         "  that load is load_ptr_tko at k.mlir:17:25\n"
-        "  hint: NVIDIA's assembler 13.4 has been observed to do this (docs/nvidia.md#token-of-a-load-whose-mask-is-false): "
+        "  hint: NVIDIA's assembler 13.4 has been observed to do this (docs/internals/nvidia.md#token-of-a-load-whose-mask-is-false): "
         "pass the token of store_ptr_tko on directly, too (join_tokens)"
     )
     loop = notes(PROGRAMS[IN_LOOP]).notes[0]

@@ -1,4 +1,4 @@
-"""The reports that docs/sanitizer.md shows are those the programs there get."""
+"""The reports that docs/tools/sanitizer.md shows are those the programs there get."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tileir
 from tileir.execute.arguments.argument_text import argument
 from tileir.execute.observing.observer import Observers
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "tools" / "sanitizer.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^```mlir\n(// grid .*?)^```\n\n```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 KINDS = re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.MULTILINE)
 

@@ -17,7 +17,7 @@ from tileir.execute.sanitizer.report import KINDS
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "tools" / "sanitizer.md").read_text(encoding="utf-8")
 
 
 def report(pair: Pair, chosen: str, schedule: str = "forward") -> tileir.SanitizerReport:

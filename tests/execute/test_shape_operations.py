@@ -116,7 +116,7 @@ SUM = "%s = addf %current, %previous : tile<f32>\nyield %s : tile<f32>"
 
 
 def in_documented_order(x: numpy.ndarray, axis: int) -> numpy.ndarray:
-    """The sum of f32 elements in the order docs/execution.md states."""
+    """The sum of f32 elements in the order docs/guide/execution.md states."""
     items = list(numpy.moveaxis(x, axis, 0))
     if len(items) > 64:
         lanes = items[:64]

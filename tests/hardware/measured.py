@@ -15,7 +15,7 @@ import tileir
 from tileir.execute.dtypes import memory_dtype
 from tileir.ir.types import FLOAT_TYPES, Type, integer_type
 
-PAGE = Path(__file__).parents[2] / "docs" / "nvidia.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "nvidia.md"
 
 Bits = list[int]
 
@@ -59,7 +59,7 @@ def found(case: Measured, backend: str, *, optimized: bool = False) -> Bits:
 
 
 def page_programs() -> dict[str, list[str]]:
-    """The programs of docs/nvidia.md by the anchors of their sections."""
+    """The programs of docs/internals/nvidia.md by the anchors of their sections."""
     programs: dict[str, list[str]] = {}
     for section in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")

@@ -1,4 +1,4 @@
-"""Passes and patterns of one's own, as docs/writing_passes.md and examples/own_pass.py tell."""
+"""Passes and patterns of one's own, as docs/guide/writing_passes.md and examples/own_pass.py tell."""
 
 from __future__ import annotations
 

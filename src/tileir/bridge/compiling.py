@@ -64,18 +64,18 @@ def compile(
     only one.  The program may also be a `@cuda.tile.kernel` function, with example arguments instead of an entry: the
     kernel is compiled for arguments of their kind (`SpecializedKernel`).
 
-    `backend` is "cpu" (docs/cpu.md), "interpreter", the name of a registered or installed engine (docs/execution.md),
-    or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that only it supports, with an
-    observer, a schedule or `sanitize`.  Products of floats are computed by the best unit of the machine, as
-    accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each step rounded once,
-    so that the interpreter and the CPU engine give the same bits on every machine (docs/numerics.md).  `fast` lets the
-    CPU engine use faster functions that round differently; it contradicts `exact`.  `cpu` names the machine that it
-    generates code for, by default this one.
+    `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed engine
+    (docs/guide/execution.md), or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that
+    only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit of
+    the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
+    step rounded once, so that the interpreter and the CPU engine give the same bits on every machine
+    (docs/reference/numerics.md).  `fast` lets the CPU engine use faster functions that round differently; it
+    contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
     code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
-    before, a path or bytes, for backend="tileiras" (docs/gpu.md).  `tune` has the first launch of each kind search
-    for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so changing it
-    afterwards does not affect the kernel.
+    before, a path or bytes, for backend="tileiras" (docs/internals/gpu.md).  `tune` has the first launch of each kind
+    search for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so
+    changing it afterwards does not affect the kernel.
     """
     others: dict[str, Any] = {"cpu": cpu, "schedule": schedule, "unchecked": unchecked, "cubin": cubin}
     if is_cutile_kernel(module):

@@ -52,7 +52,7 @@ def emulate(
     ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every
     kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `debug` opens Python's debugger at a launch that fails.  These speak
     of the script's lines and variables; with `names="tile"` of the tile program's operations and values.  With
-    `TILEIR_DEBUG=1` in the environment launches stop in the debugger of kernels (docs/debugging.md).
+    `TILEIR_DEBUG=1` in the environment launches stop in the debugger of kernels (docs/tools/debug.md).
 
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.

@@ -25,7 +25,7 @@ def record(
     uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
 ) -> Recording:
-    """Launch a kernel in the interpreter and keep what it does (docs/recording.md).
+    """Launch a kernel in the interpreter and keep what it does (docs/tools/recording.md).
 
     The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` function, a module or the path
     of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many bytes the recording

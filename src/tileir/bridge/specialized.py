@@ -26,8 +26,8 @@ class SpecializedKernel:
     """A cuTile kernel compiled for arguments of a kind; `tileir.compile(kernel, example_args)` makes one.
 
     It takes all arguments for which the code it has is right: those of the example's dtypes and ranks, with the
-    constants of the example, and with what the example promised of extents, strides and addresses (docs/cutile.md).
-    Others are refused: `tileir.launch` takes them, and compiles the kernel for them.
+    constants of the example, and with what the example promised of extents, strides and addresses
+    (docs/guide/cutile.md). Others are refused: `tileir.launch` takes them, and compiles the kernel for them.
     """
 
     def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:
@@ -36,7 +36,7 @@ class SpecializedKernel:
         self._options: tuple[str, bool, bool] = (backend, exact, fast)
         self._parameters: list[Parameter] = described(kernel, args).parameters
         self.kernel: Kernel = compiled_for(known_for(kernel), kernel, self._parameters, backend, exact, fast)[0]
-        """What is launched: a pointer, extents and strides for each array (docs/cutile.md)."""
+        """What is launched: a pointer, extents and strides for each array (docs/guide/cutile.md)."""
         # Launches of its own: those of others may be of another kind.
         self._known: KnownLaunches = KnownLaunches(lambda: kernel, kernel._annotated_function.parameter_annotations)
         self._names: list[str] = list(kernel._annotated_function.pysig.parameters)

@@ -1,4 +1,4 @@
-"""The two layouts by name: a program to bytes and back, and what gets lost (docs/bytecode.md)."""
+"""The two layouts by name: a program to bytes and back, and what gets lost (docs/reference/bytecode.md)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _refused(message: str) -> BytecodeError:
     return BytecodeError([Diagnostic("error", message, UNKNOWN)], -1)
 
 
-# --- what bytecode cannot hold (docs/bytecode.md section 6) ---
+# --- what bytecode cannot hold (docs/reference/bytecode.md section 6) ---
 
 
 def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:

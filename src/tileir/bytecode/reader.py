@@ -1,4 +1,4 @@
-"""The public layout, read (docs/bytecode.md).
+"""The public layout, read (docs/reference/bytecode.md).
 
 Bytecode is untrusted: every count is bounded by the bytes that follow it before memory is taken, nesting is bounded,
 and every failure is a `BytecodeError` with the lines NVIDIA's reader prints.

@@ -1,4 +1,4 @@
-"""Debug information: the scopes that locations refer to, and the rules about them (docs/conflicts.md F).
+"""Debug information: the scopes that locations refer to, and the rules about them (docs/reference/conflicts.md F).
 
 1. A function's location is not a call site.
 2. If it has a scope, the scope is a subprogram,
@@ -44,7 +44,7 @@ class DebugScope(Attribute):
         raise TypeError(type(self).__name__)
 
     def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
-        # Where the field implies the kind, the name is left out (docs/printing.md section 9).
+        # Where the field implies the kind, the name is left out (docs/reference/printing.md section 9).
         return self.body() if way == BODY else [f"#cuda_tile.{self.stem}", *self.body()]
 
     @property
@@ -151,7 +151,7 @@ class DILocation(Location):
 
 
 def children(attribute: Attribute) -> list[Attribute]:
-    """The attributes inside one, in the order the alias printer visits them (docs/printing.md section 8)."""
+    """The attributes inside one, in the order the alias printer visits them (docs/reference/printing.md section 8)."""
     if isinstance(attribute, DILocation):
         return [attribute.source, attribute.scope]
     if isinstance(attribute, DISubprogram):

@@ -81,7 +81,7 @@ class IntegerAttribute(Attribute):
 
     @property
     def element_text(self) -> str:
-        """Inside an array i64 goes without its type (docs/printing.md section 6)."""
+        """Inside an array i64 goes without its type (docs/reference/printing.md section 6)."""
         return str(self.value) if self.type is I64 else self.text
 
 
@@ -104,7 +104,7 @@ class FloatAttribute(Attribute):
 
     @property
     def element_text(self) -> str:
-        """Inside an array a decimal f64 goes without its type (docs/printing.md section 6)."""
+        """Inside an array a decimal f64 goes without its type (docs/reference/printing.md section 6)."""
         bare = self.bare_text
         return bare if self.type is F64 and not bare.startswith("0x") else f"{bare} : {self.type.text}"
 
@@ -238,8 +238,8 @@ class OpaqueAttribute(Attribute):
 
 # --- keywords ---
 
-# Keywords with these values exist only in the drafts and have no public byte (docs/conflicts.md B): they are read where
-# draft spellings are, and a program that holds one is legalized before it is written.
+# Keywords with these values exist only in the drafts and have no public byte (docs/reference/conflicts.md B): they are
+# read where draft spellings are, and a program that holds one is legalized before it is written.
 FIRST_DRAFT_ONLY_VALUE: Final = 100
 
 
@@ -247,8 +247,8 @@ class EnumKind:
     """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
 
     `values` has the encoded value of each keyword, `since` the first dialect version of those that came later,
-    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  With `is_integer` the
-    generic form shows the value instead, as `2 : i32`.
+    `aliases` the older or draft spellings that are read but never printed (docs/reference/conflicts.md B).  With
+    `is_integer` the generic form shows the value instead, as `2 : i32`.
     """
 
     __slots__ = ("aliases", "cases", "is_integer", "name", "since", "values")

@@ -28,7 +28,7 @@ FUNCTION: Final = "function"  # each function in it
 MODULE: Final = "module"  # each cuda_tile.module in it
 SCOPES: Final = (ANY, MODULE, FUNCTION)
 
-# Rule sets (docs/conflicts.md H): those of NVIDIA's public tools, and those together with the folds draft's.
+# Rule sets (docs/reference/conflicts.md H): those of NVIDIA's public tools, and those together with the folds draft's.
 PARITY: Final = "parity"
 FULL: Final = "full"
 
@@ -85,7 +85,7 @@ class Pass:
     `run` takes an operation, the options as strings and the session, and returns the number of changes it made.
     `scope` selects the operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function",
     each function.  `options` are the names it accepts with their defaults; `run` is called with the default of each
-    option that the pipeline does not set.  See docs/writing_passes.md.
+    option that the pipeline does not set.  See docs/guide/writing_passes.md.
     """
 
     __slots__ = ("name", "options", "run", "scope", "summary")

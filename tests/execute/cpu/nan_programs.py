@@ -1,4 +1,4 @@
-"""Kernels of elementwise operations on NaNs of every kind in every lane, and what docs/numerics.md says of their bits.
+"""Kernels of elementwise operations on NaNs of every kind in every lane, and what docs/reference/numerics.md says of their bits.
 
     moves            absf, negf, select, bitcast: the bits of an operand, but for the sign in absf and negf
     maxf and minf    the canonical NaN, where the result is one

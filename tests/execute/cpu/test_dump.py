@@ -14,7 +14,7 @@ from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.cpu.kernel import CpuKernel
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-DOCUMENT = Path(__file__).parents[3] / "docs" / "cpu.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "internals" / "cpu.md"
 WORKING = ["attention", "histogram", "layer_norm", "matmul", "racy", "softmax", "vector_add"]
 
 

@@ -42,7 +42,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "cos": (1.6, 0.7),
     "rsqrt": (1.5, 1.5),
 }
-"""The largest error in units of the last place, with fused multiply-add and without; docs/cpu.md has the same table."""
+"""The largest error in units of the last place, with fused multiply-add and without; docs/internals/cpu.md has the same table."""
 
 
 def _sigmoid(value: Array) -> Array:
@@ -382,7 +382,7 @@ def test_a_kernel_is_fast_if_it_is_compiled_so() -> None:
 
 
 def test_the_documentation_states_these_errors() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "cpu.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "internals" / "cpu.md").read_text(encoding="utf-8")
     text = page.partition("### Fast functions\n")[2].partition("\n#")[0]
     stated = {}
     for names, fused, plain in re.findall(r"^\| ([a-z0-9, ]+) \| ([0-9.]+) \| ([0-9.]+) \|", text, re.MULTILINE):

@@ -1,4 +1,4 @@
-"""NaNs through operations that are not elementwise (docs/numerics.md): copies keep bits, sums and products are quiet."""
+"""NaNs through operations that are not elementwise (docs/reference/numerics.md): copies keep bits, sums and products are quiet."""
 
 from __future__ import annotations
 

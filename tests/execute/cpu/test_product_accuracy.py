@@ -1,4 +1,4 @@
-"""What docs/numerics.md promises of products by default: as accurate as a chain of fma, and the same for the same machine.
+"""What docs/reference/numerics.md promises of products by default: as accurate as a chain of fma, and the same for the same machine.
 
 Sums are compared with those of doubles, whose own error does not count beside the bound, and those of doubles with exact
 fractions.

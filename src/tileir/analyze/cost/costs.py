@@ -28,7 +28,7 @@ def cost(
     measure: bool = False,
 ) -> Cost:
     """What a launch costs on a GPU, which need not be here, or on this processor: bytes, operations, the roofline,
-    occupancy, waves, and an estimated time with its reasons (docs/cost.md).
+    occupancy, waves, and an estimated time with its reasons (docs/tools/cost.md).
 
     The kernel is one that `tileir.compile` made, or what it takes: a module, a file, bytes, or a cuTile kernel; `entry`
     names one of several in a module.  Of arrays only the number of bytes is looked at, `nbytes`, so anything that has

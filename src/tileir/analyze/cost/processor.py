@@ -1,4 +1,4 @@
-"""What this processor can do, measured, and how long a launch takes on it: the model of docs/cost.md.
+"""What this processor can do, measured, and how long a launch takes on it: the model of docs/tools/cost.md.
 
 The measurement takes about a second and is kept in the cache of compiled kernels, unless the machine has other work to
 do.  It is of what the CPU engine reaches: kernels of a few lines on small arrays, on one core by the clock of the

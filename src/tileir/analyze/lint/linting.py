@@ -41,7 +41,7 @@ def lint(
     `select` names the rules that are looked for instead of those that are on by default, `ignore` those that are not:
     one name or several, of rules, of groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or
     several ("h100", "sm_90"), for rules about hardware; `version` the oldest version of the dialect that the program
-    has to work with ("13.2").  Comments in the text that silence findings are obeyed (docs/lint.md).
+    has to work with ("13.2").  Comments in the text that silence findings are obeyed (docs/tools/lint.md).
     """
     check_module(module)
     selected = None if select is None else names_given("select", select)

@@ -1,4 +1,4 @@
-"""The documented layout, read (docs/bytecode.md section 10; the bytecode draft).
+"""The documented layout, read (docs/reference/bytecode.md section 10; the bytecode draft).
 
 The envelope, the framing of tables, regions and blocks and the numbering of values are those of the public layout;
 types, attributes, operation records and locations are not.  Messages have no offset in front of them: the bytecode

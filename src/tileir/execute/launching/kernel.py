@@ -183,14 +183,14 @@ class Kernel:
         Pass arrays (NumPy, torch, CuPy, anything with DLPack or an array interface) for pointers and numbers for
         scalars.  `memory` lists further arrays that the kernel reaches through addresses read from memory.  `schedule`
         is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
-        blocks at memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch runs to its end and
-        raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or written
-        twice by one store.  With backend="auto" it uses the interpreter, which finds most; with backend="cpu" compiled
-        code looks, and "all" is refused.  `observer` watches the launch.  `output` is called with what the
+        blocks at memory operations.  `sanitize` looks for mistakes (docs/tools/sanitizer.md): the launch runs to its
+        end and raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or
+        written twice by one store.  With backend="auto" it uses the interpreter, which finds most; with backend="cpu"
+        compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is called with what the
         kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
         blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
         default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
-        its handle; by default the current one of the library that the arrays are from (docs/gpu.md).
+        its handle; by default the current one of the library that the arrays are from (docs/internals/gpu.md).
         """
         options = self._ordinary
         is_plain = sanitize is False and schedule is None and observer is None and output is None and progress is None
@@ -267,7 +267,7 @@ class Kernel:
         return self._used(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
 
     def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
-        """What a launch moves and computes, counted from the program without running it (docs/gpu.md).
+        """What a launch moves and computes, counted from the program without running it (docs/internals/gpu.md).
 
         Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
         """
@@ -285,7 +285,7 @@ class Kernel:
         flush_cache: bool = False,
         **options: Any,
     ) -> Timing:
-        """Launch the kernel again and again, and tell how long it takes (docs/gpu.md).
+        """Launch the kernel again and again, and tell how long it takes (docs/internals/gpu.md).
 
         `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
         `flush_cache` empties caches before each launch.  What the kernel does to its arrays it does each time.
@@ -310,7 +310,8 @@ class Kernel:
         progress: Callable[[int, int, Trial], None] | None = None,
         stream: object = None,
     ) -> Tuning:
-        """Search for the schedule with which Triton's code is fastest for launches like this one (docs/triton.md).
+        """Search for the schedule with which Triton's code is fastest for launches like this one
+        (docs/internals/triton.md).
 
         The fastest is kept on disk for later launches.  The arrays are as before when it is done.  `progress` is called
         after each candidate, with how many are done, of how many, and what became of it.
@@ -332,8 +333,9 @@ class Kernel:
     def dump(
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
     ) -> str:
-        """The code of the kernel, to read, at one of the stages of the engine that runs it (docs/cpu.md, docs/gpu.md,
-        docs/triton.md), of the version that `sanitize` and `unchecked` ask for, or for a `target` such as "sm_90"."""
+        """The code of the kernel, to read, at one of the stages of the engine that runs it (docs/internals/cpu.md,
+        docs/internals/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
+        a `target` such as "sm_90"."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
         options: dict[str, Any] = {"unchecked": self.unchecked if unchecked is None else unchecked}
@@ -354,7 +356,7 @@ class Kernel:
         host: str | None = None,
         time_limit: float | None = None,
     ) -> Cubin:
-        """The kernel compiled for a GPU, such as "sm_90" (docs/gpu.md); none need be here.
+        """The kernel compiled for a GPU, such as "sm_90" (docs/internals/gpu.md); none need be here.
 
         Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
         "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells

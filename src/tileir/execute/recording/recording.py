@@ -41,7 +41,7 @@ LIMIT: Final = 1 << 30  # How many bytes a recording takes at most, by default.
 
 @dataclass(eq=False, repr=False)
 class Recording:
-    """A recorded launch; `tileir.record` makes one (docs/recording.md).
+    """A recorded launch; `tileir.record` makes one (docs/tools/recording.md).
 
     A moment is a tile block, by number, and a step of it: step 0 is before its first operation, step n after the n-th
     one it executed.  A time is a number of accesses of the whole launch: at time t those before row t have happened.
@@ -229,7 +229,7 @@ class Recording:
         return _before(self.accesses.touching(array, self.arrays[array].place(index)), time)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recording to a file, which `tileir.load_recording` reads; docs/recording.md describes it."""
+        """Write the recording to a file, which `tileir.load_recording` reads; docs/tools/recording.md describes it."""
         more = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
         with self.lock:
             self.go_to(0)

@@ -54,8 +54,9 @@ class Place:
 class Finding:
     """One mistake of one operation; `count` is how often it was seen, `place` where it was seen first.
 
-    `kind` is one of the kinds in docs/sanitizer.md, `title` a one-line summary, `details` has the numbers, `other` is
-    the second operation, for example in a race, and `relation` the word before it.  Notes are findings of kind "note".
+    `kind` is one of the kinds in docs/tools/sanitizer.md, `title` a one-line summary, `details` has the numbers,
+    `other` is the second operation, for example in a race, and `relation` the word before it.  Notes are findings of
+    kind "note".
     """
 
     kind: AnyKind

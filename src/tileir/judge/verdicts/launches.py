@@ -164,7 +164,7 @@ def arrays_of(entry: Operation, arguments: list[Any]) -> list[Result]:
     return found
 
 
-# --- results side by side: which elements have other bits, and whether they may (docs/numerics.md) ---
+# --- results side by side: which elements have other bits, and whether they may (docs/reference/numerics.md) ---
 #
 # Which NaN an element is may differ everywhere; on the CPU engine, what a program asks to be approximate; on a GPU,
 # that and the functions, products of matrices, sums of floats and atomics, whose last bits the dialect leaves open.

@@ -34,7 +34,7 @@ Unit = Literal["line", "operation"]
 
 
 class Debugger(Inspection):
-    """A launch under the debugger (docs/debugging.md); `kernel` is what `tileir.record` takes.
+    """A launch under the debugger (docs/tools/debug.md); `kernel` is what `tileir.record` takes.
 
     Nothing runs before `start`; the caller's arrays have the results when the launch has come to its end.
     """

@@ -82,7 +82,7 @@ class Exploration:
         return f"<Exploration of {summary['kernel']}, grid {tuple(summary['grid'])}{where}>"
 
     def answer(self, question: str, parameters: Mapping[str, str | int] | None = None) -> dict[str, Any]:
-        """What the page is told when it asks; docs/explorer.md lists the questions."""
+        """What the page is told when it asks; docs/tools/explore.md lists the questions."""
         return self._explorer.answer(question, parameters)
 
     @property

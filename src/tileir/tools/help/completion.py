@@ -80,7 +80,7 @@ def described() -> list[Command]:
     from tileir.execute.gpu.gpus import GPUS
     from tileir.execute.gpu.targets import TARGETS
     from tileir.passes.catalog import registered_passes
-    from tileir.tools.help.documents import directory_of_pages, page_names
+    from tileir.tools.help.documents import directory_of_pages, pages_in
 
     # Values that an option may have among others, also of the command that has others than the rest.
     engines = all_engines()[0]
@@ -95,7 +95,7 @@ def described() -> list[Command]:
     }
     found: list[Command] = []
     entries = [entry.name for entry in all_entries()]
-    operands = {"explain": entries, "docs": page_names(directory_of_pages()), "completion": SHELLS}
+    operands = {"explain": entries, "docs": pages_in(directory_of_pages()), "completion": SHELLS}
     for name, (summary, _) in COMMANDS.items():
         flags = [Flag(Option("-h, --help", "show the help"))]
         for each in usage_of(name).options:

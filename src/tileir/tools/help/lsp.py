@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "tileir lsp",
-    "Answers an editor's questions about tile programs while they are written (tileir docs editors).",
+    "Answers an editor's questions about tile programs while they are written (tileir docs lsp).",
     "",
     (
         Option("--stdio", "talk over standard input and output (the default)"),

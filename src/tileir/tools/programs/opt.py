@@ -78,7 +78,7 @@ USAGE = Usage(
 {SCRIPT} Its kernel is then read.
 {SCRIPT_ARGUMENTS}
 
-FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs optimizing' is about levels, rules
+FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs opt' is about levels, rules
 and passes, 'tileir docs writing_passes' about your own; with --load FILE.py this help lists those of the file too.""",
     more_help=passes_help,
 )

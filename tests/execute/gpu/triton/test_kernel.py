@@ -266,7 +266,10 @@ def test_the_dump_of_the_schedule_says_what_was_decided_and_why(fake: FakeDriver
     lines = kernel.dump("schedule", target="sm_90").splitlines()
     assert lines[0] == "kernel @matmul for sm_90"
     assert "descriptors for TMA: 3, of 3 tensor views" in lines
-    settings = {line.split()[0]: line for line in lines[lines.index("schedule, by the rules of docs/triton.md:") + 1 :]}
+    settings = {
+        line.split()[0]: line
+        for line in lines[lines.index("schedule, by the rules of docs/internals/triton.md:") + 1 :]
+    }
     assert list(settings) == list(Schedule._fields)
     expected = ["5", "at most 64 bytes of K: 687 TFLOP/s, 527 with 3 stages (128x256x32)"]
     assert settings["num_stages"].split(None, 2)[1:] == expected

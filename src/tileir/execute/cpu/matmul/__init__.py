@@ -9,6 +9,6 @@
                     multiply
     store_target    where the result is stored
 
-To find a wrong result, multiply by an identity matrix: docs/cpu.md, "Finding a wrong matmul result", has the table
-from what is wrong to the function.
+To find a wrong result, multiply by an identity matrix: docs/internals/cpu.md, "Finding a wrong matmul result", has the
+table from what is wrong to the function.
 """

@@ -1,4 +1,4 @@
-"""Which NaN a result is (docs/numerics.md): where instructions alone do not say, or LLVM leaves one out.
+"""Which NaN a result is (docs/reference/numerics.md): where instructions alone do not say, or LLVM leaves one out.
 
 Arithmetic instructions make every NaN quiet.  LLVM takes signalling NaNs for quiet ones, though, and replaces `x * 1`
 and its like by `x`: `handed_on` finds those, and `quieted` makes their results quiet.
