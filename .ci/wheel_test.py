@@ -30,7 +30,7 @@ def run(*arguments: str, status: int = 0) -> str:
 
 
 def test_build(kind: str) -> None:
-    assert ROOT not in Path(tileir.__file__).resolve().parents, "the wheel is not installed"
+    assert ROOT / "src" not in Path(tileir.__file__).resolve().parents, "the wheel is not installed"
     if kind == "compiled":
         print(f"compiled: {len(compiled_build.compiled_modules())} modules")
     else:
@@ -79,6 +79,4 @@ if __name__ == "__main__":
     test_programs()
     test_commands()
     test_running()
-    print(
-        f"the wheel works: tileir {tileir.__version__} on Python {sys.version.split()[0]}"
-    )
+    print(f"the wheel works: tileir {tileir.__version__} on Python {sys.version.split()[0]}")
