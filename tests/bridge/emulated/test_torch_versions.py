@@ -23,25 +23,24 @@ FOLDER = Path(tileir.bridge.emulated.__file__).parent
 SCRIPT = {
     "a CUDA device": "(torch.ones(3, device='cuda') + torch.ones(3).cuda()).cpu().sum().item() == 6",
     "torch.set_default_device": "default_device()",
-    "torch.nested": "torch.nested.nested_tensor([torch.ones(2)], device='cuda').is_cuda",
-    "torch.save": "saved()",
+    "torch.jit.script or torch.nested": "torch.jit.script(double)(torch.nested.nested_tensor([torch.ones(2)], device='cuda')[0]).is_cuda",
+    "DLPack, torch.save or torch.multiprocessing": "saved()",
     "torch.autograd.Function": "custom_function()",
     "torch.autograd.gradcheck": "torch.autograd.gradcheck(torch.sin, (ones(3, torch.float64),))",
-    "torch.utils.checkpoint": "checkpointed()",
+    "torch.utils.checkpoint or Tensor.register_hook": "checkpointed()",
     "torch.library": "custom_operator()",
     "torch.func": "torch.func.grad(lambda x: torch.sin(x).sum())(ones(3)).is_cuda",
-    "torch.jit.script": "torch.jit.script(double)(ones(3)).is_cuda",
-    "torch.autocast": "autocast()",
-    "torch.nn.DataParallel": "torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda())(torch.ones(2, 2, device='cuda')).is_cuda",
+    "accumulation in f32 and TF32, or torch.autocast": "autocast()",
+    "torch.distributed": "torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda())(torch.ones(2, 2, device='cuda')).is_cuda",
     "torch.cuda": "torch.cuda.is_available() and torch.cuda.Stream().query()",
     "torch.cuda.CUDAGraph": "captured()",
-    "torch.profiler": "torch.cuda.nvtx.range_push('a') == 0",
+    "torch.version or torch.profiler": "torch.cuda.nvtx.range_push('a') == 0",
 }
 
 # Features that fail where another one is left out.
 ALSO = {
     "a CUDA device": set(SCRIPT),
-    "torch within kernels and backward functions of your own": {"torch.utils.checkpoint", "torch.library"},
+    "torch within kernels and backward functions of your own": {"torch.utils.checkpoint or Tensor.register_hook", "torch.library"},
 }
 
 

@@ -58,7 +58,8 @@ _NOTE: Final = (
 
 def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """What the function gives; NotImplemented where the CPU's own function is as good."""
-    dtype = _common_dtype((*arguments, *keywords.values()))
+    found = {tensor.dtype for tensor in tensors_in((arguments, keywords)) if tensor.dtype.is_floating_point}
+    dtype = found.pop() if len(found) == 1 else None
     is_half = dtype in _HALF
     out = keywords.get("out")
     if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
@@ -66,14 +67,20 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     if out is not None and out.dtype is not dtype:
         return NotImplemented
     _computed[:] = [True]
-    position, added = (-1, "") if is_half else _ADDED.get(name, (-1, ""))
-    operand = _widened if is_half else _Operand.apply
-    operands = [each if number == position else _mapped(operand, each) for number, each in enumerate(arguments)]
     rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
-    more = {each: value if each == added else _mapped(operand, value) for each, value in rest.items()}
-    result = function(*operands, **more)
-    if not is_half:
-        result = _mapped(_Result.apply, result)
+    if is_half:
+        arguments, rest = _mapped(lambda tensor: tensor.float() if tensor.dtype in _HALF else tensor, (arguments, rest))
+    else:
+        position, added = _ADDED.get(name, (-1, ""))
+        arguments = tuple(
+            [each if number == position else _mapped(to_tf32, each) for number, each in enumerate(arguments)]
+        )
+        rest = {each: value if each == added else _mapped(to_tf32, value) for each, value in rest.items()}
+    result = function(*arguments, **rest)
+    if not is_half and result.requires_grad:
+        # The gradient is an operand of products too; that of the view, which the script sees, is as it was.
+        result.register_hook(to_tf32)
+        result = result.view_as(result)
     rounded = keywords.get("out_dtype") or dtype
     result = _mapped(lambda tensor: tensor.to(rounded) if tensor.dtype is torch.float32 else tensor, result)
     if out is None:
@@ -88,80 +95,32 @@ def _in_place(name: str, function: Any, arguments: Arguments, keywords: Keywords
     return result if result is NotImplemented else arguments[0].copy_(result)
 
 
-def _widened(tensor: Any) -> Any:
-    return tensor.float() if tensor.dtype in _HALF else tensor
-
-
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """A tensor, and those of a list or tuple, changed."""
+    """A tensor, and those in lists, tuples and dicts, changed."""
     if isinstance(value, Tensor):
         return change(value)
+    if type(value) is dict:
+        return {name: _mapped(change, each) for name, each in value.items()}
     return type(value)([_mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
 
 
-def _common_dtype(values: Any) -> Any:
-    """The type of all floating-point tensors among the values; None where there are several."""
-    found = {tensor.dtype for tensor in tensors_in(values) if tensor.dtype.is_floating_point}
-    return found.pop() if len(found) == 1 else None
-
-
-# --- TF32 ---
-
-
 def _asks_for_tf32(name: str) -> bool:
-    backends: Any = torch.backends
-    if name in _CONVOLUTIONS:
-        flags = getattr(backends.cudnn, "conv", backends.cudnn)
-    else:
-        flags = backends.cuda.matmul
+    cudnn: Any = torch.backends.cudnn
+    flags = getattr(cudnn, "conv", cudnn) if name in _CONVOLUTIONS else torch.backends.cuda.matmul
     # torch 2.9 brought the first, and refuses to read the second once the first is set.
     precision = getattr(flags, "fp32_precision", None)
     return bool(flags.allow_tf32 if precision is None else precision == "tf32")
 
 
 def to_tf32(tensor: Any) -> Any:
-    """Rounded to the nearest number of ten bits of mantissa, to even."""
+    """Rounded to the nearest number of ten bits of mantissa, to even; its gradient is not."""
     if tensor.dtype is not torch.float32:
         return tensor
-    bits = tensor.contiguous().view(torch.int32)
+    plain = tensor.detach()
+    bits = plain.contiguous().view(torch.int32)
     bits = bits + (bits.bitwise_right_shift(13) & 1) + 0xFFF & -0x2000
-    return torch.where(tensor.isnan(), tensor, bits.view(torch.float32))
-
-
-class _Operand(torch.autograd.Function):  # type: ignore[misc]
-    """Rounded to TF32; its gradient is not."""
-
-    @staticmethod
-    def forward(tensor: Any) -> Any:
-        return to_tf32(tensor)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
-        return gradient
-
-    @staticmethod
-    def jvp(ctx: Any, tangent: Any) -> Any:
-        return tangent.view_as(tangent)
-
-    @classmethod
-    def vmap(cls, info: Any, in_dims: Any, tensor: Any) -> Any:
-        return cls.apply(tensor), in_dims[0]
-
-
-class _Result(_Operand):
-    """Unchanged; the gradient, an operand of products in TF32, is rounded."""
-
-    @staticmethod
-    def forward(tensor: Any) -> Any:
-        return tensor.view_as(tensor)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
-        return to_tf32(gradient)
+    # The difference is exact, and a constant to autograd.
+    return tensor + torch.where(plain.isfinite(), bits.view(torch.float32) - plain, 0)
 
 
 # --- where torch's functions are replaced ---
@@ -199,18 +158,6 @@ def _set_precision(original: Any, precision: str) -> None:
     original("high" if precision == "medium" and active() is not None else precision)
 
 
-def hook_accumulation() -> None:
-    for name in (*_MATMULS, *_CONVOLUTIONS, *_COMPOSED):
-        for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
-            if hasattr(owner, name):
-                ON_DEVICE[getattr(owner, name)] = functools.partial(_accumulated, name)
-    for name in _ADDED_FIRST:
-        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
-    ON_DEVICE[_ATTENTION] = _attention
-    hook(torch.testing, "assert_close", _assert_close)
-    hook(torch, "set_float32_matmul_precision", _set_precision)
-
-
 # --- autocast ---
 
 _WIDEST: Final = (
@@ -238,30 +185,26 @@ _OWNERS: Final = (torch, torch.linalg, torch.special, torch.nn.functional, Tenso
 
 def _cast(name: str, before: Any, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """What the function returns for arguments of the type that its list asks for."""
-    if not torch.is_autocast_enabled("cuda"):
-        return NotImplemented if before is None else before(function, arguments, keywords)
-    if name in _REFUSED:
-        raise RuntimeError(f"{name} is unsafe to autocast: use binary_cross_entropy_with_logits")
-    values = (*arguments, *keywords.values())
-    # Who asks for a type of the result, or gives a tensor for it, has its way.
-    if keywords.get("out") is None and not any(type(each) is torch.dtype for each in values):
-        change = functools.partial(_converted, _dtype(name, values))
-        arguments = _mapped(change, arguments)
-        keywords = {each: _mapped(change, value) for each, value in keywords.items()}
+    if torch.is_autocast_enabled("cuda"):
+        if name in _REFUSED:
+            raise RuntimeError(f"{name} is unsafe to autocast: use binary_cross_entropy_with_logits")
+        # Who asks for a type of the result, or gives a tensor for it, has its way.
+        values = (*arguments, *keywords.values())
+        if keywords.get("out") is None and not any(type(each) is torch.dtype for each in values):
+            arguments, keywords = _cast_arguments(name, (arguments, keywords))
     result = NotImplemented if before is None else before(function, arguments, keywords)
     return function(*arguments, **keywords) if result is NotImplemented else result
 
 
-def _dtype(name: str, values: tuple[Any, ...]) -> Any:
+def _cast_arguments(name: str, given: Any) -> Any:
+    cast = [tensor for tensor in tensors_in(given) if is_on_device(tensor) and tensor.dtype in (torch.float32, *_HALF)]
     if name in _LOWER:
-        return torch.get_autocast_dtype("cuda")
-    is_float32 = any(is_on_device(tensor) and tensor.dtype is torch.float32 for tensor in tensors_in(values))
-    return torch.float32 if name in _FLOAT32 or is_float32 else None
-
-
-def _converted(dtype: Any, tensor: Any) -> Any:
-    is_cast = dtype and is_on_device(tensor) and tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
-    return tensor.to(dtype) if is_cast else tensor
+        dtype = torch.get_autocast_dtype("cuda")
+    elif name in _FLOAT32 or any(tensor.dtype is torch.float32 for tensor in cast):
+        dtype = torch.float32
+    else:
+        return given
+    return _mapped(lambda tensor: tensor.to(dtype) if any(tensor is each for each in cast) else tensor, given)
 
 
 @functools.cache
@@ -279,5 +222,14 @@ def _enter_autocast(original: Any, self: Any) -> Any:
     return original(self)
 
 
-def hook_autocast() -> None:
+def hook_arithmetic() -> None:
+    for name in (*_MATMULS, *_CONVOLUTIONS, *_COMPOSED):
+        for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
+            if hasattr(owner, name):
+                ON_DEVICE[getattr(owner, name)] = functools.partial(_accumulated, name)
+    for name in _ADDED_FIRST:
+        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
+    ON_DEVICE[_ATTENTION] = _attention
+    hook(torch.testing, "assert_close", _assert_close)
+    hook(torch, "set_float32_matmul_precision", _set_precision)
     replace(torch.autocast, "__enter__", _enter_autocast)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import torch
 
@@ -20,21 +19,22 @@ from tileir.bridge.emulated.device import (
     any_on_device,
     as_method,
     functions_off,
+    is_emulated,
     is_on_device,
     mark_all,
     mode_on,
 )
-from tileir.bridge.emulated.threads import THREAD
+from tileir.bridge.emulated.installation import THREAD
 from tileir.bridge.hooks import replace
 from tileir.execute.errors import EmulationError
 
 
-def _in_mode(function: Any, on_device: Callable[..., Any] | None = None) -> Any:
+def _in_mode(function: Any, on_device: Callable[..., Any]) -> Any:
     """A function that torch calls, run within the mode; its arguments are of the device where `on_device` says so."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        if on_device is not None and on_device(*arguments):
+        if on_device(*arguments):
             mark_all(arguments)
         with mode_on():
             return function(*arguments)
@@ -56,79 +56,57 @@ def hook_functions() -> None:
     @functools.wraps(getattr(original, "__func__", original))
     def apply(cls: Any, *arguments: Any, **keywords: Any) -> Any:
         result = original.__get__(None, cls)(*arguments, **keywords)
-        results = result if isinstance(result, tuple) else (result,)
-        if any_on_device(arguments) or any_on_device(results):
-            for item in results:
+        if any_on_device((arguments, result)):
+            for item in result if isinstance(result, tuple) else (result,):
                 node = item.grad_fn if isinstance(item, Tensor) else None
                 if isinstance(node, node_class):
                     setattr(node, _IS_ON_DEVICE, True)
         return result
 
-    for name in ("apply", "apply_boxed"):
-        if name in node_class.__dict__:
-            # The step of the engine that calls a user's `backward`.
-            step = _in_mode(getattr(node_class, name), lambda node, *_: getattr(node, _IS_ON_DEVICE, False))
-            setattr(node_class, name, step)
+    for name in {"apply", "apply_boxed"} & node_class.__dict__.keys():
+        # The step of the engine that calls a user's `backward`.
+        step = _in_mode(getattr(node_class, name), lambda node, *_: getattr(node, _IS_ON_DEVICE, False))
+        setattr(node_class, name, step)
     function.apply = classmethod(apply)
 
 
 # --- hooks ---
 
 
-def _register_hook(tensor: Any, hook: Any) -> Any:
+def _register(register: Any, tensor: Any, hook: Any) -> Any:
     here = is_on_device(tensor)
-    return Tensor.register_hook(tensor, _in_mode(hook, lambda *_: here))
+    return register(tensor, _in_mode(hook, lambda *_: here))
 
 
-def _register_post_accumulate_grad_hook(tensor: Any, hook: Any) -> Any:
-    return Tensor.register_post_accumulate_grad_hook(tensor, _in_mode(hook))
+def _set_up_hooks(original: Any, self: Any, outputs: Any) -> Any:
+    """Of a module, for its backward pass: `outputs` are those of its forward pass."""
+    here = any_on_device(outputs)
+    for name in ("user_hooks", "user_pre_hooks"):
+        setattr(self, name, [_in_mode(hook, lambda *_: here) for hook in getattr(self, name)])
+    return original(self, outputs)
 
 
-def hook_hooks() -> None:
-    ANYWHERE[Tensor.register_hook] = as_method(_register_hook)
-    ANYWHERE[Tensor.register_post_accumulate_grad_hook] = as_method(_register_post_accumulate_grad_hook)
-    for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
-        replace(torch.nn.Module, name, _register_backward_hook)
-
-
-_hooked: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
-"""Modules with hooks for their backward pass, and whether they last worked on the device."""
-
-
-def _note_forward(module: Any, inputs: Any, output: Any) -> None:
-    if module in _hooked:
-        _hooked[module] = any_on_device((output, inputs))
-
-
-def _register_backward_hook(original: Any, self: Any, hook: Any, prepend: bool = False) -> Any:
-    if not _hooked:
-        torch.nn.modules.module.register_module_forward_hook(_note_forward)
-    _hooked.setdefault(self, False)
-    return original(self, _in_mode(hook, lambda module, *_: _hooked.get(module)), prepend)
-
-
-def _pack(hook: Any) -> Any:
-    """A hook for saved tensors: autograd shows it a result before that is marked."""
-
-    @functools.wraps(hook)
-    def call(tensor: Any) -> Any:
+def _init_saved(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+    @functools.wraps(pack_hook)
+    def pack(tensor: Any) -> Any:
+        # Autograd shows a result before it is marked.
         mode = THREAD.mode
         if mode is not None and mode.call is not None and mode.call.is_on_device:
             mode.call.mark(tensor)
         with mode_on():
-            return hook(tensor)
+            return pack_hook(tensor)
 
-    return call
-
-
-def hook_saved_tensors() -> None:
-    def init(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        original(self, _pack(pack_hook), _in_mode(unpack_hook))
-
-    replace(torch.autograd.graph.saved_tensors_hooks, "__init__", init)
+    original(self, pack, _in_mode(unpack_hook, lambda *_: False))
 
 
-# --- transforms ---
+def hook_hooks() -> None:
+    for register in (Tensor.register_hook, Tensor.register_post_accumulate_grad_hook):
+        ANYWHERE[register] = as_method(functools.partial(_register, register))
+    replace(torch.utils.hooks.BackwardHook, "setup_output_hook", _set_up_hooks)
+    replace(torch.autograd.graph.saved_tensors_hooks, "__init__", _init_saved)
+
+
+# --- functions of torch that take tensors of the device for those of the CPU that they are ---
 
 _WRAPPING: Final = ("_add_batch_dim", "_remove_batch_dim", "_wrap_for_grad", "_unwrap_for_grad")
 """Functions of torch by which one tensor stands for another within a transform."""
@@ -145,7 +123,7 @@ def _marking(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """A function whose results are on the device if an argument is."""
     with functions_off():
         result = original(*arguments, **keywords)
-    return mark_all(result) if any_on_device((*arguments, *keywords.values())) else result
+    return mark_all(result) if any_on_device((arguments, keywords)) else result
 
 
 def hook_transforms() -> None:
@@ -159,8 +137,23 @@ def hook_transforms() -> None:
                 replace(module, name, _marking)
 
 
-def hook_scripting() -> None:
+def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Tensors of tensors: those of the layout that is torch's default."""
+    device = keywords.pop("device", None)
+    if not (any_on_device((arguments, keywords)) if device is None else is_emulated(device)):
+        return original(*arguments, **keywords, device=device)
+    if keywords.get("layout") is torch.jagged:
+        raise EmulationError(
+            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
+        )
+    with functions_off():
+        return mark_all(original(*arguments, **keywords, device="cpu"))
+
+
+def hook_compositions() -> None:
     replace(torch.jit.ScriptFunction, "__call__", _marking)
+    for name in ("nested_tensor", "as_nested_tensor"):
+        replace(torch.nested, name, _nested)
 
 
 # --- operators: the dispatcher sees tensors of the CPU, so a kernel for CUDA is registered for the CPU as well ---
@@ -169,12 +162,12 @@ def hook_scripting() -> None:
 class _Kernels:
     """The functions that implement an operator, by device."""
 
-    of_host: Any = None
-    of_device: Any = None
+    def __init__(self) -> None:
+        self.functions: dict[str, Any] = {}
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        is_device = self.of_device is not None and any_on_device((*arguments, *keywords.values()))
-        kernel = self.of_device if is_device else self.of_host
+        is_device = "cuda" in self.functions and any_on_device((arguments, keywords))
+        kernel = self.functions.get("cuda" if is_device else "cpu")
         if kernel is None:
             raise NotImplementedError("there is a kernel for CUDA, and none for the CPU, whose tensors were given")
         with mode_on():
@@ -189,18 +182,15 @@ def _register_kernel(original: Any, self: Any, device_types: Any, fn: Any = None
     """`CustomOpDef.register_kernel`, which `custom_op` calls too."""
     if fn is None:
         return functools.partial(_register_kernel, original, self, device_types)
-    types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
-    if active() is None or not {None, "cpu", "cuda"} & {*types}:
+    types = {device_types} if device_types is None or isinstance(device_types, str) else {*device_types}
+    here = {"cpu", "cuda"} if None in types else {"cpu", "cuda"} & types
+    if active() is None or not here:
         return original(self, device_types, fn)
     is_new = self not in _kernels
     kernels = _kernels.setdefault(self, _Kernels())
-    if "cuda" in types or None in types:
-        kernels.of_device = fn
-    if "cpu" in types or None in types:
-        kernels.of_host = fn
-    rest = [each for each in types if each not in (None, "cpu", "cuda")]
-    if rest:
-        original(self, rest, fn)
+    kernels.functions.update(dict.fromkeys(here, fn))
+    if types - here - {None}:
+        original(self, sorted(types - here - {None}), fn)
     if is_new:
         run = functools.wraps(fn)(lambda *arguments, **keywords: kernels(*arguments, **keywords))
         original(self, None if None in types else ["cpu", "cuda"], run)
@@ -223,7 +213,7 @@ def _implement(original: Any, self: Any, op_name: Any, fn: Any, dispatch_key: st
     if operator not in _kernels:
         _kernels[operator] = _Kernels()
         original(self, op_name, _kernels[operator], "CPU", **keywords)
-    setattr(_kernels[operator], "of_host" if key == "CPU" else "of_device", fn)
+    _kernels[operator].functions[key.lower()] = fn
 
 
 def hook_operators() -> None:

@@ -16,27 +16,24 @@ import torch.distributed
 
 from tileir.bridge.contexts import active
 from tileir.bridge.emulated.device import DEVICE, is_emulated
-from tileir.bridge.emulated.torch_cuda import replaced
+from tileir.bridge.emulated.gpu_interface import nothing
+from tileir.bridge.emulated.torch_cuda import replace_functions
 from tileir.bridge.hooks import replace
 from tileir.execute.errors import EmulationError
 
 
 def hook_distributed() -> None:
+    replace_functions({"scatter": _scatter, "gather": _gather}, torch.nn.parallel.comm)
     distributed: Any = torch.distributed
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
     core: Any = distributed.distributed_c10d
+    replace_functions({"is_nccl_available": lambda: True}, core, distributed)
     for module in (core, distributed):
-        module.is_nccl_available = replaced(module.is_nccl_available, lambda: True)
         for name in ("init_process_group", "new_group"):
             replace(module, name, _with_gloo)
-    # Builds without NCCL lack this class, which torch 2.6 looks up wherever NCCL is available.
-    if not hasattr(core, "ProcessGroupNCCL"):
-        core.ProcessGroupNCCL = _NoGroup
-
-
-class _NoGroup:
-    """A class without instances: no process group is one of NCCL's."""
+    # Builds without NCCL lack this class, which torch 2.6 looks up wherever NCCL is available: no group is one of it.
+    core.ProcessGroupNCCL = getattr(core, "ProcessGroupNCCL", type("ProcessGroupNCCL", (), {}))
 
 
 def _with_gloo(original: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -48,38 +45,6 @@ def _with_gloo(original: Any, *arguments: Any, **keywords: Any) -> Any:
     backend = given.get("backend")
     given["backend"] = "gloo" if backend is None or "nccl" in str(backend).lower() else backend
     return original(**given)
-
-
-# --- symmetric memory: arrays that all GPUs of a group can access ---
-
-
-def hook_symmetric_memory(module: Any) -> None:
-    """`module` is `torch.distributed._symmetric_memory`."""
-    module.empty = replaced(module.empty, torch.empty)
-    _Rendezvous.group_named = staticmethod(torch.distributed.distributed_c10d._resolve_process_group)
-    module.rendezvous = replaced(module.rendezvous, _Rendezvous)
-
-
-class _Rendezvous:
-    """The memory of a group of one: each process has its own."""
-
-    group_named: Any
-
-    def __init__(self, tensor: Any, group: Any) -> None:
-        if isinstance(group, str):
-            group = self.group_named(group)
-        self.rank: int = torch.distributed.get_rank(group)
-        self.world_size: int = torch.distributed.get_world_size(group)
-        if self.world_size != 1:
-            raise EmulationError("symmetric memory of several GPUs", "gather with torch.distributed.all_gather")
-        self._tensor: Any = tensor
-
-    def get_buffer(self, rank: int, sizes: Any, dtype: Any, storage_offset: int = 0) -> Any:
-        count = math.prod(sizes)
-        return self._tensor.reshape(-1).view(dtype)[storage_offset : storage_offset + count].view(tuple(sizes))
-
-    def barrier(self, *arguments: Any, **keywords: Any) -> None:
-        """Work is over when the call that asked for it returns."""
 
 
 # --- copies between the GPUs of a process, of which there is one ---
@@ -95,6 +60,32 @@ def _gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None) -> An
     return whole if destination is None or is_emulated(destination) else whole.to(destination)
 
 
-def hook_data_parallel() -> None:
-    comm: Any = torch.nn.parallel.comm
-    comm.scatter, comm.gather = replaced(comm.scatter, _scatter), replaced(comm.gather, _gather)
+# --- symmetric memory: arrays that all GPUs of a group can access ---
+
+
+def hook_symmetric_memory(module: Any) -> None:
+    """`module` is `torch.distributed._symmetric_memory`."""
+    group_named = torch.distributed.distributed_c10d._resolve_process_group
+
+    def rendezvous(tensor: Any, group: Any) -> _Rendezvous:
+        return _Rendezvous(tensor, group_named(group) if isinstance(group, str) else group)
+
+    replace_functions({"empty": torch.empty, "rendezvous": rendezvous}, module)
+
+
+class _Rendezvous:
+    """The memory of a group of one: each process has its own."""
+
+    # Work is over when the call that asked for it returns.
+    barrier = staticmethod(nothing)
+
+    def __init__(self, tensor: Any, group: Any) -> None:
+        self.rank: int = torch.distributed.get_rank(group)
+        self.world_size: int = torch.distributed.get_world_size(group)
+        if self.world_size != 1:
+            raise EmulationError("symmetric memory of several GPUs", "gather with torch.distributed.all_gather")
+        self._tensor: Any = tensor
+
+    def get_buffer(self, rank: int, sizes: Any, dtype: Any, storage_offset: int = 0) -> Any:
+        count = math.prod(sizes)
+        return self._tensor.reshape(-1).view(dtype)[storage_offset : storage_offset + count].view(tuple(sizes))

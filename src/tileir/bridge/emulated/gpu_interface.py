@@ -84,6 +84,7 @@ class Runtime(ModuleType):
 
 # Made-up addresses, none of which is that of a default stream (0) or a stream per thread (1, 2).
 _handles: Final = itertools.count(0x5EED0000, 0x100)
+_handle: Final[Any] = property(lambda self: self.handle)
 
 
 class CurrentStreams(threading.local):
@@ -92,18 +93,60 @@ class CurrentStreams(threading.local):
     def __init__(self) -> None:
         self.streams: list[Any] = []
 
-    def set(self, stream: Any) -> None:
-        self.streams[-1:] = [stream]
+
+class BaseEvent:
+    """An event: a point in time on this machine."""
+
+    done: bool = True
+    ptr = cuda_event = _handle
+    query = staticmethod(lambda: True)
+    synchronize = wait = staticmethod(nothing)
+
+    def __init__(self, *options: Any, **more: Any) -> None:
+        self.handle: int = next(_handles)
+        self.time: float | None = None
+
+    def record(self, stream: Any = None) -> None:
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, end_event: Any) -> float:
+        """Milliseconds."""
+        if self.time is None or end_event.time is None:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        return float((end_event.time - self.time) * 1e3)
 
 
 class BaseStream:
-    """A stream, which orders nothing."""
+    """A stream, which orders nothing; libraries name its handle and methods in their own ways."""
 
     entered: CurrentStreams
+    event: type[Any]
+    """The class of events of the same library."""
+    device_index = device_id = 0
+    device_type: int = 1
+    done: bool = True
+    ptr = cuda_stream = stream_id = native_handle = _as_parameter_ = _handle
+    query = staticmethod(lambda: True)
     synchronize = wait_event = wait_stream = staticmethod(nothing)
 
     def __init__(self, handle: int | None) -> None:
-        self.handle: int = next(_handles) if handle is None else handle
+        self.handle: int = next(_handles) if handle is None else int(handle)
+
+    def record(self, event: Any = None) -> Any:
+        event = self.event() if event is None else event
+        event.record(self)
+        return event
+
+    record_event = record
+
+    def use(self) -> Any:
+        """Make it the current one, in the place of the innermost that was entered."""
+        self.entered.streams[-1:] = [self]
+        return self
+
+    @classmethod
+    def current(cls, default: Any) -> Any:
+        return cls.entered.streams[-1] if cls.entered.streams else default
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """The protocol by which libraries of NVIDIA's take streams of others."""
@@ -121,16 +164,3 @@ class BaseStream:
 
     def __exit__(self, *error: object) -> None:
         self.entered.streams.pop()
-
-
-class BaseEvent:
-    """An event: a point in time on this machine."""
-
-    synchronize = wait = staticmethod(nothing)
-
-    def __init__(self) -> None:
-        self.handle: int = next(_handles)
-        self.time: float | None = None
-
-    def record(self, stream: Any = None) -> None:
-        self.time = time.perf_counter()

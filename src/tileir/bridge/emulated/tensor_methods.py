@@ -22,7 +22,6 @@ from tileir.bridge.emulated.device import (
     functions_off,
     is_emulated,
     is_on_device,
-    mark_all,
     marked,
     mode_on,
     pinned,
@@ -34,6 +33,7 @@ from tileir.execute.errors import EmulationError
 
 _TO: Final[Any] = Tensor.to
 _TYPE: Final[Any] = Tensor.type
+_RESIZE: Final[Any] = Tensor.resize_
 
 # --- moving ---
 
@@ -48,19 +48,16 @@ def _moved(tensor: Any, to_device: bool, *arguments: Any, **keywords: Any) -> An
 
 def _to(self: Any, *arguments: Any, **keywords: Any) -> Any:
     given = arguments[0] if arguments else keywords.get("device", keywords.get("other"))
-    here = is_on_device(self)
     if isinstance(given, Tensor):
-        there = is_on_device(given)
-        if here or there:
-            keywords.pop("other", None)
-            return _moved(self, there, "cpu", given.dtype, *arguments[1:], **keywords)
-    elif given is None or type(given) is torch.dtype:
-        return _moved(self, here, *arguments, **keywords)
-    elif is_emulated(given):
-        if arguments:
-            return _moved(self, True, "cpu", *arguments[1:], **keywords)
-        return _moved(self, True, **{**keywords, "device": "cpu"})
-    return _moved(self, False, *arguments, **keywords)
+        keywords.pop("other", None)
+        return _moved(self, is_on_device(given), given.device, given.dtype, *arguments[1:], **keywords)
+    if given is None or type(given) is torch.dtype:
+        return _moved(self, is_on_device(self), *arguments, **keywords)
+    if not is_emulated(given):
+        return _moved(self, False, *arguments, **keywords)
+    if arguments:
+        return _moved(self, True, "cpu", *arguments[1:], **keywords)
+    return _moved(self, True, **{**keywords, "device": "cpu"})
 
 
 def _cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format) -> Any:
@@ -73,17 +70,23 @@ def _cpu(self: Any, memory_format: Any = torch.preserve_format) -> Any:
     return _moved(self, False, "cpu", memory_format=memory_format)
 
 
-def _type_as(self: Any, other: Any) -> Any:
-    return _moved(self, is_on_device(other), "cpu", other.dtype)
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
+    """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
+    here = is_on_device(self)
+    if dtype is None:
+        return _TYPE(self).replace("torch.", "torch.cuda.") if here else _TYPE(self)
+    if type(dtype) is torch.dtype:
+        return _moved(self, here, dtype)
+    # "torch.cuda.FloatTensor", or this class.
+    name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
+    there = name.startswith("torch.cuda.")
+    return _moved(self, there, getattr(torch, name.rpartition(".")[2]).dtype) if here or there else _TYPE(self, dtype)
 
 
 def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """`torch.tensor`, `as_tensor` and `asarray`: without a device, the result is where the data are."""
-    name = "obj" if function is torch.asarray else "data"
-    if not arguments and name not in keywords:
-        return function(**keywords)
     keywords = {**keywords}
-    data, arguments = (arguments[0], arguments[1:]) if arguments else (keywords.pop(name), ())
+    data, *rest = arguments or (keywords.pop("obj" if function is torch.asarray else "data"),)
     if host_array(data) is not None:
         # An array of CuPy's: where nothing has to change it is the same memory.
         data = marked(torch.from_numpy(host_array(data)))
@@ -91,41 +94,20 @@ def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     while type(first) in (list, tuple) and first:
         first = first[0]
     here = is_on_device(first)
-    device = keywords.get("device")
-    if device is None and not here:
-        device = default_device()
+    device = keywords.get("device") or (None if here else default_device())
     to_device = here if device is None else is_emulated(device)
     if device is None or to_device:
         keywords["device"] = "cpu"
     if to_device:
         keywords.pop("pin_memory", None)
-    result = function(data, *arguments, **keywords)
+    result = function(data, *rest, **keywords)
     if here is not to_device and (is_on_device(result) or function is not torch.tensor):
         # The memory of the other device is apart.
         result = result.clone()
     return marked(result) if to_device else result
 
 
-# --- text, NumPy, DLPack ---
-
-
-def _format(self: Any, specification: str) -> Any:
-    if self.dim() == 0:
-        return NotImplemented
-    with mode_on():
-        return object.__format__(self, specification)
-
-
-def hook_text() -> None:
-    """torch's own text, with the device in it."""
-    text: Any = torch._tensor_str._str
-
-    def represent(self: Any, *, tensor_contents: Any = None) -> str:
-        with mode_on():
-            return str(text(self, tensor_contents=tensor_contents))
-
-    ON_DEVICE[Tensor.__repr__] = as_method(represent)
-    ON_DEVICE[Tensor.__format__] = as_method(_format)
+# --- NumPy and DLPack ---
 
 
 def _numpy(self: Any, *arguments: Any, force: bool = False, **keywords: Any) -> Any:
@@ -137,18 +119,12 @@ def _numpy(self: Any, *arguments: Any, force: bool = False, **keywords: Any) -> 
 
 
 def _interface(self: Any, *owner: Any) -> dict[str, Any]:
-    """`__cuda_array_interface__`."""
-    if self.requires_grad:
-        raise RuntimeError(
-            "Can't get __cuda_array_interface__ on Variable that requires grad. "
-            "If gradients aren't required, use var.detach() to get Variable that doesn't require grad."
-        )
+    """`__cuda_array_interface__`; a tensor that requires a gradient has none."""
     try:
-        array = self.numpy()
+        described = self.numpy().__array_interface__
     except TypeError:
         raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}") from None
-    data = (self.data_ptr() if self.numel() else 0, False)
-    return {"typestr": array.dtype.str, "shape": array.shape, "strides": array.strides, "data": data, "version": 2}
+    return {**described, "data": (self.data_ptr() if self.numel() else 0, False), "version": 2}
 
 
 # DLPack's numbers of devices.
@@ -157,8 +133,6 @@ _DLPACK_CUDA: Final = 2
 
 
 def _dlpack(self: Any, *, dl_device: tuple[int, int] | None = None, **keywords: Any) -> Any:
-    if self.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if dl_device is not None and dl_device[0] == _DLPACK_CPU:
         return self.clone().__dlpack__(**keywords)
     raise EmulationError(
@@ -178,12 +152,6 @@ def _to_dlpack(original: Any, tensor: Any) -> Any:
     return tensor if is_on_device(tensor) else original(tensor)
 
 
-def hook_dlpack() -> None:
-    for module in (torch, torch.utils.dlpack):
-        replace(module, "from_dlpack", _from_dlpack)
-        replace(module, "to_dlpack", _to_dlpack)
-
-
 # --- files and other processes ---
 
 
@@ -200,14 +168,7 @@ def _restored(storage: Any, location: str) -> Any:
 
 def _storage_on_device(original: Any, self: Any, device: Any = None, non_blocking: bool = False) -> Any:
     """`storage.cuda()`, as functions for `map_location` call it."""
-    if not is_emulated("cuda" if device is None else device):
-        return original(self, device, non_blocking)
-    return _restored(self.clone(), "cuda")
-
-
-def hook_files() -> None:
-    torch.serialization.register_package(0, _location, _restored)
-    replace(torch.UntypedStorage, "cuda", _storage_on_device)
+    return _restored(self.clone(), "cuda") if active() is not None else original(self, device, non_blocking)
 
 
 def _sent(tensor: Any) -> Any:
@@ -221,45 +182,17 @@ def _received(rebuild: Any, arguments: Any) -> Any:
     return marked(rebuild(*arguments))
 
 
-def hook_sharing() -> None:
+def hook_exchange() -> None:
+    for module in (torch, torch.utils.dlpack):
+        replace(module, "from_dlpack", _from_dlpack)
+        replace(module, "to_dlpack", _to_dlpack)
+    torch.serialization.register_package(0, _location, _restored)
+    replace(torch.UntypedStorage, "cuda", _storage_on_device)
     for kind in (Tensor, torch.nn.Parameter):
         ForkingPickler.register(kind, _sent)
 
 
-# --- pinned memory ---
-
-
-def _pin_memory(self: Any, *device: Any) -> Any:
-    if is_on_device(self):
-        raise RuntimeError(f"cannot pin '{_type(self)}' only dense CPU tensors can be pinned")
-    return self if _is_pinned(self) else pinned(self.clone())
-
-
-def _is_pinned(self: Any, *device: Any) -> bool:
-    return hasattr(self.untyped_storage(), PINNED_STORAGE)
-
-
 # --- old classes of tensors, by which scripts make, convert and tell them ---
-
-
-def _dtype_of(name: str) -> Any:
-    """The dtype of the class of a name, as "torch.cuda.FloatTensor"."""
-    found: Any = getattr(torch, name.rpartition(".")[2], None)
-    if not hasattr(found, "dtype"):
-        raise ValueError(f"invalid type: '{name}'")
-    return found.dtype
-
-
-def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
-    """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
-    here = is_on_device(self)
-    if dtype is None:
-        return _TYPE(self).replace("torch.", "torch.cuda.") if here else _TYPE(self)
-    if type(dtype) is torch.dtype:
-        return _moved(self, here, dtype)
-    name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
-    there = name.startswith("torch.cuda.")
-    return _moved(self, there, "cpu", _dtype_of(name)) if here or there else _TYPE(self, dtype)
 
 
 class _TensorType(type):
@@ -292,11 +225,35 @@ def hook_tensor_types() -> None:
 # --- single methods ---
 
 
+def hook_text() -> None:
+    """torch's own text, with the device in it."""
+    text: Any = torch._tensor_str._str
+
+    def represent(self: Any, *, tensor_contents: Any = None) -> str:
+        with mode_on():
+            return str(text(self, tensor_contents=tensor_contents))
+
+    ON_DEVICE[Tensor.__repr__] = as_method(represent)
+    ON_DEVICE[Tensor.__format__] = as_method(
+        lambda self, form: NotImplemented if form or not self.dim() else represent(self)
+    )
+
+
+def _pin_memory(self: Any, *device: Any) -> Any:
+    if is_on_device(self):
+        raise RuntimeError(f"cannot pin '{_type(self)}' only dense CPU tensors can be pinned")
+    return self if _is_pinned(self) else pinned(self.clone())
+
+
+def _is_pinned(self: Any, *device: Any) -> bool:
+    return hasattr(self.untyped_storage(), PINNED_STORAGE)
+
+
 def _resize(self: Any, *arguments: Any, **keywords: Any) -> Any:
     """`Tensor.resize_`, after which what the memory has grown by is unwritten."""
     before = extent_of(self) if WATCHED else None
-    result = Tensor.resize_(self, *arguments, **keywords)
-    after = extent_of(self) if before is not None else None
+    result = _RESIZE(self, *arguments, **keywords)
+    after = extent_of(self)
     if before is not None and after is not None and after[1] > before[1]:
         note_allocation((after[0] + before[1], after[1] - before[1], after[2]))
     return result
@@ -320,7 +277,7 @@ def hook_methods() -> None:
         Tensor.cuda: _cuda,
         Tensor.cpu: _cpu,
         Tensor.type: _type,
-        Tensor.type_as: _type_as,
+        Tensor.type_as: lambda self, other: _to(self, other),
         Tensor.pin_memory: _pin_memory,
         Tensor.is_pinned: _is_pinned,
         Tensor.resize_: _resize,
@@ -330,42 +287,17 @@ def hook_methods() -> None:
         Tensor.is_cuda.__get__: lambda *_: True,
         Tensor.is_cpu.__get__: lambda *_: False,
         Tensor.get_device: lambda _: 0,
-        Tensor.numpy: _numpy,
-        Tensor.__array__: _numpy,
+        **dict.fromkeys((Tensor.numpy, Tensor.__array__), _numpy),
         Tensor.__cuda_array_interface__.__get__: _interface,
         Tensor.__dlpack__: _dlpack,
         Tensor.__dlpack_device__: lambda _: (_DLPACK_CUDA, 0),
     }
+    packing = [getattr(torch, name, None) for name in ("_pack_padded_sequence", "_pad_packed_sequence")]
+    absolute = (torch.abs, torch.absolute, Tensor.abs, Tensor.absolute, Tensor.__abs__)
     ANYWHERE.update({method: as_method(replacement) for method, replacement in anywhere.items()})
     ANYWHERE.update(dict.fromkeys((torch.tensor, torch.as_tensor, torch.asarray), _converted))
-    packing = [getattr(torch, name, None) for name in ("_pack_padded_sequence", "_pad_packed_sequence")]
     ANYWHERE.update(dict.fromkeys(packing, _packed))
     ON_DEVICE.update({method: as_method(replacement) for method, replacement in on_device.items()})
+    ON_DEVICE.update(dict.fromkeys(absolute, _absolute))
     # Memory lives as long as it is used.
-    replace(
-        Tensor, "record_stream", lambda original, self, stream: None if is_on_device(self) else original(self, stream)
-    )
-    for function in (torch.abs, torch.absolute, Tensor.abs, Tensor.absolute, Tensor.__abs__):
-        ON_DEVICE[function] = _absolute
-
-
-def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Tensors of tensors: those of the layout that is torch's default."""
-    given = [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
-    ts, *rest = (*given, *arguments)
-    device = keywords.get("device")
-    if not (is_on_device(ts[0]) if device is None and len(ts) else is_emulated(device)):
-        return original(ts, *rest, **keywords)
-    if keywords.get("layout") is torch.jagged:
-        raise EmulationError(
-            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
-        )
-    keywords = {**keywords, "device": "cpu"} if device else keywords
-    with functions_off():
-        items = list(ts) if type(ts) in (list, tuple) else ts.unbind()
-        return mark_all(original(items, *rest, **keywords))
-
-
-def hook_nested() -> None:
-    for name in ("nested_tensor", "as_nested_tensor"):
-        replace(torch.nested, name, _nested)
+    replace(Tensor, "record_stream", lambda original, *given: None if is_on_device(given[0]) else original(*given))
