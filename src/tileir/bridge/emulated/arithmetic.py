@@ -4,8 +4,6 @@ torch's functions of the CPU are slow in f16, and some of them sum in f16 or bf1
 converted to f32, which is exact, and the f32 function's result is converted back; gradients go the same way.  Where
 torch's flags ask for TF32, operands in f32 are rounded to it first, and gradients when they come back.
 
-A GPU adds in another order, so sums near zero may differ from a GPU's and from a kernel's: a failed comparison says so.
-
 `torch.autocast("cuda")` casts the arguments of functions on PyTorch's lists for CUDA operators.  torch casts by the
 device of a tensor, which is the CPU here, so it is done where functions are called.  What they call themselves is not
 cast: so functions are listed too that consist of listed ones.
@@ -21,7 +19,7 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device, tensors_in
-from tileir.bridge.hooks import hook, replace
+from tileir.bridge.hooks import hook
 
 _HALF: Final = (torch.float16, torch.bfloat16)
 
@@ -61,22 +59,19 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     found = {tensor.dtype for tensor in tensors_in((arguments, keywords)) if tensor.dtype.is_floating_point}
     dtype = found.pop() if len(found) == 1 else None
     is_half = dtype in _HALF
-    out = keywords.get("out")
+    is_in_place = function.__name__ == f"{name}_"
+    out = arguments[0] if is_in_place else keywords.get("out")
     if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
         return NotImplemented
     if out is not None and out.dtype is not dtype:
         return NotImplemented
     _computed[:] = [True]
     rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
-    if is_half:
-        arguments, rest = _mapped(lambda tensor: tensor.float() if tensor.dtype in _HALF else tensor, (arguments, rest))
-    else:
-        position, added = _ADDED.get(name, (-1, ""))
-        arguments = tuple(
-            [each if number == position else _mapped(to_tf32, each) for number, each in enumerate(arguments)]
-        )
-        rest = {each: value if each == added else _mapped(to_tf32, value) for each, value in rest.items()}
-    result = function(*arguments, **rest)
+    change = _widened if is_half else to_tf32
+    position, added = (-1, "") if is_half else _ADDED.get(name, (-1, ""))
+    operands = [each if number == position else _mapped(change, each) for number, each in enumerate(arguments)]
+    rest = {each: value if each == added else _mapped(change, value) for each, value in rest.items()}
+    result = (getattr(Tensor, name) if is_in_place else function)(*operands, **rest)
     if not is_half and result.requires_grad:
         # The gradient is an operand of products too; that of the view, which the script sees, is as it was.
         result.register_hook(to_tf32)
@@ -90,9 +85,8 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     return out.copy_(result)
 
 
-def _in_place(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
-    result = _accumulated(name, getattr(Tensor, name), arguments, keywords)
-    return result if result is NotImplemented else arguments[0].copy_(result)
+def _widened(tensor: Any) -> Any:
+    return tensor.float() if tensor.dtype in _HALF else tensor
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
@@ -169,24 +163,21 @@ _LOWER: Final = (
 )  # fmt: skip
 _FLOAT32: Final = (
     "__pow__", "__rdiv__", "__rpow__", "__rtruediv__", "acos", "arccos", "arcsin", "asin",
-    "binary_cross_entropy_with_logits", "cdist", "cosh", "cosine_embedding_loss", "cosine_similarity",
-    "cross_entropy", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1", "frobenius_norm", "gaussian_nll_loss",
-    "group_norm", "gumbel_softmax", "hinge_embedding_loss", "huber_loss", "interpolate", "kl_div", "l1_loss",
-    "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "margin_ranking_loss", "matrix_norm",
-    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "native_layer_norm",
-    "nll_loss", "norm", "normalize", "nuclear_norm", "pdist", "poisson_nll_loss", "pow", "prod", "reciprocal",
-    "renorm", "rsqrt", "sinh", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "sum", "tan",
-    "triplet_margin_loss", "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear", "upsample_nearest",
-    "vector_norm",
+    "binary_cross_entropy_with_logits", "cdist", "cosh", "cosine_similarity", "cross_entropy", "cumprod", "cumsum",
+    "dist", "erfinv", "exp", "expm1", "frobenius_norm", "group_norm", "gumbel_softmax", "interpolate", "kl_div",
+    "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "matrix_norm", "native_layer_norm",
+    "norm", "normalize", "nuclear_norm", "pdist", "pow", "prod", "reciprocal", "renorm", "rsqrt", "sinh", "softmax",
+    "softmin", "softplus", "sum", "tan", "upsample", "upsample_bilinear", "upsample_nearest", "vector_norm",
+    *[name for name in vars(torch.nn.functional) if name.endswith("_loss") and name != "ctc_loss"],
 )  # fmt: skip
-_REFUSED: Final = ("binary_cross_entropy",)
+_REFUSED: Final = "binary_cross_entropy"
 _OWNERS: Final = (torch, torch.linalg, torch.special, torch.nn.functional, Tensor)
 
 
 def _cast(name: str, before: Any, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """What the function returns for arguments of the type that its list asks for."""
     if torch.is_autocast_enabled("cuda"):
-        if name in _REFUSED:
+        if name == _REFUSED:
             raise RuntimeError(f"{name} is unsafe to autocast: use binary_cross_entropy_with_logits")
         # Who asks for a type of the result, or gives a tensor for it, has its way.
         values = (*arguments, *keywords.values())
@@ -207,29 +198,17 @@ def _cast_arguments(name: str, given: Any) -> Any:
     return _mapped(lambda tensor: tensor.to(dtype) if any(tensor is each for each in cast) else tensor, given)
 
 
-@functools.cache
-def _install() -> None:
-    for name in (*_LOWER, *_FLOAT32, *_WIDEST, *_REFUSED):
-        # One function may have several owners.
-        for function in {getattr(owner, name) for owner in _OWNERS if hasattr(owner, name)}:
-            ON_DEVICE[function] = functools.partial(_cast, name, ON_DEVICE.get(function))
-
-
-def _enter_autocast(original: Any, self: Any) -> Any:
-    if self.device == "cuda" and active() is not None:
-        # Not sooner: scripts without autocast do not pay for it at each call.
-        _install()
-    return original(self)
-
-
 def hook_arithmetic() -> None:
     for name in (*_MATMULS, *_CONVOLUTIONS, *_COMPOSED):
         for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
             if hasattr(owner, name):
                 ON_DEVICE[getattr(owner, name)] = functools.partial(_accumulated, name)
     for name in _ADDED_FIRST:
-        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
+        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_accumulated, name)
     ON_DEVICE[_ATTENTION] = _attention
     hook(torch.testing, "assert_close", _assert_close)
     hook(torch, "set_float32_matmul_precision", _set_precision)
-    replace(torch.autocast, "__enter__", _enter_autocast)
+    for name in (*_LOWER, *_FLOAT32, *_WIDEST, _REFUSED):
+        # One function may have several owners.
+        for function in {getattr(owner, name) for owner in _OWNERS if hasattr(owner, name)}:
+            ON_DEVICE[function] = functools.partial(_cast, name, ON_DEVICE.get(function))

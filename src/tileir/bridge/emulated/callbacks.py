@@ -13,17 +13,8 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.emulated.device import (
-    ANYWHERE,
-    Tensor,
-    any_on_device,
-    as_method,
-    functions_off,
-    is_emulated,
-    is_on_device,
-    mark_all,
-    mode_on,
-)
+from tileir.bridge.emulated import device as emulated
+from tileir.bridge.emulated.device import Tensor
 from tileir.bridge.emulated.installation import THREAD
 from tileir.bridge.hooks import replace
 from tileir.execute.errors import EmulationError
@@ -35,19 +26,43 @@ def _in_mode(function: Any, on_device: Callable[..., Any]) -> Any:
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
         if on_device(*arguments):
-            mark_all(arguments)
-        with mode_on():
+            emulated.marked(arguments)
+        with emulated.mode_on():
             return function(*arguments)
 
     return call
 
 
-# --- a user's own functions ---
-
 _IS_ON_DEVICE: Final = "_tileir_is_on_device"
 
 
-def hook_functions() -> None:
+def _register(register: Any, tensor: Any, hook: Any) -> Any:
+    here = emulated.is_on_device(tensor)
+    return register(tensor, _in_mode(hook, lambda *_: here))
+
+
+def _set_up_hooks(original: Any, self: Any, outputs: Any) -> Any:
+    """Of a module, for its backward pass: `outputs` are those of its forward pass."""
+    here = emulated.any_on_device(outputs)
+    for name in ("user_hooks", "user_pre_hooks"):
+        setattr(self, name, [_in_mode(hook, lambda *_: here) for hook in getattr(self, name)])
+    return original(self, outputs)
+
+
+def _init_saved(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+    @functools.wraps(pack_hook)
+    def pack(tensor: Any) -> Any:
+        # Autograd shows a result before it is emulated.marked.
+        mode = THREAD.mode
+        if mode is not None and mode.call is not None and mode.call.is_on_device:
+            mode.call.mark(tensor)
+        with emulated.mode_on():
+            return pack_hook(tensor)
+
+    original(self, pack, _in_mode(unpack_hook, lambda *_: False))
+
+
+def hook_autograd() -> None:
     function: Any = torch.autograd.Function
     node_class: Any = torch.autograd.function.BackwardCFunction
     original = function.__dict__["apply"]
@@ -56,7 +71,7 @@ def hook_functions() -> None:
     @functools.wraps(getattr(original, "__func__", original))
     def apply(cls: Any, *arguments: Any, **keywords: Any) -> Any:
         result = original.__get__(None, cls)(*arguments, **keywords)
-        if any_on_device((arguments, result)):
+        if emulated.any_on_device((arguments, result)):
             for item in result if isinstance(result, tuple) else (result,):
                 node = item.grad_fn if isinstance(item, Tensor) else None
                 if isinstance(node, node_class):
@@ -68,40 +83,8 @@ def hook_functions() -> None:
         step = _in_mode(getattr(node_class, name), lambda node, *_: getattr(node, _IS_ON_DEVICE, False))
         setattr(node_class, name, step)
     function.apply = classmethod(apply)
-
-
-# --- hooks ---
-
-
-def _register(register: Any, tensor: Any, hook: Any) -> Any:
-    here = is_on_device(tensor)
-    return register(tensor, _in_mode(hook, lambda *_: here))
-
-
-def _set_up_hooks(original: Any, self: Any, outputs: Any) -> Any:
-    """Of a module, for its backward pass: `outputs` are those of its forward pass."""
-    here = any_on_device(outputs)
-    for name in ("user_hooks", "user_pre_hooks"):
-        setattr(self, name, [_in_mode(hook, lambda *_: here) for hook in getattr(self, name)])
-    return original(self, outputs)
-
-
-def _init_saved(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
-    @functools.wraps(pack_hook)
-    def pack(tensor: Any) -> Any:
-        # Autograd shows a result before it is marked.
-        mode = THREAD.mode
-        if mode is not None and mode.call is not None and mode.call.is_on_device:
-            mode.call.mark(tensor)
-        with mode_on():
-            return pack_hook(tensor)
-
-    original(self, pack, _in_mode(unpack_hook, lambda *_: False))
-
-
-def hook_hooks() -> None:
     for register in (Tensor.register_hook, Tensor.register_post_accumulate_grad_hook):
-        ANYWHERE[register] = as_method(functools.partial(_register, register))
+        emulated.ANYWHERE[register] = emulated.as_method(functools.partial(_register, register))
     replace(torch.utils.hooks.BackwardHook, "setup_output_hook", _set_up_hooks)
     replace(torch.autograd.graph.saved_tensors_hooks, "__init__", _init_saved)
 
@@ -113,7 +96,7 @@ _WRAPPING: Final = ("_add_batch_dim", "_remove_batch_dim", "_wrap_for_grad", "_u
 
 
 def _linearize(original: Any, func: Any, *primals: Any) -> Any:
-    if any_on_device(primals):
+    if emulated.any_on_device(primals):
         # It traces below the mode.
         raise EmulationError("torch.func.linearize", "use torch.func.jvp, or tensors of the CPU")
     return original(func, *primals)
@@ -121,12 +104,28 @@ def _linearize(original: Any, func: Any, *primals: Any) -> Any:
 
 def _marking(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """A function whose results are on the device if an argument is."""
-    with functions_off():
+    with emulated.functions_off():
         result = original(*arguments, **keywords)
-    return mark_all(result) if any_on_device((arguments, keywords)) else result
+    return emulated.marked(result) if emulated.any_on_device((arguments, keywords)) else result
+
+
+def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Tensors of tensors: those of the layout that is torch's default."""
+    device = keywords.pop("device", None)
+    if not (emulated.any_on_device((arguments, keywords)) if device is None else emulated.is_emulated(device)):
+        return original(*arguments, **keywords, device=device)
+    if keywords.get("layout") is torch.jagged:
+        raise EmulationError(
+            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
+        )
+    with emulated.functions_off():
+        return emulated.marked(original(*arguments, **keywords, device="cpu"))
 
 
 def hook_transforms() -> None:
+    replace(torch.jit.ScriptFunction, "__call__", _marking)
+    for name in ("nested_tensor", "as_nested_tensor"):
+        replace(torch.nested, name, _nested)
     from torch._functorch import autograd_function, eager_transforms, vmap
 
     for module in (torch.func, eager_transforms):
@@ -135,25 +134,6 @@ def hook_transforms() -> None:
         for name in _WRAPPING:
             if hasattr(module, name):
                 replace(module, name, _marking)
-
-
-def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Tensors of tensors: those of the layout that is torch's default."""
-    device = keywords.pop("device", None)
-    if not (any_on_device((arguments, keywords)) if device is None else is_emulated(device)):
-        return original(*arguments, **keywords, device=device)
-    if keywords.get("layout") is torch.jagged:
-        raise EmulationError(
-            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
-        )
-    with functions_off():
-        return mark_all(original(*arguments, **keywords, device="cpu"))
-
-
-def hook_compositions() -> None:
-    replace(torch.jit.ScriptFunction, "__call__", _marking)
-    for name in ("nested_tensor", "as_nested_tensor"):
-        replace(torch.nested, name, _nested)
 
 
 # --- operators: the dispatcher sees tensors of the CPU, so a kernel for CUDA is registered for the CPU as well ---
@@ -166,42 +146,26 @@ class _Kernels:
         self.functions: dict[str, Any] = {}
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        is_device = "cuda" in self.functions and any_on_device((arguments, keywords))
+        is_device = "cuda" in self.functions and emulated.any_on_device((arguments, keywords))
         kernel = self.functions.get("cuda" if is_device else "cpu")
         if kernel is None:
             raise NotImplementedError("there is a kernel for CUDA, and none for the CPU, whose tensors were given")
-        with mode_on():
+        with emulated.mode_on():
             return kernel(*arguments, **keywords)
 
 
 _kernels: Final[dict[Any, _Kernels]] = {}
-"""By the definition, or by namespace and name, of an operator."""
-
-
-def _register_kernel(original: Any, self: Any, device_types: Any, fn: Any = None, /) -> Any:
-    """`CustomOpDef.register_kernel`, which `custom_op` calls too."""
-    if fn is None:
-        return functools.partial(_register_kernel, original, self, device_types)
-    types = {device_types} if device_types is None or isinstance(device_types, str) else {*device_types}
-    here = {"cpu", "cuda"} if None in types else {"cpu", "cuda"} & types
-    if active() is None or not here:
-        return original(self, device_types, fn)
-    is_new = self not in _kernels
-    kernels = _kernels.setdefault(self, _Kernels())
-    kernels.functions.update(dict.fromkeys(here, fn))
-    if types - here - {None}:
-        original(self, sorted(types - here - {None}), fn)
-    if is_new:
-        run = functools.wraps(fn)(lambda *arguments, **keywords: kernels(*arguments, **keywords))
-        original(self, None if None in types else ["cpu", "cuda"], run)
-    return fn
+"""By library, or its namespace, and name of an operator."""
+_DEVICES: Final = {"CPU": {"cpu"}, "CUDA": {"cuda"}, "CompositeExplicitAutograd": {"cpu", "cuda"}}
 
 
 def _implement(original: Any, self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **keywords: Any) -> None:
-    """`Library.impl`."""
+    """`Library.impl`, by which operators of `custom_op` get their kernels too."""
     key = dispatch_key or self.dispatch_key
-    is_torchs = str(getattr(fn, "__module__", "")).startswith("torch.") or (self.ns == "aten" and key == "CPU")
-    if active() is None or key not in ("CUDA", "CPU") or is_torchs or not callable(fn):
+    module = str(getattr(fn, "__module__", ""))
+    is_custom = module == "torch._library.custom_ops"
+    is_torchs = (module.startswith("torch.") and not is_custom) or (self.ns == "aten" and key != "CUDA")
+    if active() is None or key not in _DEVICES or is_torchs or not callable(fn):
         original(self, op_name, fn, dispatch_key, **keywords)
         return
     if self.ns == "aten":
@@ -209,13 +173,13 @@ def _implement(original: Any, self: Any, op_name: Any, fn: Any, dispatch_key: st
             "torch.library.Library('aten', 'IMPL').impl(.., 'CUDA')", "it would change the operator for the CPU too"
         )
     name = op_name if isinstance(op_name, str) else op_name._name
-    operator = (str(self.ns), name.rpartition("::")[2])
+    # A custom operator that replaces one of its name has a library of its own.
+    operator = (self if is_custom else str(self.ns), name.rpartition("::")[2])
     if operator not in _kernels:
         _kernels[operator] = _Kernels()
-        original(self, op_name, _kernels[operator], "CPU", **keywords)
-    _kernels[operator].functions[key.lower()] = fn
+        original(self, op_name, _kernels[operator], "CPU" if key == "CUDA" else key, **keywords)
+    _kernels[operator].functions.update(dict.fromkeys(_DEVICES[key], fn))
 
 
 def hook_operators() -> None:
     replace(torch.library.Library, "impl", _implement)
-    replace(torch._library.custom_ops.CustomOpDef, "register_kernel", _register_kernel)

@@ -6,6 +6,7 @@ with it, and nothing converts it without being asked.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import sys
@@ -15,8 +16,117 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.bridge.emulated.cupy_cuda import CUDA, POOL, Device, MemoryPointer
-from tileir.bridge.emulated.gpu_interface import refusing
+from tileir.bridge.emulated import gpu_interface
+from tileir.bridge.emulated.gpu_interface import current_gpu, nothing, refusing
+
+# --- cupy.cuda ---
+
+_VERSION: Final = 13000  # Of CUDA, as its functions give it.
+
+
+CUDARuntimeError: Final[Any] = type("CUDARuntimeError", (RuntimeError,), {"__module__": "cupy.cuda.runtime"})
+
+
+class Device(int, contextlib.AbstractContextManager[Any]):
+    """The one device, by its number."""
+
+    pci_bus_id: str = "0000:00:01.0"
+    synchronize = use = __exit__ = staticmethod(nothing)
+    id = property(int)
+    compute_capability = property(lambda self: f"{current_gpu().major}{current_gpu().minor}")
+    mem_info = property(lambda self: (current_gpu().memory, current_gpu().memory))
+    attributes = property(lambda self: {name: value for _, _, name, value in gpu_interface.properties() if name})
+
+    def __new__(cls, device: Any = 0) -> Device:
+        if int(device):
+            raise CUDARuntimeError(f"cudaErrorInvalidDevice: invalid device ordinal ({int(device)} of 1)")
+        return super().__new__(cls)
+
+    def __repr__(self) -> str:
+        return "<CUDA Device 0>"
+
+
+class Stream(gpu_interface.BaseStream):
+    entered: gpu_interface.CurrentStreams = gpu_interface.CurrentStreams()
+    event: type[Any] = gpu_interface.BaseEvent
+    null: Stream
+    ptds: Stream
+
+    def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, **more: Any) -> None:
+        super().__init__(0 if null else 2 if ptds else None)
+
+
+class ExternalStream(Stream):
+    def __init__(self, ptr: int, device_id: int = -1) -> None:
+        gpu_interface.BaseStream.__init__(self, ptr)
+
+
+Stream.null = Stream(null=True)
+Stream.ptds = Stream(ptds=True)
+
+
+class MemoryPointer:
+    """`array.data`."""
+
+    device_id: int = 0
+    ptr = property(int)
+
+    def __init__(self, array: Any) -> None:
+        self.mem: Any = array
+
+    def __int__(self) -> int:
+        return int(self.mem.ctypes.data)
+
+
+class MemoryPool:
+    """NumPy allocates; nothing is kept that is not in use."""
+
+    used_bytes = total_bytes = free_bytes = n_free_blocks = get_limit = staticmethod(lambda: 0)
+    free_all_blocks = set_limit = staticmethod(nothing)
+    malloc = staticmethod(lambda size: MemoryPointer(numpy.empty(size, numpy.uint8)))
+
+
+POOL: Final = MemoryPool()
+
+
+def _properties(device: int = 0) -> dict[str, Any]:
+    found = {name: value for _, name, _, value in gpu_interface.properties()}
+    flags = ("canMapHostMemory", "concurrentKernels", "managedMemory", "unifiedAddressing")
+    return {
+        **found,
+        **dict.fromkeys(flags, 1),
+        "name": found["name"].encode(),
+        "regsPerBlock": found["regsPerMultiprocessor"],
+        "maxThreadsDim": (1024, 1024, 64),
+        "maxGridSize": (2**31 - 1, 65535, 65535),
+    }
+
+
+_RUNTIME: Final[dict[str, Any]] = {
+    "CUDARuntimeError": CUDARuntimeError,
+    "getDeviceProperties": _properties,
+    "getDeviceCount": lambda: 1,
+    "getDevice": lambda: 0,
+    "setDevice": lambda device: Device(device) and None,
+    "memGetInfo": lambda: Device().mem_info,
+    "is_hip": False,
+    **dict.fromkeys(("runtimeGetVersion", "driverGetVersion"), lambda: _VERSION),
+    **dict.fromkeys(("deviceSynchronize", "streamSynchronize", "profilerStart", "profilerStop"), nothing),
+}
+_CUDA: Final[dict[str, Any]] = {
+    **{kind.__name__: kind for kind in (Device, Stream, ExternalStream, MemoryPointer, MemoryPool)},
+    "Event": gpu_interface.BaseEvent,
+    "PinnedMemoryPool": MemoryPool,
+    "alloc": POOL.malloc,
+    "get_current_stream": lambda device_id=-1: Stream.current(Stream.null),
+    "get_elapsed_time": gpu_interface.BaseEvent.elapsed_time,
+    "get_device_id": lambda: 0,
+    "is_available": lambda: True,
+    "get_local_runtime_version": lambda: _VERSION,
+    **dict.fromkeys(("set_allocator", "set_pinned_memory_allocator"), nothing),
+    **dict.fromkeys(("using_allocator", "profile"), contextlib.nullcontext),
+    "runtime": gpu_interface.Runtime("cupy.cuda.runtime", _RUNTIME),
+}
 
 
 class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
@@ -56,8 +166,6 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
     def set(self, arr: Any, stream: Any = None) -> None:
         self._array[...] = arr
 
-    # --- NumPy's protocols ---
-
     def __array__(self, *arguments: Any, **keywords: Any) -> Any:
         raise TypeError(
             "Implicit conversion to a NumPy array is not allowed. "
@@ -65,13 +173,10 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        refuse_numpy((*inputs, *keywords.get("out", ())))
         return called(getattr(ufunc, method), inputs, keywords)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return called(func, args, kwargs)
-
-    # --- elements ---
 
     def __getitem__(self, index: Any) -> Any:
         index = unwrapped(index)
@@ -113,8 +218,6 @@ for _convert in (bool, int, float, complex, len, repr, str, operator.index):
     setattr(ndarray, f"__{_convert.__name__}__", _converting(_convert))
 ndarray.__module__ = "cupy"
 
-# --- between the two ---
-
 
 def made(array: Any) -> Any:
     """The array of the device in the memory of one of NumPy."""
@@ -145,19 +248,15 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
-def called(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+def called(function: Any, arguments: Any, keywords: dict[str, Any], takes_numpy: bool = False) -> Any:
     """A function of NumPy's on arrays of the device."""
-    result = function(*unwrapped(tuple(arguments)), **{name: unwrapped(value) for name, value in keywords.items()})
     given = keywords.get("out")
-    if given is not None:
-        return given[0] if isinstance(given, tuple) and len(given) == 1 else given
-    return wrapped(result)
-
-
-def refuse_numpy(values: Any) -> None:
-    for value in values:
+    out = given if isinstance(given, tuple) else (given,)
+    for value in () if takes_numpy else (*arguments, *out):
         if isinstance(value, numpy.ndarray) and value.ndim:
             raise TypeError(f"Unsupported type {type(value)}")
+    result = function(*unwrapped(tuple(arguments)), **{name: unwrapped(value) for name, value in keywords.items()})
+    return wrapped(result) if given is None else given if len(out) > 1 else out[0]
 
 
 # --- modules ---
@@ -183,10 +282,7 @@ class _Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
         found = None if name.startswith("_") else getattr(self._model, name, None)
         if found is None:
-            raise AttributeError(
-                f"module '{self.__name__}' has no attribute '{name}' (NumPy, with which tileir.emulate meets CuPy's "
-                "interface, has none of this name)"
-            )
+            raise AttributeError(f"module '{self.__name__}', which tileir.emulate meets with NumPy, has no '{name}'")
         if callable(found) and not isinstance(found, type):
             found = _function(self._model, name)
         setattr(self, name, found)
@@ -198,12 +294,11 @@ def _function(model: Any, name: str) -> Callable[..., Any]:
 
     @functools.wraps(getattr(model, name))
     def call(*arguments: Any, **keywords: Any) -> Any:
-        if name not in _OF_BOTH and model is not numpy.testing:
-            refuse_numpy(arguments)
+        takes_numpy = name in _OF_BOTH or model is numpy.testing
         # NumPy's may be replaced later (`bridge.uninitialized`).
         function = getattr(model, name)
         try:
-            result = called(function, arguments, keywords)
+            result = called(function, arguments, keywords, takes_numpy)
         except TypeError:
             if "dtype" not in keywords:
                 raise
@@ -215,12 +310,7 @@ def _function(model: Any, name: str) -> Callable[..., Any]:
     return call
 
 
-# --- functions that CuPy has of its own ---
-
-
-def array(
-    object: Any, dtype: Any = None, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0, **more: Any
-) -> Any:
+def array(object: Any, dtype: Any = None, copy: Any = True, order: Any = "K", ndmin: int = 0, **more: Any) -> Any:
     object = _shared_with_torch(object)
     return made(numpy.array(unwrapped(object), dtype=dtype, copy=copy or None, order=order, ndmin=ndmin))
 
@@ -249,9 +339,7 @@ def from_dlpack(array: Any) -> Any:
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, **more: Any) -> Any:
-    return (
-        a.get(stream, order, out) if isinstance(a, ndarray) else numpy.asarray(a, order="C" if order == "C" else None)
-    )
+    return a.get(stream, order, out) if isinstance(a, ndarray) else numpy.asarray(a, order=order)
 
 
 def get_array_module(*arguments: Any) -> Any:
@@ -270,13 +358,9 @@ class Generator:
         return _function(self._model, name)
 
 
-def _random(make: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda seed=None, method=None: Generator(make(seed))
-
-
 _RANDOM: Final[dict[str, Any]] = {
-    "default_rng": _random(numpy.random.default_rng),
-    "RandomState": _random(numpy.random.RandomState),
+    "default_rng": lambda seed=None: Generator(numpy.random.default_rng(seed)),
+    "RandomState": lambda seed=None, method=None: Generator(numpy.random.RandomState(seed)),
     "get_random_state": lambda: Generator(numpy.random.mtrand._rand),
     "Generator": Generator,
 }
@@ -299,8 +383,8 @@ _MODULES: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
     "cupy": (numpy, _CUPY),
     "cupy.random": (numpy.random, _RANDOM),
     **{f"cupy.{name}": (getattr(numpy, name), {}) for name in ("linalg", "fft", "testing")},
-    "cupy.cuda": (None, CUDA),
-    **{f"cupy.cuda.{name}": (None, CUDA) for name in ("stream", "device", "memory")},
+    "cupy.cuda": (None, _CUDA),
+    **{f"cupy.cuda.{name}": (None, _CUDA) for name in ("stream", "device", "memory")},
 }
 """NumPy's module, and names of its own, for each module."""
 
@@ -312,4 +396,4 @@ def make_modules() -> None:
         parent, _, child = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], child, module)
-    sys.modules["cupy.cuda.runtime"] = CUDA["runtime"]
+    sys.modules["cupy.cuda.runtime"] = _CUDA["runtime"]

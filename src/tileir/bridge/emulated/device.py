@@ -49,6 +49,12 @@ ACCELERATOR_ERROR: Final[Any] = getattr(torch, "AcceleratorError", RuntimeError)
 """torch 2.6 and 2.7 raise a RuntimeError."""
 
 
+def check_device(device: Any) -> None:
+    """Refuse another device where a function takes only those of CUDA."""
+    if device is not None and not is_emulated(device):
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+
+
 def is_emulated(device: object) -> bool:
     """Whether a call within a context means the emulated device by this."""
     if isinstance(device, int) or (isinstance(device, str) and device.startswith("cuda")):
@@ -106,19 +112,6 @@ def is_on_device(value: Any) -> bool:
         return hasattr(_bearer(value), EMULATED_STORAGE)
 
 
-def marked(tensor: Any) -> Any:
-    """This very tensor of the CPU, on the device from now on, with all that share its storage."""
-    with functions_off():
-        setattr(_bearer(tensor), EMULATED_STORAGE, True)
-    return tensor
-
-
-def pinned(tensor: Any) -> Any:
-    """This very tensor of the CPU, in pinned memory from now on: there is no other memory, so it is a mark."""
-    setattr(tensor.untyped_storage(), PINNED_STORAGE, True)
-    return tensor
-
-
 def tensors_in(value: Any) -> Iterator[Any]:
     """A tensor, and those in tuples, lists and dicts."""
     if isinstance(value, Tensor):
@@ -128,9 +121,14 @@ def tensors_in(value: Any) -> Iterator[Any]:
             yield from tensors_in(each)
 
 
-def mark_all(value: Any) -> Any:
-    for tensor in tensors_in(value):
-        marked(tensor)
+def marked(value: Any, mark: str = EMULATED_STORAGE) -> Any:
+    """This very tensor of the CPU, and those in a tuple, list or dict, on the device from now on.
+
+    So are all that share their storage.  Pinned memory is another mark: there is no other memory.
+    """
+    with functions_off():
+        for tensor in tensors_in(value):
+            setattr(_bearer(tensor), mark, True)
     return value
 
 
@@ -259,14 +257,12 @@ class _Call:
         """Mark results, except for those in the memory of arguments that are on the CPU."""
         if type(result) is Tensor and not self.host:
             setattr(_bearer(result), EMULATED_STORAGE, True)
-        elif isinstance(result, Tensor):
+        elif isinstance(result, (Tensor, tuple, list)):
             with functions_off():
-                bearer = _bearer(result)
-                if not any(_bearer(host) is bearer for host in self.host):
-                    setattr(bearer, EMULATED_STORAGE, True)
-        elif isinstance(result, (tuple, list)) and type(result) is not torch.Size:
-            for item in result:
-                self.mark(item)
+                hosts = [_bearer(tensor) for tensor in self.host]
+                for tensor in tensors_in(result):
+                    if not any(_bearer(tensor) is host for host in hosts):
+                        marked(tensor)
         return result
 
     def check_mixing(self, function: Any, arguments: Arguments, keywords: Keywords) -> None:
@@ -309,7 +305,7 @@ def _made(function: Any, arguments: Arguments, keywords: Keywords, device: Any) 
     is_pinned = keywords.pop("pin_memory", False)
     if not is_emulated(device):
         result = _allocated(function, function(*arguments, **keywords))
-        return pinned(result) if is_pinned else result
+        return marked(result, PINNED_STORAGE) if is_pinned else result
     # Not left out: a default device would fill the gap.
     keywords["device"] = "cpu"
     if function in _SIZED:

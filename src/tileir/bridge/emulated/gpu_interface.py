@@ -14,8 +14,6 @@ from tileir.execute.errors import EmulationError
 from tileir.execute.gpu import gpus
 from tileir.execute.gpu.gpus import DEFAULT, GPUS, Gpu
 
-NEEDS_GPU: Final = "run the script on a machine with a GPU"
-
 
 def current_gpu() -> Gpu:
     """The GPU of the innermost context; the default one outside of contexts."""
@@ -77,14 +75,13 @@ class Runtime(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise EmulationError(f"{self.__name__}.{name}", NEEDS_GPU)
+        raise EmulationError(f"{self.__name__}.{name}", "run the script on a machine with a GPU")
 
 
 # --- streams and events: work is over when the call that asked for it returns ---
 
 # Made-up addresses, none of which is that of a default stream (0) or a stream per thread (1, 2).
 _handles: Final = itertools.count(0x5EED0000, 0x100)
-_handle: Final[Any] = property(lambda self: self.handle)
 
 
 class CurrentStreams(threading.local):
@@ -94,16 +91,26 @@ class CurrentStreams(threading.local):
         self.streams: list[Any] = []
 
 
-class BaseEvent:
-    """An event: a point in time on this machine."""
+class _StandIn:
+    """A stream or an event; libraries have their own names for its handle and methods."""
 
     done: bool = True
-    ptr = cuda_event = _handle
+    ptr = cuda_event = cuda_stream = stream_id = native_handle = _as_parameter_ = property(lambda self: self.handle)
     query = staticmethod(lambda: True)
-    synchronize = wait = staticmethod(nothing)
+    synchronize = wait = wait_event = wait_stream = staticmethod(nothing)
+
+    def __init__(self, handle: int | None = None) -> None:
+        self.handle: int = next(_handles) if handle is None else int(handle)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.handle:#x}>"
+
+
+class BaseEvent(_StandIn):
+    """An event: a point in time on this machine."""
 
     def __init__(self, *options: Any, **more: Any) -> None:
-        self.handle: int = next(_handles)
+        super().__init__()
         self.time: float | None = None
 
     def record(self, stream: Any = None) -> None:
@@ -116,21 +123,14 @@ class BaseEvent:
         return float((end_event.time - self.time) * 1e3)
 
 
-class BaseStream:
-    """A stream, which orders nothing; libraries name its handle and methods in their own ways."""
+class BaseStream(_StandIn):
+    """A stream, which orders nothing."""
 
     entered: CurrentStreams
     event: type[Any]
     """The class of events of the same library."""
     device_index = device_id = 0
     device_type: int = 1
-    done: bool = True
-    ptr = cuda_stream = stream_id = native_handle = _as_parameter_ = _handle
-    query = staticmethod(lambda: True)
-    synchronize = wait_event = wait_stream = staticmethod(nothing)
-
-    def __init__(self, handle: int | None) -> None:
-        self.handle: int = next(_handles) if handle is None else int(handle)
 
     def record(self, event: Any = None) -> Any:
         event = self.event() if event is None else event

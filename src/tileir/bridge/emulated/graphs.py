@@ -43,28 +43,26 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         """Those of tensors on the device."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
         with functions_off():
-            return self._dispatch(func, args, kwargs or {})
-
-    def _dispatch(self, func: Any, args: Any, kwargs: Any) -> Any:
-        given = list(tensors_in((args, kwargs)))
-        if given and not any(is_on_device(tensor) or _storage(tensor) in self._storages for tensor in given):
-            return func(*args, **kwargs)
-        if func in _WAITING:
-            raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
-        written = _written(func, args, kwargs)
-        copies = {id(tensor): tensor.clone() for tensor in written}
-        arguments, keywords = _exchanged(copies, (args, kwargs))
-        result = func(*arguments, **keywords)
-        result = _exchanged({id(copies[id(tensor)]): tensor for tensor in written}, result)
-        outputs = list(tensors_in(result))
-        inside = {_storage(tensor) for tensor in given}
-        self._kept += given + outputs
-        self._storages |= {_storage(tensor) for tensor in given + outputs if is_on_device(tensor) or tensor.is_cpu}
-        # A view needs no work: it sees what is written to the memory that it is of.
-        if written or any(_storage(tensor) not in inside for tensor in outputs):
-            self.work.append(functools.partial(_again, func, args, kwargs, outputs))
-        return result
+            given = list(tensors_in((args, kwargs)))
+            if given and not any(is_on_device(tensor) or _storage(tensor) in self._storages for tensor in given):
+                return func(*args, **kwargs)
+            if func in _WAITING:
+                raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
+            written = _written(func, args, kwargs)
+            copies = {id(tensor): tensor.clone() for tensor in written}
+            arguments, keywords = _exchanged(copies, (args, kwargs))
+            result = func(*arguments, **keywords)
+            result = _exchanged({id(copies[id(tensor)]): tensor for tensor in written}, result)
+            outputs = list(tensors_in(result))
+            inside = {_storage(tensor) for tensor in given}
+            self._kept += given + outputs
+            self._storages |= {_storage(tensor) for tensor in given + outputs if is_on_device(tensor) or tensor.is_cpu}
+            # A view needs no work: it sees what is written to the memory that it is of.
+            if written or any(_storage(tensor) not in inside for tensor in outputs):
+                self.work.append(functools.partial(_again, func, args, kwargs, outputs))
+            return result
 
 
 def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:
@@ -76,13 +74,10 @@ def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> 
 
 def _written(function: Any, arguments: Any, keywords: Any) -> list[Any]:
     """The tensors that an operation writes to."""
-    found: list[Any] = []
-    for number, argument in enumerate(function._schema.arguments):
-        alias = argument.alias_info
-        if alias is not None and alias.is_write:
-            value = arguments[number] if number < len(arguments) else keywords.get(argument.name)
-            found.extend(tensors_in(value))
-    return found
+    schema = function._schema.arguments
+    given = dict(zip([each.name for each in schema], arguments, strict=False)) | keywords
+    names = [each.name for each in schema if each.alias_info is not None and each.alias_info.is_write]
+    return list(tensors_in([given.get(name) for name in names]))
 
 
 def _exchanged(by_id: dict[int, Any], value: Any) -> Any:
@@ -100,7 +95,7 @@ class CUDAGraph(metaclass=Replacing):
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         if CAPTURE.recorder is not None:
             raise RuntimeError("CUDA error: a graph is being captured already")
-        self._pool = _new_pool() if pool is None else pool
+        self._pool = torch.cuda.graph_pool_handle() if pool is None else pool
         self._recording = CAPTURE.recorder = Recording()
         self._recording.__enter__()
 
@@ -139,13 +134,9 @@ def _graph(cuda_graph: Any, pool: Any = None, stream: Any = None, *modes: Any, *
         cuda_graph.capture_end()
 
 
-def _new_pool() -> tuple[int, int]:
-    return 0, next(_pools)
-
-
 def hook_graphs() -> None:
     # A torch without these schemas is found out here, and not by a capture.
     assert torch.ops.aten.add_.Tensor._schema.arguments[0].alias_info.is_write
     is_capturing = {"is_current_stream_capturing": lambda: CAPTURE.recorder is not None}
-    names = {"graph": _graph, "graph_pool_handle": _new_pool, "CUDAGraph": CUDAGraph, **is_capturing}
+    names = {"graph": _graph, "graph_pool_handle": lambda: (0, next(_pools)), "CUDAGraph": CUDAGraph, **is_capturing}
     replace_functions(names, *CUDA_MODULES)

@@ -35,37 +35,28 @@ _TORCH: Final = {
     "device.hook_default_device": "torch.set_default_device",
     "tensor_methods.hook_text": "printing of tensors",
     "tensor_methods.hook_exchange": "DLPack, torch.save or torch.multiprocessing",
-    "tensor_methods.hook_tensor_types": "torch.cuda.FloatTensor",
     "arithmetic.hook_arithmetic": "accumulation in f32 and TF32, or torch.autocast",
-    "callbacks.hook_functions": "torch.autograd.Function",
-    "callbacks.hook_hooks": "torch.utils.checkpoint or Tensor.register_hook",
-    "callbacks.hook_transforms": "torch.func",
-    "callbacks.hook_compositions": "torch.jit.script or torch.nested",
+    "callbacks.hook_autograd": "torch.autograd",
+    "callbacks.hook_transforms": "torch.func, torch.jit.script or torch.nested",
     "callbacks.hook_operators": "torch.library",
     "torch_cuda.hook_cuda": "torch.cuda",
-    "torch_cuda.hook_versions": "torch.version or torch.profiler",
+    "torch_cuda.hook_distributed": "torch.distributed",
     "graphs.hook_graphs": "torch.cuda.CUDAGraph",
-    "distributed.hook_distributed": "torch.distributed",
 }
 """The features by the functions that install them; without the first there is no other."""
-_SYMMETRIC_MEMORY: Final = {"distributed.hook_symmetric_memory": "symmetric memory"}
-_JAX_CALLS: Final = {".operators.jax_calls.hook_jax_calls": "a call from JAX"}
+_JAX: Final = {".operators.jax_calls.hook_jax_calls": "a call from JAX"}
 _installed: Final[list[Any]] = []
-
-
-@functools.cache
-def _hook_threads() -> None:
-    replace(threading.Thread, "start", _start)
-    replace(ThreadPoolExecutor, "submit", _submit)
 
 
 def install(gpu: str = DEFAULT) -> Gpu:
     """Have torch and CuPy, imported before or later, see a GPU within contexts; returns the GPU of that name."""
     found = gpu_named(gpu)
     with NO_FORK:
-        _hook_threads()
+        if not _installed:
+            _installed.append("threads")
+            replace(threading.Thread, "start", _start)
+            replace(ThreadPoolExecutor, "submit", _submit)
         after_import("torch", _install_torch)
-        after_import("torch.distributed._symmetric_memory", _install_symmetric_memory)
         after_import("cuda.tile.jax._jax", _install_jax_calls)
         provide("cupy", _cupy_spec)
     return found
@@ -83,16 +74,6 @@ def _install_torch(torch: Any) -> None:
             f"{_OLDEST[0]}.{_OLDEST[1]} or newer",
             RuntimeWarning,
         )
-
-
-def _install_symmetric_memory(module: Any) -> None:
-    # Only where torch has the device.
-    if "tileir.bridge.emulated.distributed" in sys.modules:
-        _install_features(f"torch {sys.modules['torch'].__version__}", _SYMMETRIC_MEMORY, module)
-
-
-def _install_jax_calls(module: Any) -> None:
-    _install_features(f"cuda.tile {getattr(module.ct, '__version__', '')}", _JAX_CALLS, module)
 
 
 def _install_features(library: str, features: dict[str, str], *arguments: object) -> None:
@@ -114,6 +95,9 @@ def _install_features(library: str, features: dict[str, str], *arguments: object
                 break
     for feature, reason in left_out.items():
         warn_caller(f"tileir: {library}: {feature} is not emulated ({reason})", RuntimeWarning)
+
+
+_install_jax_calls: Final = functools.partial(_install_features, "cuda.tile", _JAX)
 
 
 # --- CuPy ---

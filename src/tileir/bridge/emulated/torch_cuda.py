@@ -1,4 +1,4 @@
-"""`torch.cuda` and what else of torch depends on a device: memory, streams, random numbers, versions, profiling.
+"""`torch.cuda` and what else of torch is about devices: random numbers, versions, profiling, `torch.distributed`.
 
 Only functions that ask the driver are replaced.  The others of `torch.cuda` are Python that calls these: torch's own
 `get_device_name`, `max_memory_allocated`, `stream` or `manual_seed` work as they are.
@@ -9,38 +9,38 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import inspect
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
 import torch
 import torch.autograd.profiler
+import torch.distributed
 
 from tileir.bridge.contexts import active
 from tileir.bridge.emulated import gpu_interface
-from tileir.bridge.emulated.device import DEVICE, Tensor, extent_of, is_emulated, is_on_device
+from tileir.bridge.emulated.device import DEVICE, Tensor, check_device, extent_of, is_emulated, is_on_device, marked
 from tileir.bridge.emulated.gpu_interface import current_gpu, nothing, refusing
-from tileir.bridge.hooks import replace
-
-CUDA_VERSION: Final = "13.0"
+from tileir.bridge.hooks import after_import, replace
+from tileir.bridge.uninitialized import note_allocation
+from tileir.execute.errors import EmulationError
 
 
 def replace_functions(functions: dict[str, Callable[..., Any]], *owners: Any) -> None:
     """Have functions of modules or classes, by name, do within contexts what their replacements do."""
     for owner in filter(None, owners):
         for name, replacement in functions.items():
-            if hasattr(owner, name):
-                is_class = isinstance(replacement, Replacing)
-                setattr(owner, name, replacement if is_class else _chosen(getattr(owner, name), replacement))
+            if isinstance(replacement, Replacing):
+                setattr(owner, name, replacement)
+            elif hasattr(owner, name):
+                replace(owner, name, functools.partial(_choose, replacement))
 
 
-def _chosen(original: Callable[..., Any], replacement: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        return (original if active() is None else replacement)(*arguments, **keywords)
-
-    return call
+def _choose(replacement: Callable[..., Any], original: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    return (original if active() is None else replacement)(*arguments, **keywords)
 
 
 class Replacing(type):
@@ -57,29 +57,29 @@ class Replacing(type):
         return super().__instancecheck__(instance) or isinstance(instance, cls.original)
 
 
-# --- devices ---
+class _TensorType(Replacing):
+    """The class of old classes of tensors, as `torch.cuda.FloatTensor`, of which there are no instances."""
+
+    dtype: Any
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (is_on_device(instance) and instance.dtype is cls.dtype) or isinstance(instance, cls.original)
 
 
-class _CudaDeviceProperties(SimpleNamespace):
-    """In the place of `torch._C._CudaDeviceProperties`."""
-
-
-def _check_device(device: Any) -> None:
-    if device is not None and not is_emulated(device):
-        raise ValueError(f"Expected a cuda device, but got: {device}")
+class _OldTensor:
+    def __new__(cls, *arguments: Any) -> Any:
+        # The old constructors take extents, or data.
+        made = getattr(torch, cls.__name__)(*[each.cpu() if is_on_device(each) else each for each in arguments])
+        if all(isinstance(each, int) for each in arguments):
+            note_allocation(extent_of(made))
+        return marked(made)
 
 
 def get_device_properties(device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     found = {name: value for name, _, _, value in gpu_interface.properties()}
     no_uuid = "00000000-0000-0000-0000-000000000000"
-    return _CudaDeviceProperties(**found, gcnArchName=found["name"], uuid=no_uuid, is_multi_gpu_board=0)
-
-
-def _exchange_device(device: int) -> int:
-    """Gives the device that was current; a negative number changes nothing."""
-    _check_device(device if device >= 0 else None)
-    return 0
+    return SimpleNamespace(**found, gcnArchName=found["name"], uuid=no_uuid, is_multi_gpu_board=0)
 
 
 # --- memory in use, counted when it is asked for ---
@@ -109,16 +109,9 @@ def _memory_stats(device: Any = None) -> dict[str, int]:
     return collections.defaultdict(int, found)
 
 
-def _reset_peak(device: Any = None) -> None:
-    _peak[0] = _allocated()
-
-
 def _mem_get_info(device: Any = None) -> tuple[int, int]:
     total = current_gpu().memory
     return max(total - _allocated(), 0), total
-
-
-# --- streams and events ---
 
 
 class Event(gpu_interface.BaseEvent, metaclass=Replacing):
@@ -134,9 +127,6 @@ class Event(gpu_interface.BaseEvent, metaclass=Replacing):
             raise RuntimeError("Both events must be created with argument 'enable_timing=True'.")
         return super().elapsed_time(end_event)
 
-    def __repr__(self) -> str:
-        return f"<torch.cuda.Event {'uninitialized' if self.time is None else hex(self.handle)}>"
-
 
 class Stream(gpu_interface.BaseStream, metaclass=Replacing):
     original: Any = torch.cuda.Stream
@@ -151,9 +141,6 @@ class Stream(gpu_interface.BaseStream, metaclass=Replacing):
         super().__init__(cuda_stream)
         self.priority: int = priority
 
-    def __repr__(self) -> str:
-        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.handle:#x}>"
-
 
 class ExternalStream(Stream):
     original: Any = torch.cuda.ExternalStream
@@ -162,20 +149,13 @@ class ExternalStream(Stream):
         super().__init__(device, cuda_stream=stream_ptr)
 
 
-def _default_stream(device: Any = None) -> Stream:
-    return Stream(device, cuda_stream=0)
-
-
-# --- the functions ---
-
-_MEASURED: Final = "it is measured on hardware: leave the call out"
+_ALLOCATE: Final = "allocate with torch.empty(.., device='cuda')"
+_MEASURED: Final = ("temperature", "power_draw", "utilization", "memory_usage", "device_memory_used")
 _MISSING: Final = {
-    **dict.fromkeys(("temperature", "power_draw", "utilization", "memory_usage", "device_memory_used"), _MEASURED),
+    **dict.fromkeys(_MEASURED, "it is measured on hardware: leave the call out"),
     "_compile_kernel": "it compiles CUDA C++: write the kernel with cuda.tile, or in torch",
     "current_blas_handle": "there is no cuBLAS: use functions of torch",
-    "caching_allocator_alloc": "allocate with torch.empty(.., device='cuda')",
-    "caching_allocator_delete": "allocate with torch.empty(.., device='cuda')",
-    "change_current_allocator": "memory is that of the host: leave the call out",
+    **dict.fromkeys(("caching_allocator_alloc", "caching_allocator_delete", "change_current_allocator"), _ALLOCATE),
 }
 _RUNTIME: Final = gpu_interface.Runtime(
     "torch.cuda.cudart()",
@@ -184,10 +164,10 @@ _RUNTIME: Final = gpu_interface.Runtime(
 _SHARED: Final[dict[str, Callable[..., Any]]] = {
     "is_available": lambda: True,
     "device_count": lambda: 1,
-    "current_stream": lambda device=None: Stream.current(_default_stream(device)),
+    "current_stream": lambda device=None: Stream.current(Stream(device, cuda_stream=0)),
     "set_stream": lambda stream: stream and stream.use(),
     "memory_stats": _memory_stats,
-    "reset_peak_memory_stats": _reset_peak,
+    "reset_peak_memory_stats": lambda device=None: _peak.__setitem__(0, _allocated()),
     **dict.fromkeys(("synchronize", "empty_cache", "reset_accumulated_memory_stats"), nothing),
 }
 """Those of `torch.accelerator` too."""
@@ -197,13 +177,14 @@ _CUDA: Final[dict[str, Callable[..., Any]]] = {
     **{name: refusing(f"torch.cuda.{name}", advice) for name, advice in _MISSING.items()},
     **dict.fromkeys(_NOTHING, nothing),
     **{kind.__name__: kind for kind in (Stream, ExternalStream, Event)},
-    **dict.fromkeys(("_exchange_device", "_maybe_exchange_device"), _exchange_device),
+    # They return the device that was current; a negative number changes nothing.
+    **dict.fromkeys(("_exchange_device", "_maybe_exchange_device"), lambda device: check_device(max(device, 0)) or 0),
     **dict.fromkeys(("current_device", "get_sync_debug_mode"), lambda: 0),
     "is_initialized": lambda: True,
-    "set_device": _check_device,
+    "set_device": check_device,
     "get_device_properties": get_device_properties,
     "get_arch_list": lambda: [current_gpu().architecture],
-    "default_stream": _default_stream,
+    "default_stream": lambda device=None: Stream(device, cuda_stream=0),
     "cudart": lambda: _RUNTIME,
     "_sleep": lambda cycles: time.sleep(cycles / (current_gpu().clock * 1e3)),
     "can_device_access_peer": lambda device, peer_device: True,
@@ -213,7 +194,7 @@ _CUDA: Final[dict[str, Callable[..., Any]]] = {
 _ACCELERATOR: Final[dict[str, Callable[..., Any]]] = {
     **_SHARED,
     **dict.fromkeys(("current_device_index", "current_device_idx"), lambda: 0),
-    **dict.fromkeys(("set_device_index", "set_device_idx"), _check_device),
+    **dict.fromkeys(("set_device_index", "set_device_idx"), check_device),
     "current_accelerator": lambda check_available=False: torch.device("cuda"),
     "get_memory_info": _mem_get_info,
 }
@@ -237,18 +218,6 @@ class Generator(torch.Generator, metaclass=_ReplacingGenerator):  # type: ignore
     def __new__(cls, device: Any = "cpu") -> Any:
         return super().__new__(cls, "cpu") if is_emulated(device) else cls.original(device)
 
-    def __init__(self, device: Any = "cpu") -> None:
-        pass
-
-
-def hook_cuda() -> None:
-    replace_functions(_CUDA, *CUDA_MODULES)
-    replace_functions(_ACCELERATOR, torch.accelerator, getattr(torch.accelerator, "memory", None))
-    if not torch.cuda.default_generators:
-        torch.cuda.default_generators = (torch.default_generator,)
-    Generator.__module__ = "torch"
-    torch.Generator = Generator
-
 
 # --- versions, backends, compiling, profiling ---
 
@@ -256,12 +225,7 @@ def hook_cuda() -> None:
 class _Version(ModuleType):
     """`torch.version`, whose `cuda` is a version within contexts only."""
 
-    cuda = property(lambda self: CUDA_VERSION if active() is not None else self.__dict__["_cuda"])
-
-
-def _uncompiled(model: Any = None, **keywords: Any) -> Any:
-    """`torch.compile` within a context returns its function: its compiler would ask for a real GPU."""
-    return model if model is not None else lambda function: function
+    cuda = property(lambda self: "13.0" if active() is not None else self.__dict__["_cuda"])
 
 
 def _init_profile(original: Any, self: Any, *arguments: Any, **keywords: Any) -> None:
@@ -271,15 +235,91 @@ def _init_profile(original: Any, self: Any, *arguments: Any, **keywords: Any) ->
     original(self, *arguments, **keywords)
 
 
-def hook_versions() -> None:
+def hook_cuda() -> None:
+    replace_functions(_CUDA, *CUDA_MODULES)
+    replace_functions(_ACCELERATOR, torch.accelerator, getattr(torch.accelerator, "memory", None))
+    if not torch.cuda.default_generators:
+        torch.cuda.default_generators = (torch.default_generator,)
+    Generator.__module__ = "torch"
+    torch.Generator = Generator
+    for name, original in list(vars(torch.cuda).items()):
+        dtype = getattr(getattr(torch, name, None), "dtype", None) if name.endswith("Tensor") else None
+        if isinstance(dtype, torch.dtype):
+            names = {"dtype": dtype, "original": original, "__module__": "torch.cuda"}
+            setattr(torch.cuda, name, _TensorType(name, (_OldTensor,), names))
     version: Any = torch.version
     version.__dict__["_cuda"] = version.__dict__.pop("cuda", None)
     version.__class__ = _Version
     # Recurrent layers lay their weights out for cuDNN where it takes them.
     replace_functions({"is_acceptable": lambda tensor: False}, torch.backends.cudnn)
     replace_functions({"is_built": lambda: True}, torch.backends.cuda)
-    replace_functions({"compile": _uncompiled}, torch)
+    # The compiler would ask for a real GPU.
+    replace_functions({"compile": lambda model=None, **options: model or (lambda function: function)}, torch)
     marks = ("range_push", "range_pop", "range_start", "range_end", "mark")
     replace_functions(dict.fromkeys(marks, lambda *arguments, **keywords: 0), torch.cuda.nvtx)
     replace_functions({"__enter__": lambda self: self, "__exit__": nothing}, torch.autograd.profiler.emit_nvtx)
     replace(torch.autograd.profiler.profile, "__init__", _init_profile)
+
+
+# --- several processes, of which each has the one GPU: NCCL is Gloo, in main memory ---
+
+
+def _with_gloo(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """A function that makes a group: of Gloo in the place of NCCL, also of one of several (`cpu:gloo,cuda:nccl`)."""
+    if active() is None:
+        return original(*arguments, **keywords)
+    given = inspect.signature(original).bind(*arguments, **keywords).arguments
+    given.pop("device_id", None)
+    backend = given.get("backend")
+    given["backend"] = "gloo" if backend is None or "nccl" in str(backend).lower() else backend
+    return original(**given)
+
+
+def _scatter(tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None) -> Any:
+    parts = tensor.split(chunk_sizes, dim) if chunk_sizes else tensor.chunk(len(devices), dim)
+    return tuple([part.to(DEVICE) for part in parts])
+
+
+def _gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None) -> Any:
+    whole = torch.cat([tensor.to(DEVICE) for tensor in tensors], dim)
+    return whole if destination is None or is_emulated(destination) else whole.to(destination)
+
+
+class _Rendezvous:
+    """Memory that all GPUs of a group can access, for a group of one: each process has its own."""
+
+    # Work is over when the call that asked for it returns.
+    barrier = staticmethod(nothing)
+
+    def __init__(self, tensor: Any, group: Any) -> None:
+        self.rank: int = torch.distributed.get_rank(group)
+        self.world_size: int = torch.distributed.get_world_size(group)
+        if self.world_size != 1:
+            raise EmulationError("symmetric memory of several GPUs", "gather with torch.distributed.all_gather")
+        self._tensor: Any = tensor
+
+    def get_buffer(self, rank: int, sizes: Any, dtype: Any, storage_offset: int = 0) -> Any:
+        count = math.prod(sizes)
+        return self._tensor.reshape(-1).view(dtype)[storage_offset : storage_offset + count].view(tuple(sizes))
+
+
+def hook_distributed() -> None:
+    replace_functions({"scatter": _scatter, "gather": _gather}, torch.nn.parallel.comm)
+    distributed: Any = torch.distributed
+    if not distributed.is_available() or not distributed.is_gloo_available():
+        return
+    core: Any = torch.distributed.distributed_c10d
+    replace_functions({"is_nccl_available": lambda: True}, core, distributed)
+    for module in (core, distributed):
+        for name in ("init_process_group", "new_group"):
+            replace(module, name, _with_gloo)
+    # Builds without NCCL lack this class, which torch 2.6 looks up wherever NCCL is available: no group is one of it.
+    core.ProcessGroupNCCL = getattr(core, "ProcessGroupNCCL", type("ProcessGroupNCCL", (), {}))
+
+    group_named = torch.distributed.distributed_c10d._resolve_process_group
+
+    def rendezvous(tensor: Any, group: Any) -> _Rendezvous:
+        return _Rendezvous(tensor, group_named(group) if isinstance(group, str) else group)
+
+    functions = {"empty": torch.empty, "rendezvous": rendezvous}
+    after_import("torch.distributed._symmetric_memory", lambda module: replace_functions(functions, module))
