@@ -52,7 +52,7 @@ def _set_up_hooks(original: Any, self: Any, outputs: Any) -> Any:
 def _init_saved(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
     @functools.wraps(pack_hook)
     def pack(tensor: Any) -> Any:
-        # Autograd shows a result before it is emulated.marked.
+        # Autograd shows a result before it is marked.
         mode = THREAD.mode
         if mode is not None and mode.call is not None and mode.call.is_on_device:
             mode.call.mark(tensor)
@@ -111,15 +111,15 @@ def _marking(original: Any, *arguments: Any, **keywords: Any) -> Any:
 
 def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """Tensors of tensors: those of the layout that is torch's default."""
-    device = keywords.pop("device", None)
+    device = keywords.get("device")
     if not (emulated.any_on_device((arguments, keywords)) if device is None else emulated.is_emulated(device)):
-        return original(*arguments, **keywords, device=device)
+        return original(*arguments, **keywords)
     if keywords.get("layout") is torch.jagged:
         raise EmulationError(
             f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
         )
     with emulated.functions_off():
-        return emulated.marked(original(*arguments, **keywords, device="cpu"))
+        return emulated.marked(original(*arguments, **{**keywords, "device": "cpu"}))
 
 
 def hook_transforms() -> None:

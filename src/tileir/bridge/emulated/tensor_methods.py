@@ -1,4 +1,4 @@
-"""Methods of tensors on the device: moving, conversion to text, NumPy, DLPack and files, pinned memory, old classes."""
+"""Methods of tensors on the device: moving, conversion to text, NumPy, DLPack and files, pinned memory."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _resize(self: Any, *arguments: Any, **keywords: Any) -> Any:
     """`Tensor.resize_`, after which what the memory has grown by is unwritten."""
     before = emulated.extent_of(self) if WATCHED else None
     result = _RESIZE(self, *arguments, **keywords)
-    after = emulated.extent_of(self)
+    after = None if before is None else emulated.extent_of(self)
     if before is not None and after is not None and after[1] > before[1]:
         note_allocation((after[0] + before[1], after[1] - before[1], after[2]))
     return result

@@ -32,11 +32,11 @@ from tileir.execute.errors import EmulationError
 def replace_functions(functions: dict[str, Callable[..., Any]], *owners: Any) -> None:
     """Have functions of modules or classes, by name, do within contexts what their replacements do."""
     for owner in filter(None, owners):
-        for name, replacement in functions.items():
-            if isinstance(replacement, Replacing):
-                setattr(owner, name, replacement)
-            elif hasattr(owner, name):
-                replace(owner, name, functools.partial(_choose, replacement))
+        for name in [name for name in functions if hasattr(owner, name)]:
+            if isinstance(functions[name], Replacing):
+                setattr(owner, name, functions[name])
+            else:
+                replace(owner, name, functools.partial(_choose, functions[name]))
 
 
 def _choose(replacement: Callable[..., Any], original: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
@@ -254,7 +254,7 @@ def hook_cuda() -> None:
     replace_functions({"is_acceptable": lambda tensor: False}, torch.backends.cudnn)
     replace_functions({"is_built": lambda: True}, torch.backends.cuda)
     # The compiler would ask for a real GPU.
-    replace_functions({"compile": lambda model=None, **options: model or (lambda function: function)}, torch)
+    replace_functions({"compile": lambda model=None, **more: (lambda each: each) if model is None else model}, torch)
     marks = ("range_push", "range_pop", "range_start", "range_end", "mark")
     replace_functions(dict.fromkeys(marks, lambda *arguments, **keywords: 0), torch.cuda.nvtx)
     replace_functions({"__enter__": lambda self: self, "__exit__": nothing}, torch.autograd.profiler.emit_nvtx)
