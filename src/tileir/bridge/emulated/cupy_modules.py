@@ -338,7 +338,7 @@ def from_dlpack(array: Any) -> Any:
     return made(array._array if isinstance(array, ndarray) else numpy.from_dlpack(array))
 
 
-def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, **more: Any) -> Any:
+def asnumpy(a: Any, stream: Any = None, order: Any = "C", out: Any = None, **more: Any) -> Any:
     return a.get(stream, order, out) if isinstance(a, ndarray) else numpy.asarray(a, order=order)
 
 

@@ -137,6 +137,6 @@ def _graph(cuda_graph: Any, pool: Any = None, stream: Any = None, *modes: Any, *
 def hook_graphs() -> None:
     # A torch without these schemas is found out here, and not by a capture.
     assert torch.ops.aten.add_.Tensor._schema.arguments[0].alias_info.is_write
-    is_capturing = {"is_current_stream_capturing": lambda: CAPTURE.recorder is not None}
+    is_capturing: dict[str, Any] = {"is_current_stream_capturing": lambda: CAPTURE.recorder is not None}
     names = {"graph": _graph, "graph_pool_handle": lambda: (0, next(_pools)), "CUDAGraph": CUDAGraph, **is_capturing}
     replace_functions(names, *CUDA_MODULES)

@@ -178,7 +178,9 @@ _CUDA: Final[dict[str, Callable[..., Any]]] = {
     **dict.fromkeys(_NOTHING, nothing),
     **{kind.__name__: kind for kind in (Stream, ExternalStream, Event)},
     # They return the device that was current; a negative number changes nothing.
-    **dict.fromkeys(("_exchange_device", "_maybe_exchange_device"), lambda device: check_device(max(device, 0)) or 0),
+    **dict.fromkeys(
+        ("_exchange_device", "_maybe_exchange_device"), lambda device: int(device >= 0 and not is_emulated(device))
+    ),
     **dict.fromkeys(("current_device", "get_sync_debug_mode"), lambda: 0),
     "is_initialized": lambda: True,
     "set_device": check_device,
@@ -217,9 +219,6 @@ class Generator(torch.Generator, metaclass=_ReplacingGenerator):  # type: ignore
 
     def __new__(cls, device: Any = "cpu") -> Any:
         return super().__new__(cls, "cpu") if is_emulated(device) else cls.original(device)
-
-
-# --- versions, backends, compiling, profiling ---
 
 
 class _Version(ModuleType):

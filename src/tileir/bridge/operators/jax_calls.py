@@ -121,10 +121,11 @@ _METADATA: Final = 1
 _EXECUTE: Final = 3
 _ATTRIBUTES: Final[dict[int, Callable[[int], Any]]] = {
     1: lambda address: _view(*[_words(address, 3)[at] for at in (0, 2, 1)]).copy(),
+    2: lambda address: None,
     3: lambda address: _view(*_words(address, 2))[()],
     4: lambda address: ctypes.string_at(*_words(address, 2)),
 }
-"""What reads an array (its type, extent and address), a scalar and a text."""
+"""What reads an array (its type, extent and address), a dictionary, which cuTile has none of, a scalar and a text."""
 _INTERNAL_ERROR: Final = 13
 _INT: Final = 0xFFFFFFFF
 """The bits of a field that is a C `int`."""
@@ -192,7 +193,7 @@ def _view(dtype: int, address: int, *extents: int) -> Any:
 
 def _attributes(given: list[int]) -> dict[str, Any]:
     _, _, count, kinds, names, items = given
-    read = [_ATTRIBUTES.get(kind, lambda address: None) for kind in (c_int * count).from_address(kinds)]
+    read = [_ATTRIBUTES[kind] for kind in (c_int * count).from_address(kinds)]
     values = [function(address) for function, address in zip(read, _words(items, count), strict=True)]
     texts = [ctypes.string_at(*_words(name, 2)).decode() for name in _words(names, count)]
     return dict(zip(texts, values, strict=True))
