@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
-from tileir.bridge.emulated.installation import install
-from tileir.bridge.emulated.threads import enter_device, leave_device
+from tileir.bridge.emulated.installation import enter_device, install, leave_device
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of

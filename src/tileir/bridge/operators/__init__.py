@@ -1,6 +1,7 @@
 """`tileir.op`: operators of torch and functions of JAX made of cuTile kernels.
 
-`plan` is what is common to both libraries, `torch_operators` and `jax_operators` the rest.
+`plan` is what is common to both libraries, `torch_operators` and `jax_operators` the rest.  `jax_calls` is not about
+`tileir.op`: it runs cuTile's own calls from JAX.
 """
 
 from __future__ import annotations
