@@ -25,11 +25,12 @@ from numpy import ndarray
 from tileir.bridge.contexts import ENTERED, torch_functions_off
 from tileir.bridge.parameters import (
     ALIGNMENT,
-    ArrayFacts,
     ArrayParameter,
+    array_parameter,
     constant_key,
     integer_width,
     item_annotations,
+    strides_of,
 )
 from tileir.execute.arguments.array_memory import address_of
 from tileir.execute.arguments.binding import HOST_ARRAY, TORCH_DTYPES, Buffer, tensor_dtype
@@ -80,14 +81,14 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
             strides = tuple([dtype.itemsize * each for each in strides])
         buffer = Buffer(ALIGNMENT + misalignment, tuple(shape), strides, dtype, writable, None, "array")
         try:
-            facts = ArrayFacts(buffer, self._annotation, "")
-            parameter = facts.parameter([facts])
+            elements = strides_of(buffer, self._annotation, "")
+            parameter = array_parameter(buffer, elements, self._annotation, "")
         except LaunchError:
             # Reported elsewhere, with the name of the argument.
             raise KeyError(key) from None
         number = _numbers.setdefault((parameter, writable), len(_numbers))
         _kinds[number] = parameter, writable
-        words = struct.pack(f"<{2 * len(shape)}Q", *shape, *facts.strides)
+        words = struct.pack(f"<{2 * len(shape)}Q", *shape, *elements)
         if len(self) >= MOST_KEPT:
             self.clear()
         found = self[key] = (number, words, buffer.high - buffer.low)
