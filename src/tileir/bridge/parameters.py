@@ -359,11 +359,11 @@ def array_parameter(buffer: Buffer, strides: Sequence[int], annotation: Any, nam
         static = _static_axes(annotation, _STATIC[what], rank, name)
         for axis, number in enumerate(numbers):
             if axis in static or (rank <= SPECIALIZED_RANK and what == "stride" and not static and number == 1):
-                facts.append(Fact(what, axis, number=number))
+                facts.append(Fact(what, axis, 1, number))
             elif rank <= SPECIALIZED_RANK and number % divisor == 0:
                 facts.append(Fact(what, axis, divisor))
     if buffer.address % ALIGNMENT == 0:
-        facts.append(Fact("address", divisor=ALIGNMENT))
+        facts.append(Fact("address", 0, ALIGNMENT))
     if not _overlaps(buffer, strides):
         facts.append(Fact("distinct"))
     dtype = "bool_" if buffer.dtype.name == "bool" else buffer.dtype.name

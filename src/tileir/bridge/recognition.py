@@ -20,7 +20,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy
-from numpy import ndarray
 
 from tileir.bridge.contexts import ENTERED, torch_functions_off
 from tileir.bridge.parameters import (
@@ -32,24 +31,22 @@ from tileir.bridge.parameters import (
     item_annotations,
     strides_of,
 )
-from tileir.execute.arguments.array_memory import address_of
+from tileir.execute.arguments.array_memory import DATA_OFFSET, READS_HEADERS, word_at
 from tileir.execute.arguments.binding import HOST_ARRAY, TORCH_DTYPES, Buffer, tensor_dtype
 from tileir.execute.binder import torch_classes
 from tileir.execute.engine.interface import DirectLaunches, Given
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel
 
-MOST_KEPT: Final = 4096
-"""How many kinds of arrays, or launches, are remembered at a time; then all are forgotten."""
-
+MOST_KEPT: Final = 4096  # Kinds of arrays, or launches, that are remembered at a time; then all are forgotten.
 Variant = tuple[Any, ...]
 """What else a launch asks for that has kernels of its own: backend, exact, fast, and options where they were given."""
-_COMPILED_FOR: Final = 3
-"""How many items of a `Variant` a kernel is compiled for; the others are those of `Kernel.direct`."""
+_COMPILED_FOR: Final = 3  # Items of a `Variant` that a kernel is compiled for; the others are those of `Kernel.direct`.
 
-_UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
+_UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError, LaunchError)
 """What the inspection of arguments raises that are not known, or out of the ordinary."""
 _MISALIGNMENT: Final = ALIGNMENT - 1
+_NDARRAY: Final[Any] = numpy.ndarray if READS_HEADERS else None
 _word: Final = struct.Struct("<Q").pack
 
 # --- arrays ---
@@ -80,12 +77,8 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
             dtype = tensor_dtype(name)
             strides = tuple([dtype.itemsize * each for each in strides])
         buffer = Buffer(ALIGNMENT + misalignment, tuple(shape), strides, dtype, writable, None, "array")
-        try:
-            elements = strides_of(buffer, self._annotation, "")
-            parameter = array_parameter(buffer, elements, self._annotation, "")
-        except LaunchError:
-            # Reported elsewhere, with the name of the argument.
-            raise KeyError(key) from None
+        elements = strides_of(buffer, self._annotation, "")
+        parameter = array_parameter(buffer, elements, self._annotation, "")
         number = _numbers.setdefault((parameter, writable), len(_numbers))
         _kinds[number] = parameter, writable
         words = struct.pack(f"<{2 * len(shape)}Q", *shape, *elements)
@@ -96,8 +89,6 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
 
 
 _without_annotation: Final = ArrayKinds(None)
-
-
 _TENSORS: Final[set[object]] = set()
 """torch's own classes of tensors, once one was launched with: the data of others may be elsewhere."""
 
@@ -123,18 +114,18 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
     key, numbers, _ = found
     if len(arguments) != len(parameters):
         raise KeyError
-    for parameter, value in zip(parameters, arguments):  # noqa: B905
-        annotation, kinds, is_constant = parameter
+    for (annotation, kinds, is_constant), value in zip(parameters, arguments):  # noqa: B905
         kind = type(value)
         if is_constant:
             if kind is tuple:
                 _inspect_tuple(annotation, value, found)
             else:
                 key.append((kind, value) if kind is int else constant_key(value))
-        elif kind is ndarray:
-            address = address_of(value)
-            misalignment = address & _MISALIGNMENT
-            number, words, size = kinds[value.dtype, value.shape, value.strides, value.flags.writeable, misalignment]
+        elif kind is _NDARRAY:
+            address = word_at(id(value) + DATA_OFFSET).value
+            number, words, size = kinds[
+                value.dtype, value.shape, value.strides, value.flags.writeable, address & _MISALIGNMENT
+            ]
             key.append(number)
             numbers += (address, words, size)
         elif kind in _TENSORS:
@@ -170,12 +161,12 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
             _inspect_list(annotation.list, value, found)
         elif hasattr(kind, HOST_ARRAY):
             # An array of an emulated device, which has its memory in one of NumPy.
-            _inspect((parameter,), (getattr(kind, HOST_ARRAY)(value),), found)
+            _inspect(((annotation, kinds, is_constant),), (getattr(kind, HOST_ARRAY)(value),), found)
         elif isinstance(value, numpy.generic) and not isinstance(item := value.item(), numpy.generic):
-            _inspect((parameter,), (item,), found)
-        elif "torch" in sys.modules and not _TENSORS:
-            _TENSORS.update(torch_classes())
-            _inspect((parameter,), (value,), found)
+            _inspect(((annotation, kinds, is_constant),), (item,), found)
+        elif "torch" in sys.modules and kind in torch_classes():
+            _TENSORS.add(kind)
+            _inspect(((annotation, kinds, is_constant),), (value,), found)
         else:
             raise KeyError
 
@@ -232,8 +223,7 @@ class KnownLaunches:
     __slots__ = ("_direct", "_parameters", "compiled", "kernel")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
-        self.kernel: Callable[[], Any] = kernel
-        """A weak reference."""
+        self.kernel: Callable[[], Any] = kernel  # A weak reference.
         self.compiled: dict[Hashable, Kernel] = {}
         self._parameters: list[Parameter] = [_parameter(annotation) for annotation in annotations]
         self._direct: dict[tuple[Any, ...], DirectLaunches] = {}

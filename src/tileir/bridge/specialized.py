@@ -31,8 +31,7 @@ class SpecializedKernel:
     """
 
     def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:
-        self.cutile_kernel: Any = kernel
-        """The function."""
+        self.cutile_kernel: Any = kernel  # The function.
         self._options: tuple[str, bool, bool] = (backend, exact, fast)
         self._parameters: list[Parameter] = described(kernel, args).parameters
         self.kernel: Kernel = compiled_for(known_for(kernel), kernel, self._parameters, backend, exact, fast)[0]

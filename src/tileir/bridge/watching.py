@@ -202,8 +202,7 @@ class LaunchCounter:
 VARIABLE: Final = "TILEIR_DEBUG"
 # The debugger stands above what it debugs, so it is found by name, as plugins are.
 _DEBUGGER: Final = "tileir.serve.debugger.scripts"
-_found: Final[list[Any]] = []
-"""The one of this process: the first launch is the first of all contexts."""
+_found: Final[list[Any]] = []  # The one of this process: the first launch is the first of all contexts.
 
 
 def watcher_of(settings: Settings, findings: Findings | None = None) -> Watcher | None:
