@@ -310,8 +310,7 @@ def _address(capsule: object) -> tuple[int, int]:
 # in the first field of an array, behind the header of all objects: it is read there where a few arrays confirm that.
 DATA_OFFSET: Final = object.__basicsize__
 word_at: Final = ctypes.c_size_t.from_address
-NAMES: Final[dict[str, Any]] = {"word_at": word_at}
-"""What the code of `address_expression` uses."""
+NAMES: Final[dict[str, Any]] = {"word_at": word_at}  # What the code of `address_expression` uses.
 
 
 def _reads_headers() -> bool:
