@@ -94,14 +94,15 @@ _TENSORS: Final[set[object]] = set()
 
 # --- arguments ---
 
-Parameter = tuple[Any, ArrayKinds, bool]
-"""Its annotation, what is known of arrays in its place, and whether it is a constant."""
+Parameter = tuple[Any, ArrayKinds, bool, int]
+"""The annotation, what is known of arrays in its place, whether it is a constant, the least int that is too large."""
 
 
 def _parameter(annotation: Any) -> Parameter:
     of_array = getattr(annotation, "array", None)
     kinds = _without_annotation if of_array is None else ArrayKinds(of_array)
-    return annotation, kinds, getattr(annotation, "constant", False)
+    limit = 1 << integer_width(getattr(annotation, "scalar", None)) - 1
+    return annotation, kinds, getattr(annotation, "constant", False), limit
 
 
 Inspected = tuple[list[Any], Any, list[tuple[Any, list[int]]]]
@@ -114,7 +115,7 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
     key, numbers, _ = found
     if len(arguments) != len(parameters):
         raise KeyError
-    for (annotation, kinds, is_constant), value in zip(parameters, arguments):  # noqa: B905
+    for (annotation, kinds, is_constant, limit), value in zip(parameters, arguments):  # noqa: B905
         kind = type(value)
         if is_constant:
             if kind is tuple:
@@ -150,7 +151,6 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
             key.append(kind)
             numbers.append(value)
         elif kind is int:
-            limit = 1 << integer_width(annotation.scalar) - 1
             if not -limit <= value < limit:
                 raise KeyError
             key.append(kind)
@@ -161,12 +161,12 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
             _inspect_list(annotation.list, value, found)
         elif hasattr(kind, HOST_ARRAY):
             # An array of an emulated device, which has its memory in one of NumPy.
-            _inspect(((annotation, kinds, is_constant),), (getattr(kind, HOST_ARRAY)(value),), found)
+            _inspect(((annotation, kinds, is_constant, limit),), (getattr(kind, HOST_ARRAY)(value),), found)
         elif isinstance(value, numpy.generic) and not isinstance(item := value.item(), numpy.generic):
-            _inspect(((annotation, kinds, is_constant),), (item,), found)
+            _inspect(((annotation, kinds, is_constant, limit),), (item,), found)
         elif "torch" in sys.modules and kind in torch_classes():
             _TENSORS.add(kind)
-            _inspect(((annotation, kinds, is_constant),), (value,), found)
+            _inspect(((annotation, kinds, is_constant, limit),), (value,), found)
         else:
             raise KeyError
 
@@ -181,7 +181,7 @@ def _inspect_list(annotation: Any, items: list[Any], found: Inspected) -> None:
     kinds = _without_annotation if annotation is None or annotation.element is None else ArrayKinds(annotation.element)
     inner_key: list[Any] = []
     inner_numbers: list[Any] = []
-    _inspect([(None, kinds, False)] * len(items), items, (inner_key, inner_numbers, []))
+    _inspect([(None, kinds, False, 0)] * len(items), items, (inner_key, inner_numbers, []))
     if len(inner_numbers) != 3 * len(inner_key):
         # Not only arrays on the host.
         raise KeyError

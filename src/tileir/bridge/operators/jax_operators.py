@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy
@@ -27,15 +28,11 @@ class JaxOperator:
         if LIST in plan.types.values():
             raise LaunchError("operators of JAX take no lists of arrays: give each array a parameter")
         self.__name__: str = plan.kernel_name
+        self.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in plan.arguments])
         self.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as a function of JAX"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        plan = self.plan
-        if len(arguments) > len(plan.arguments):
-            raise TypeError(f"{self.__name__} takes {len(plan.arguments)} arguments, but {len(arguments)} were given")
-        named = dict(zip(plan.arguments, arguments, strict=False)) | keywords
-        if sorted(named) != sorted(plan.arguments) or len(arguments) + len(keywords) != len(plan.arguments):
-            raise TypeError(f"{self.__name__} takes {', '.join(plan.arguments)}, each once")
+        plan, named = self.plan, self.__signature__.bind(*arguments, **keywords).arguments
         numbers = [name for name in plan.arguments if name not in self._arrays]
         scalars = {name: self._scalar(name, named[name], plan.types[name]) for name in numbers}
         arrays = [self._array(name, named[name]) for name in self._arrays]
