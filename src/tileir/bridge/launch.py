@@ -69,7 +69,9 @@ def launch(
             own |= {"exact": exact, "fast": fast}
         watched_launch(context, kernel, grid, args, {**context.options, **own, **options})
         return
-    known = known_for(kernel)
+    known = _KNOWN.get(id(kernel) if context is None else (id(kernel), context.gpu.architecture))
+    if known is None or known.kernel() is not kernel:
+        known = known_for(kernel)
     if type(args) is not tuple and not isinstance(args, (tuple, list)):
         raise no_arguments(args)
     variant = with_options(backend, exact, fast, options) if options else (backend, exact, fast)
