@@ -32,8 +32,8 @@ class CapturedScope:
         self.location: Any = location
         self.function: Any = scope.func_hir
         functions = (*scope.func_hir.enclosing_funcs, scope.func_hir)
-        locals = [tuple(local._map) for local in scope.local_scopes]
-        self.scopes: list[tuple[Any, tuple[Any, ...]]] = list(zip(functions, locals, strict=True))
+        variables = [tuple(local._map) for local in scope.local_scopes]
+        self.scopes: list[tuple[Any, tuple[Any, ...]]] = list(zip(functions, variables, strict=True))
 
 
 class VariableCapture:
