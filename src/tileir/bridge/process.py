@@ -11,11 +11,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tileir.bridge.hooks import after_import, before_import
+from tileir.bridge.hooks import before_import
 from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
 
 if TYPE_CHECKING:
-    from types import ModuleType, TracebackType
+    from types import TracebackType
 
     from tileir.bridge.contexts import Watcher
     from tileir.bridge.watching import Findings
@@ -86,7 +86,6 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
     before_import(("torch", "cupy", "cuda.tile"), lambda name: _emulate(process))
-    after_import("cuda.tile", _hook_cutile)
     if (settings.watches or settings.trace_block is not None) and collects:
         # The first to be registered is the last to be called.
         atexit.register(_end, process)
@@ -105,12 +104,6 @@ def _emulate(process: Process) -> None:
 
     process.findings = Findings()
     emulate_process(process.settings, process.findings if process.collects else None, process.watcher)
-
-
-def _hook_cutile(tile: ModuleType) -> None:
-    from tileir.bridge.entry_points import hook_cutile
-
-    hook_cutile(tile)
 
 
 def _end(process: Process) -> None:

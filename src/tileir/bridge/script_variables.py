@@ -184,7 +184,7 @@ class _Table:
         function, variables = scope.scopes[-1]
 
         def name(variable: Any, text: str) -> None:
-            value = variable.get_aggregate() if variable is not None and variable.is_aggregate() else None
+            value: Any = variable.get_aggregate() if variable is not None and variable.is_aggregate() else None
             if type(value).__name__ == "ArrayValue":
                 self._arrays[variable.name] = text
             elif type(value).__name__ == "TupleValue":
