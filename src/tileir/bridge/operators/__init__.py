@@ -48,13 +48,13 @@ def op(
     """
     from tileir.bridge.operators.plan import Plan
 
-    plan = Plan(kernel, grid, outputs, constants or {}, mutates, types or {})
+    plan = Plan(kernel, grid, outputs, constants or {}, mutates, types or {}, backward)
     if framework == "torch":
         from tileir.bridge.operators.torch_operators import torch_operator
 
-        return torch_operator(plan, name, backward, options)
+        return torch_operator(plan, name, options)
     if framework == "jax":
         from tileir.bridge.operators.jax_operators import JaxOperator
 
-        return JaxOperator(plan, backward, options)
+        return JaxOperator(plan, options)
     raise LaunchError(f"framework is {framework!r}: choose 'torch' or 'jax'")
