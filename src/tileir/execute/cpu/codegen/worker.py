@@ -12,7 +12,7 @@ from tileir.execute.cpu.codegen import bounds, bounds_runtime, nontemporal
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import FAILED, forget_allocas, is_stopped, leave_worker
 from tileir.execute.cpu.ir.memory_hints import may_change_order
-from tileir.execute.cpu.matmul.amx import configure
+from tileir.execute.cpu.matmul.microkernel import configure
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.sanitizer import sites
 from tileir.execute.cpu.vector.builder import Builder, Loop

@@ -7,9 +7,9 @@
 | `buffer`   | A in scratch memory: `Operand` itself                                                         |
 | `computed` | anything else (converted, transposed, computed, scaled): packed tile by tile by a loop nest   |
 
-`AffineReader` computes the first element and the steps of a tile of integers or addresses from its expressions: for
-recognition without code, where a number that is not constant is `UNKNOWN`, and for code, where it is a register.  It is
-exact: where an integer of the program would wrap, a condition is false, and then none of the numbers holds.
+`AffineReader` computes the first element and the steps of a tile of integers or addresses from its expressions.  It is
+exact: where an integer of the program would wrap, a condition is false, and then none of the numbers holds.  For
+recognition it writes code that is thrown away.
 """
 
 from __future__ import annotations
@@ -26,21 +26,18 @@ from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table, ViewLoad
 from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.module import Module
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
 UNBOUNDED: Final = 1 << 62
-ROW: Final = 1
-COLUMN: Final = 2
-ITERATION: Final = 3
-UNKNOWN: Final = "?"
+ROW, COLUMN = 1, 2  # Fields of an `Affine`
 _DEEPEST: Final = 24  # How many operations are looked through; more are hardly an index.
 _ARITHMETIC: Final = {ADDI: "add", SUBI: "sub", MULI: "mul", EXTI: "", OFFSET: "add"}
 _RENAMING: Final = (RESHAPE, BROADCAST)
 _MOST: Final = (1 << 63) - 1
-
 Axes = tuple["int | None", ...]
 
 
@@ -113,7 +110,7 @@ def pointer_operand(emission: Emission, load: PointerLoad, side: int, reader: Af
     length = reader.exact("mul", reader.iterations, plan.k)
     found = Operand(builder.pointer(address.first), address.row, address.iteration, length, extent)
     for limit in limits:
-        _end_at(builder, found, limit, reader, along, plan.k)
+        _end_at(found, limit, reader, along, plan.k)
     found.is_whole = builder.compared("uge", found.across, extent)
     reader.need("sge", found.across, 1)
     reader.need("sge", found.along, 1)
@@ -132,9 +129,9 @@ def pointer_operand(emission: Emission, load: PointerLoad, side: int, reader: Af
     return found
 
 
-def _end_at(builder: Builder, operand: Operand, rest: Affine, reader: AffineReader, along: int, k: int) -> None:
+def _end_at(operand: Operand, rest: Affine, reader: AffineReader, along: int, k: int) -> None:
     """End the valid extent of an operand where a number becomes negative."""
-    across = ROW + COLUMN - along
+    builder, across = reader.builder, ROW + COLUMN - along
     if rest.is_scalar:
         reader.need("sge", rest.first, 0)
         return
@@ -169,11 +166,12 @@ class Affine(NamedTuple):
 
 class AffineReader:
     """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.  Its i64 arithmetic
-    never wraps if all i1s of `conditions` hold.  Without an emission nothing is written."""
+    never wraps if all i1s of `conditions` hold.  Without an emission its code has no function."""
 
     def __init__(self, loop: Operation, emission: Emission | None = None) -> None:
         self.loop: Final = loop
         self.emission: Final = emission
+        self.builder: Final = emission.builder if emission is not None else Builder(Module())
         self.iterations: Number = 1  # How many iterations there are, one at least.
         self.conditions: Final[list[str]] = []
         self.leaves: Final[dict[Value, None]] = {}
@@ -186,41 +184,33 @@ class AffineReader:
 
     def need(self, comparison: str, left: Number, right: Number) -> None:
         """Add a condition: `eq`, `sge` or `sle`."""
-        if isinstance(left, int) and isinstance(right, int):
-            if not {"eq": left == right, "sge": left >= right, "sle": left <= right}[comparison]:
-                self.conditions.append("false")
-        elif left != right and self.emission is not None:
-            self.conditions.append(self.emission.builder.emit(f"icmp {comparison} i64 {left}, {right}"))
+        if left != right:
+            self.conditions.append(self.builder.compared(comparison, left, right))
 
     def exact(self, name: str, left: Number, right: Number) -> Number:
         """A sum (`add`), a difference (`sub`) or a product (`mul`)."""
-        if isinstance(left, int) and isinstance(right, int):
-            number = {"add": left + right, "sub": left - right, "mul": left * right}[name]
-            if abs(number) > _MOST:
-                self.conditions.append("false")
-                return 0
+        builder, is_constant = self.builder, isinstance(left, int) and isinstance(right, int)
+        is_neutral = right == 0 or (left == 0 and name != "sub") or (name == "mul" and 1 in (left, right))
+        if not is_constant and not is_neutral:
+            number, wraps = builder.checked(f"s{name}", left, right)
+            self.conditions.append(builder.emit(f"xor i1 {wraps}, true"))
             return number
-        if right == 0 or (left == 0 and name != "sub"):
-            return 0 if name == "mul" else left if right == 0 else right
-        if name == "mul" and 1 in (left, right):
-            return right if left == 1 else left
-        if self.emission is None:
-            return UNKNOWN
-        exact, wraps = self.emission.builder.checked(f"s{name}", left, right)
-        self.conditions.append(self.emission.builder.emit(f"xor i1 {wraps}, true"))
-        return exact
+        folded = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
+        if isinstance(folded, int) and abs(folded) > _MOST:
+            self.conditions.append("false")
+            return 0
+        return folded
 
     def ends(self, affine: Affine, last: tuple[Number, Number, Number]) -> tuple[Number, Number]:
         """The least and the greatest element up to the last row, column and iteration."""
         low = high = affine.first
         for step, count in zip(affine[1:], last, strict=True):
             way = self.exact("mul", step, count)
-            if isinstance(way, int):
-                low, high = self.exact("add", low, min(way, 0)), self.exact("add", high, max(way, 0))
-            elif self.emission is not None:
-                ways = [f"i64 {way}", "i64 0"]
-                down, up = (self.emission.builder.call("i64", f"llvm.{name}.i64", ways) for name in ("smin", "smax"))
-                low, high = self.exact("add", low, down), self.exact("add", high, up)
+            ways: list[Number] = [min(way, 0), max(way, 0)] if isinstance(way, int) else []
+            if not isinstance(way, int):
+                ends = [f"i64 {way}", "i64 0"]
+                ways += [self.builder.call("i64", f"llvm.{name}.i64", ends) for name in ("smin", "smax")]
+            low, high = self.exact("add", low, ways[0]), self.exact("add", high, ways[1])
         return low, high
 
     def _combined(self, name: str, left: Affine, right: Affine) -> Affine:
@@ -321,7 +311,7 @@ class AffineReader:
     def _read_scalar(self, value: Value, depth: int) -> Affine | None:
         if not is_inside(value, self.loop):
             self.leaves[value] = None
-            return Affine(UNKNOWN if self.emission is None else self.emission.whole(value))
+            return Affine(f"%{self.builder.fresh()}" if self.emission is None else self.emission.whole(value))
         operation = value.defining_operation
         if operation is not None:
             if operation.parent is not self._block:
@@ -340,11 +330,8 @@ class AffineReader:
     def step_of(self, carried: BlockArgument) -> Value | int | None:
         """The outside scalar that each iteration adds to a carried integer, 0 for none; None for anything else."""
         end = self._block.last
-        if (
-            end is None
-            or end.declaration is not CONTINUE
-            or not isinstance(getattr(carried.type, "element", None), IntegerType)
-        ):
+        is_integer = isinstance(getattr(carried.type, "element", None), IntegerType)
+        if end is None or end.declaration is not CONTINUE or not is_integer:
             return None
         following = end.operands[carried.index - 1]
         operation = following.defining_operation
@@ -359,12 +346,12 @@ class AffineReader:
     def _computed(self, operation: Operation, operands: list[Affine | None]) -> Affine | None:
         declaration = operation.declaration
         known = [operand for operand in operands if operand is not None]
-        if declaration not in _ARITHMETIC or len(known) < len(operands):
+        is_unsigned = declaration is EXTI and operation.keyword("signedness") == "unsigned"
+        if declaration not in _ARITHMETIC or len(known) < len(operands) or is_unsigned:
             return None
         if declaration is EXTI:
-            return None if operation.keyword("signedness") == "unsigned" else known[0]
-        left, right = known
-        result = operation.results[0]
+            return known[0]
+        (left, right), result = known, operation.results[0]
         if declaration is OFFSET:
             size = memory_bytes(pointee_of(result))
             return self._combined("add", left, self._combined("mul", right, Affine(*[size] * 4)))
