@@ -130,7 +130,7 @@ def _write_take_from(builder: Builder) -> None:
         pair = builder.emit(f"cmpxchg ptr %range, i64 {first}, i64 {after} monotonic monotonic, align 8")
 
         def take() -> None:
-            last = builder.call("i64", "llvm.umin.i64", [f"i64 {after}", f"i64 {end}"])
+            last = builder.smaller(after, end)
             builder.do(f"store i64 {last}, ptr %end, align 8")
             builder.do(f"ret i64 {first}")
 

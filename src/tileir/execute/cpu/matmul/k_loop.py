@@ -45,7 +45,7 @@ class KLoop:
         self.plan: Final = matmul.plan
         self.batch: Final = batch
         self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
-        self.reader: Final = AffineReader(matmul.loop, emission) if matmul.general is not None and matmul.loop else None
+        self.reader: Final = AffineReader(matmul.general.operation, emission) if matmul.general is not None else None
         """Has the conditions under which the tiles of pointers lie side by side."""
         self.lower: Number = 0
         self.iterations: Number = 1

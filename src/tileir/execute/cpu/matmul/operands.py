@@ -21,8 +21,9 @@ from tileir.dialect.ops import ADDI, ANDI, BROADCAST, CMPI, CONSTANT, CONTINUE, 
 from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, pointee_of, scalar_constant
 from tileir.execute.cpu.codegen import view_access
-from tileir.execute.cpu.codegen.bounds import accessed_array, places_in
+from tileir.execute.cpu.codegen.bounds import is_in_array
 from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.value_ranges import ExactIntegers
 from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table, ViewLoad
 from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.cpu.vector.builder import Builder, Number
@@ -37,7 +38,6 @@ ROW, COLUMN = 1, 2  # Fields of an `Affine`
 _DEEPEST: Final = 24  # How many operations are looked through; more are hardly an index.
 _ARITHMETIC: Final = {ADDI: "add", SUBI: "sub", MULI: "mul", EXTI: "", OFFSET: "add"}
 _RENAMING: Final = (RESHAPE, BROADCAST)
-_MOST: Final = (1 << 63) - 1
 Axes = tuple["int | None", ...]
 
 
@@ -116,16 +116,10 @@ def pointer_operand(emission: Emission, load: PointerLoad, side: int, reader: Af
     reader.need("sge", found.along, 1)
     found.keys = [address.first, found.row, found.along, found.across]
     # All that is read lies in the array that it most likely does.
-    array = accessed_array(emission, load.operation)
-    if array is None:
-        reader.conditions.append("false")
-        return found
     last = builder.subtract(found.across, 1), builder.subtract(found.along, 1)
     rows, columns = last if side == 0 else last[::-1]
-    places = places_in(emission, array, size)
-    for end in reader.ends(address, (rows, columns, 0)):
-        moved = builder.emit(f"sub i64 {end}, {array.low}")
-        reader.conditions.append(builder.emit(f"icmp ult i64 {moved}, {places}"))
+    ends = reader.ends(address, (rows, columns, 0))
+    reader.conditions += [is_in_array(emission, load.operation, end, size) for end in ends]
     return found
 
 
@@ -164,42 +158,20 @@ class Affine(NamedTuple):
         return self[1:] == (0, 0, 0)
 
 
-class AffineReader:
-    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.  Its i64 arithmetic
-    never wraps if all i1s of `conditions` hold.  Without an emission its code has no function."""
+class AffineReader(ExactIntegers):
+    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.  Without an emission
+    its code has no function."""
 
     def __init__(self, loop: Operation, emission: Emission | None = None) -> None:
+        super().__init__(emission.builder if emission is not None else Builder(Module()))
         self.loop: Final = loop
         self.emission: Final = emission
-        self.builder: Final = emission.builder if emission is not None else Builder(Module())
         self.iterations: Number = 1  # How many iterations there are, one at least.
-        self.conditions: Final[list[str]] = []
         self.leaves: Final[dict[Value, None]] = {}
         self._shape: tuple[int, ...] = ()
         self._block: Final = loop.regions[0].blocks[0]
         # What is used twice is read once: otherwise scalars that are made of each other take as long as all their ways.
         self._known: Final[dict[object, Affine | None]] = {}
-
-    # --- arithmetic ---
-
-    def need(self, comparison: str, left: Number, right: Number) -> None:
-        """Add a condition: `eq`, `sge` or `sle`."""
-        if left != right:
-            self.conditions.append(self.builder.compared(comparison, left, right))
-
-    def exact(self, name: str, left: Number, right: Number) -> Number:
-        """A sum (`add`), a difference (`sub`) or a product (`mul`)."""
-        builder, is_constant = self.builder, isinstance(left, int) and isinstance(right, int)
-        is_neutral = right == 0 or (left == 0 and name != "sub") or (name == "mul" and 1 in (left, right))
-        if not is_constant and not is_neutral:
-            number, wraps = builder.checked(f"s{name}", left, right)
-            self.conditions.append(builder.emit(f"xor i1 {wraps}, true"))
-            return number
-        folded = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
-        if isinstance(folded, int) and abs(folded) > _MOST:
-            self.conditions.append("false")
-            return 0
-        return folded
 
     def ends(self, affine: Affine, last: tuple[Number, Number, Number]) -> tuple[Number, Number]:
         """The least and the greatest element up to the last row, column and iteration."""
@@ -222,8 +194,7 @@ class AffineReader:
         rows, columns = [extent - 1 for extent in self._shape] or (0, 0)
         low, high = self.ends(affine, (rows, columns, self.exact("sub", self.iterations, 1)))
         if width < 64:
-            self.need("sge", low, -(1 << (width - 1)))
-            self.need("sle", high, (1 << (width - 1)) - 1)
+            self.fit(low, high, width)
         return affine
 
     # --- tiles ---

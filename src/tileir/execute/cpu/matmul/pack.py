@@ -145,7 +145,7 @@ def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count
     """Load a vector, zeros for elements that are not valid; 32 at most, as bits in a register are the mask."""
     builder = emission.builder
     at_least_0 = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
-    valid = builder.call("i64", "llvm.umin.i64", [f"i64 {at_least_0}", f"i64 {width}"])
+    valid = builder.smaller(at_least_0, width)
     bits = builder.emit(f"sub i64 {builder.emit(f'shl i64 1, {valid}')}, 1")
     mask = builder.emit(f"bitcast i{width} {builder.emit(f'trunc i64 {bits} to i{width}')} to <{width} x i1>")
     kind = value_type(dtype, width)

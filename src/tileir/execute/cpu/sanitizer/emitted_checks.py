@@ -134,7 +134,7 @@ def _prove_tile(emission: Emission, statement: Inspect, words: str, size: int, a
     builder, conditions = emission.builder, ranges.conditions
     start = builder.word(words, START)
     length = builder.emit(f"sub i64 {builder.word(words, END)}, {start}")
-    ranges.lie_in(found, start, builder.call("i64", "llvm.usub.sat.i64", [f"i64 {length}", f"i64 {size - 1}"]))
+    ranges.lie_in(found, start, builder.remaining(length, size - 1))
     conditions.append(builder.emit(f"icmp eq i64 {builder.word(words, SHADOW)}, 0"))
     if access & WRITES:
         conditions.append(builder.emit(f"icmp sgt i64 {builder.word(words, WRITABLE)}, 0"))
@@ -213,7 +213,7 @@ def _check_tile(emission: Emission, tile: TileAccess, words: str, size: int, acc
     first = wide(builder, view.tensor.address)
     for axis, (start, extent, stride) in enumerate(zip(tile.starts, view.extents, view.strides, strict=True)):
         left = builder.emit(f"sub i64 {extent}, {start}")
-        counts.append(builder.call("i64", "llvm.umin.i64", [f"i64 {left}", f"i64 {view.shape[axis]}"]))
+        counts.append(builder.smaller(left, view.shape[axis]))
         there = builder.emit(f"icmp ult i64 {start}, {extent}")
         if axis in promised:
             whole = builder.emit(f"icmp eq i64 {counts[-1]}, {view.shape[axis]}")
