@@ -18,7 +18,7 @@ from typing import Final
 import numpy
 
 from tileir.execute.cpu.codegen.context import Emission, TileView
-from tileir.execute.cpu.codegen.edge_versions import lanes_of, over_an_edge, versions
+from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
 from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
 from tileir.execute.cpu.ir.statements import Matmul, PackCache
@@ -220,7 +220,7 @@ class TilePacker:
                 layout.store(builder, interleaved(builder, members), place)
             nest.close()
 
-        (over_an_edge if is_edge else versions)(emission, roots, [], emit)
+        versions(emission, roots, [], emit, is_edge=is_edge)
 
     # --- elements ---
 

@@ -19,7 +19,8 @@ import numpy
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN, MMAF_SCALED
 from tileir.dialect.types import PartitionViewType, tile_type
 from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, is_tile, scalar_constant, tile_of
-from tileir.execute.cpu.ir import expressions, statements
+from tileir.execute.cpu.ir import expressions as ex
+from tileir.execute.cpu.ir import statements
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
@@ -137,9 +138,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: fro
 
 def is_zero(expression: Expression) -> bool:
     """Whether all elements are 0, and none -0.0."""
-    return (
-        isinstance(expression, expressions.Table) and expression.array.size == 1 and not any(expression.array.tobytes())
-    )
+    return isinstance(expression, ex.Table) and expression.array.size == 1 and not any(expression.array.tobytes())
 
 
 # --- operands ---
@@ -161,7 +160,7 @@ def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
     """The scalars that identify operands while memory stays as it is; empty if they depend on anything else."""
     keys: dict[Value, None] = {}
     origins = lowering.origins
-    for node in expressions.nodes(roots):
+    for node in ex.nodes(roots):
         if isinstance(node, ViewLoad):
             view = node.operation.view
             if node.positions is not None or not origins.is_launch_constant(view):
@@ -169,11 +168,11 @@ def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
             if not lowering.is_never_written(origins.of(view)):
                 return []
             keys |= dict.fromkeys(node.operation.index)
-        elif isinstance(node, expressions.Splat):
+        elif isinstance(node, ex.Splat):
             keys[node.scalar] = None
-        elif isinstance(node, expressions.Mapped):
+        elif isinstance(node, ex.Mapped):
             keys |= {scalar: None for _, scalar in node.mapping if scalar is not None}
-        elif not isinstance(node, (expressions.Elementwise, expressions.Table, expressions.Iota)):
+        elif not isinstance(node, (ex.Elementwise, ex.Table, ex.Iota)):
             return []
     return list(keys) if all(dtype_of(key).kind in "iub" for key in keys) else []
 
@@ -196,9 +195,8 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
     if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
     reader = AffineReader(operation)
-    if not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
-        return []
-    if not all(_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls):
+    suits = [_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls]
+    if not all(suits) or not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
         return []
     found = [_k_loop(lowering, loop, each) for each in matmuls]
     _take_zeros(lowering, found)
@@ -231,10 +229,9 @@ def _does_nothing_else(loop: statements.LoopStatement, matmuls: list[Matmul], re
 
 
 def _is_counting(statement: Statement) -> bool:
-    if isinstance(statement, statements.ScalarOp):
-        operation = statement.operation
-        return is_index_arithmetic(operation) or operation.declaration in (MAKE_TOKEN, JOIN_TOKENS)
-    return isinstance(statement, statements.Alias)
+    if not isinstance(statement, statements.ScalarOp):
+        return isinstance(statement, statements.Alias)
+    return is_index_arithmetic(statement.operation) or statement.operation.declaration in (MAKE_TOKEN, JOIN_TOKENS)
 
 
 def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
@@ -309,9 +306,7 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
     """Let k-loops start from zeros where the statements before only write zeros."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
-        if not isinstance(last, LoopNest) or len(last.stores) != 1:
-            return
-        sink = last.stores[0]
+        sink = last.stores[0] if isinstance(last, LoopNest) and len(last.stores) == 1 else None
         if not isinstance(sink, StoreBuffer) or sink.buffer is not matmul.accumulator or not is_zero(sink.expression):
             return
         matmul.zero_init = True
