@@ -28,16 +28,7 @@ from typing import Any, Final, TypeAlias
 import numpy
 
 from tileir.execute.arithmetic.rounding import to_odd, two_sum
-from tileir.execute.cpu.matmul.plan import (
-    AMX_BYTES,
-    AMX_ROWS,
-    BFLOAT16,
-    TILE_BYTES,
-    Plan,
-    RowBlock,
-    Rows,
-    SpecialValues,
-)
+from tileir.execute.cpu.matmul.plan import AMX_BYTES, AMX_ROWS, SCANNED, TILE_BYTES, Plan, RowBlock, Rows, SpecialValues
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import HALF, INT32, SINGLE, intrinsic
 from tileir.execute.cpu.vector.lanes import shuffled
@@ -147,16 +138,15 @@ class FmaKernel:
 
     def has_special(self, a: RowBlock, k: Number) -> str:
         """An i1: there are special values in rows of A."""
-        builder, width, special = self.builder, 2 * self.plan.lanes, SpecialValues(self.builder, self.plan.guard)
+        builder, special = self.builder, SpecialValues(self.builder, self.plan.guard)
 
         def add(index: Number, states: list[Register]) -> list[Register]:
             here = builder.moved(a[0], builder.multiply(index, self.plan.a_dtype.itemsize))
             for offset in a[1]:
-                text = f"load <{width} x i16>, ptr {builder.moved(here, offset)}, align 2"
-                states = [special.scanned(states[0], builder.value(text, BFLOAT16, width))]
+                states = [special.scanned_at(states[0], builder.moved(here, offset), 2)]
             return states
 
-        return special.is_found(builder.carry(0, k, width, [special.nothing(width)], add)[0])
+        return special.is_found(builder.carry(0, k, SCANNED, [special.nothing()], add)[0])
 
 
 def _fma(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:

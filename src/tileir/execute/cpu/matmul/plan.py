@@ -306,13 +306,16 @@ class SpecialValues:
 
     def scanned_memory(self, state: Register, pointer: str, size: Number) -> Register:
         """The state, of `SCANNED` lanes, after so many bytes, a multiple of the size of a matrix tile."""
-        builder = self.builder
 
         def line(offset: Number, states: list[Register]) -> list[Register]:
-            text = f"load <{SCANNED} x i16>, ptr {builder.moved(pointer, offset)}, align 64"
-            return [self.scanned(states[0], builder.value(text, BFLOAT16, SCANNED))]
+            return [self.scanned_at(states[0], self.builder.moved(pointer, offset), 64)]
 
-        return builder.carry(0, size, 2 * SCANNED, [state], line)[0]
+        return self.builder.carry(0, size, 2 * SCANNED, [state], line)[0]
+
+    def scanned_at(self, state: Register, pointer: str, align: int) -> Register:
+        """The state after `SCANNED` elements in memory."""
+        text = f"load <{SCANNED} x i16>, ptr {pointer}, align {align}"
+        return self.scanned(state, self.builder.value(text, BFLOAT16, SCANNED))
 
     def is_found(self, state: Register) -> str:
         """An i1: a special value was found."""
