@@ -270,9 +270,8 @@ class AmxKernel:
 
     def has_special(self, a: RowBlock, k: Number) -> str:
         """An i1: there are special values in so many k of a row block of A."""
-        special = SpecialValues(self.builder, self.plan.guard)
         size = self.builder.multiply(k, self.plan.a_step)
-        return special.is_found(special.scanned_memory(special.nothing(), a[0], size))
+        return SpecialValues(self.builder, self.plan.guard).is_found_in(a[0], size)
 
     @property
     def _instruction(self) -> str:

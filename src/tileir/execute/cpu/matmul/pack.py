@@ -81,11 +81,9 @@ class RowPacker:
                 def down(number: Number, states: list[Register]) -> list[Register]:
                     return self._pack(self._row(builder.add(first, number)), column, states)
 
-                return (
-                    self._pack(row, column, states)
-                    if self.depth == 1
-                    else builder.carry(0, self.depth, 1, states, down)
-                )
+                if self.depth == 1:
+                    return self._pack(row, column, states)
+                return builder.carry(0, self.depth, 1, states, down)
 
             if self.depth > 1 or isinstance(columns, str) or self.valid is not None:
                 return builder.carry(0, columns, self.width, states, across)
@@ -166,17 +164,12 @@ def interleaved(builder: Builder, parts: list[Register]) -> Register:
 
 def scan_packed(emission: Emission, layout: Layout, packed: str, k: Number) -> str:
     """An i1: there are special values in a packed operand of so many k."""
-    builder, plan = emission.builder, layout.plan
-    blocks = plan.n // plan.nr if layout.side else plan.m // plan.mr
+    plan, special = layout.plan, SpecialValues(emission.builder, layout.guard)
     if not layout.guard:
         return "false"
-    parameters = {"%to": ("ptr", packed), "%size": ("i64", builder.multiply(k, layout.step * blocks))}
-
-    def write() -> str:
-        special = SpecialValues(builder, plan.guard)
-        return special.is_found(special.scanned_memory(special.nothing(), "%to", "%size"))
-
-    return emission.call_as_written(f"scan.{plan.guard}", parameters, write)
+    blocks = plan.n // plan.nr if layout.side else plan.m // plan.mr
+    parameters = {"%to": ("ptr", packed), "%size": ("i64", emission.builder.multiply(k, layout.step * blocks))}
+    return emission.call_as_written(f"scan.{layout.guard}", parameters, lambda: special.is_found_in("%to", "%size"))
 
 
 # --- tiles by loop nests ---

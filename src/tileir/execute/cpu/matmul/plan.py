@@ -317,6 +317,10 @@ class SpecialValues:
         text = f"load <{SCANNED} x i16>, ptr {pointer}, align {align}"
         return self.scanned(state, self.builder.value(text, BFLOAT16, SCANNED))
 
+    def is_found_in(self, pointer: str, size: Number) -> str:
+        """An i1: there are special values in so many bytes."""
+        return self.is_found(self.scanned_memory(self.nothing(), pointer, size))
+
     def is_found(self, state: Register) -> str:
         """An i1: a special value was found."""
         return self.builder.call("i1", f"llvm.vector.reduce.or.v{state.width}i1", [state.typed])
