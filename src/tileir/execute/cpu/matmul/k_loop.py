@@ -56,21 +56,21 @@ class KLoop:
         self._find_k_end()
         self.room: Number = UNBOUNDED  # The iterations before tiles begin to lie over an edge of k.
         for operand in self.operands:
-            if operand is not None and operand.room != UNBOUNDED:
+            if operand.room != UNBOUNDED:
                 self.room = self.builder.smaller(self.room, operand.room)
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
 
     # --- operands ---
 
-    def _open_views(self) -> list[Operand | None]:
+    def _open_views(self) -> list[Operand]:
         emission, builder, matmul, plan = self.emission, self.builder, self.matmul, self.plan
         if matmul.loop is not None and self.counter is not None:
             self.lower, upper = (emission.whole(value) for value in matmul.loop.operands[:2])
             self.iterations = builder.call("i64", "llvm.ssub.sat.i64", [f"i64 {upper}", f"i64 {self.lower}"])
             # The tiles of the first iteration: the counter is the lower bound.
             emission.scalars[self.counter] = emission.scalars[matmul.loop.operands[0]]
-        found: list[Operand | None] = [None, None]
+        found = [Operand("", 0, in_rows="false", is_whole="false", is_row_major=False) for _ in range(2)]
         for side, expression in enumerate((matmul.lhs, matmul.rhs)):
             load = matrix_in_memory(expression)
             if side in matmul.computed:
@@ -83,7 +83,7 @@ class KLoop:
                 found[side] = view_operand(emission, load, side, self.lower, self.batch, plan)
         return found
 
-    def _open_pointers(self, reader: AffineReader) -> list[Operand | None]:
+    def _open_pointers(self, reader: AffineReader) -> list[Operand]:
         emission, builder = self.emission, self.builder
         lower, upper, step = (emission.whole(value) for value in reader.loop.operands[:3])
         reader.need("sge", step, 1)
@@ -93,7 +93,7 @@ class KLoop:
         distance = reader.exact("add", reader.exact("sub", upper, lower), builder.subtract(divisor, 1))
         self.iterations = reader.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
         reader.need("sge", self.iterations, 1)
-        found: list[Operand | None] = []
+        found = []
         for side, load in enumerate((self.matmul.lhs, self.matmul.rhs)):
             assert isinstance(load, PointerLoad)
             found.append(pointer_operand(emission, load, side, reader, self.plan))
@@ -103,12 +103,12 @@ class KLoop:
         """Find whether k ends for both operands in the last iteration, which needs no copies then.  That leaves out
         products of zeros, which turn an accumulator of -0.0 into 0.0: so does adding `signed_zero`."""
         builder, plan, (a, b) = self.builder, self.plan, self.operands
-        if self.matmul.loop is None or plan.kind != "fma" or a is None or b is None:
+        if self.matmul.loop is None or plan.kind != "fma" or UNBOUNDED in (a.room, b.room):
             return
-        if UNBOUNDED in (a.room, b.room) or not a.is_zero_padded or not b.is_zero_padded:
+        if not a.is_zero_padded or not b.is_zero_padded:
             return
         # Tiles that are packed one by one are whole along k.
-        conditions = [each.in_rows if each.in_rows == "true" else each.is_whole for each in (a, b)]
+        conditions = [each.is_whole for each in (a, b) if each.in_rows != "true"]
         missing = builder.subtract(builder.multiply(self.iterations, plan.k), a.along)
         conditions += [
             builder.compared("eq", a.along, b.along),
@@ -132,7 +132,7 @@ class KLoop:
             packed = emission.buffer(cache)
             return packed, self._pack(side, block, whole, packed)
         keys = places = [emission.whole(key) for key in cache.keys]
-        if matmul.general is not None and operand is not None:
+        if matmul.general is not None:
             keys, places = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
         elif len((matmul.lhs, matmul.rhs)[side].shape) == 3:
             keys = places = [*keys, self.batch]
@@ -160,7 +160,6 @@ class KLoop:
             return [f"i1 {scan_packed(emission, layout, to, block.k)}"]
 
         def rows(is_edge: bool) -> list[str]:
-            assert operand is not None
             source, count = Rows(operand.at(builder, block.first), operand.row), (plan.m, block.k)[side]
             valid: tuple[Number, Number] | None = None
             if is_edge:
@@ -173,7 +172,7 @@ class KLoop:
                     count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
             return [f"i1 {RowPacker(emission, layout, valid).pack(source, count, to, block.k)}"]
 
-        has_rows = operand is not None and operand.in_rows == "true" and operand.is_zero_padded
+        has_rows = operand.in_rows == "true" and operand.is_zero_padded
         (found,) = builder.branch(whole, lambda: rows(False), (lambda: rows(True)) if has_rows else tiles)
         return found if plan.guard else "false"
 
@@ -183,19 +182,19 @@ class KLoop:
             place = builder.add(builder.add(self.lower, block.first), number)
             register = casting.cast(builder, index_register(place), dtype_of(self.counter))
             emission.scalars[self.counter] = register
-        if side == 1 and a is not None and a.load is not None:
+        if side == 1 and a.load is not None:
             # A is checked first: of several errors the first is reported.
             access = view_access.tile_access(emission, a.load)
             builder.branch(block.whole[0], None, lambda: bounds.check_tile(emission, access))
-        packer, operand = TilePacker(emission, self.matmul, side, self.batch), self.operands[side]
+        packer = TilePacker(emission, self.matmul, side, self.batch)
         target = builder.moved(to, builder.multiply(number, self.plan.k * packer.layout.step))
-        packer.pack(target, block.k, operand is not None and operand.is_row_major)
+        packer.pack(target, block.k, self.operands[side].is_row_major)
 
     def _a_rows(self, block: KBlock) -> tuple[Rows, str]:
         """A of a k-block as the kernel reads it, and an i1: there are special values."""
         builder, plan, a, whole = self.builder, self.plan, self.operands[0], block.whole[0]
         row = builder.multiply(block.k, plan.a_dtype.itemsize)
-        if plan.kind == "amx" or a is None:
+        if plan.kind == "amx" or not a.pointer:
             packed, special = self._packed(0, block, whole)
             return Rows(packed, row), special
         in_place, copied = (
@@ -271,10 +270,8 @@ class KLoop:
         operands = Operands(*rows, panel, *c_in, *c_out, block.k, *extents, special, self.signed_zero)
         call_macrokernel(self.emission, plan, operands)
 
-    def _is_whole(self, operand: Operand | None, end: Number) -> str:
+    def _is_whole(self, operand: Operand, end: Number) -> str:
         """An i1: all of a k-block up to an iteration is valid."""
-        if operand is None:
-            return "false"
         if operand.is_whole == "false" or operand.room == UNBOUNDED:
             return operand.is_whole
         near = self.builder.compared("ule", end, operand.room)

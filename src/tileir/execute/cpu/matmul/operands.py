@@ -5,7 +5,8 @@
 | `view`     | tiles of a view whose rows lie in memory, read or packed where they lie                       |
 | `pointers` | tiles of pointers that a loop advances by constant steps (`AffineReader`), the same           |
 | `buffer`   | A in scratch memory: `Operand` itself                                                         |
-| `computed` | anything else (converted, transposed, computed, scaled): packed tile by tile by a loop nest   |
+| `computed` | anything else (converted, transposed, computed, scaled): packed tile by tile by a loop nest,  |
+|            | without a pointer                                                                             |
 
 `AffineReader` computes the first element and the steps of a tile of integers or addresses from its expressions.  It is
 exact: where an integer of the program would wrap, a condition is false, and then none of the numbers holds.  For
@@ -43,9 +44,9 @@ Axes = tuple["int | None", ...]
 
 @dataclass(slots=True)
 class Operand:
-    """An operand whose tiles lie in memory, `step` bytes apart."""
+    """An operand whose tiles lie in memory, `step` bytes apart; or one that is computed."""
 
-    pointer: str  # To the tile of the first iteration.
+    pointer: str  # To the tile of the first iteration; empty if it is computed.
     row: Number  # The row stride in bytes.
     step: Number = 0
     along: Number = UNBOUNDED  # The valid extent along k, from the first iteration on.
