@@ -24,10 +24,10 @@ the columns, then the k of the group.  With a group of one a row of a panel is `
 Conversions of operands to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator
 is widened to the C of an operation, which is rounded to f16 when the operation is done.
 
-A plan of two `parts` splits f16 into two bf16 (`split_bf16`): the packed operand has every matrix tile
-twice, the high parts and then the low ones.  `guard` names the special values that the unit does not multiply exactly:
-`subnormal` bf16, which units take for zero, though it may be multiplied with something large; `infinite` f16 and NaN,
-since infinity times the low part of a number, mostly zero, is NaN.
+A plan of two `parts` splits f16 into two bf16 (`split_bf16`): the packed operand has every matrix tile twice, the high
+parts and then the low ones.  `guard` names the special values that the unit does not multiply exactly: `subnormal`
+bf16, which units take for zero, though it may be multiplied with something large; `infinite` f16 and NaN, since
+infinity times the low part of a number, mostly zero, is NaN.
 """
 
 from __future__ import annotations
@@ -205,14 +205,14 @@ class Layout:
 
 
 def make_plan(
-    target: Target, lhs: Type, rhs: Type, sum: Type, shape: Shape, exact: bool, signed: tuple[bool, bool] = (True, True)
+    target: Target, lhs: Type, rhs: Type, acc: Type, shape: Shape, exact: bool, signed: tuple[bool, bool] = (True, True)
 ) -> Plan:
     """Choose for mmaf and mmai; extents are powers of two, and `exact` keeps the sums of the chain of fma."""
-    if isinstance(sum, FloatType):
+    if isinstance(acc, FloatType):
         found = _narrow(target, shape, lhs, rhs) if not exact and {lhs, rhs} <= _UNIT_ELEMENTS else None
         if found is not None:
             return found
-        return _blocks(target, "fma", shape, DOUBLE, DOUBLE) if sum is F64 else _single(target, shape)
+        return _blocks(target, "fma", shape, DOUBLE, DOUBLE) if acc is F64 else _single(target, shape)
     if target.has_amx_int8 and _fills_amx(shape, 4):
         a, b = (_INT8 if sign else UINT8 for sign in signed)
         return _amx(shape, (a, b, INT32))
