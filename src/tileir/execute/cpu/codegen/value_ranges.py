@@ -61,7 +61,7 @@ class ExactIntegers:
         found = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
         if width < 64 or isinstance(found, int):
             self.fit(found, found, width)
-        return found if isinstance(found, str) or abs(found) < 1 << 63 else 0
+        return found if isinstance(found, str) or -(1 << 63) <= found < 1 << 63 else 0
 
     def fit(self, low: Number, high: Number, width: int) -> None:
         self.need("sge", low, -(1 << (width - 1)))
