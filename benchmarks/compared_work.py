@@ -126,7 +126,7 @@ def _differing() -> Action:
 def _reducing() -> Action:
     import tileir
 
-    module = tileir.smith.program(3, size=120).module
+    module = tileir.smith(3, size=120).module
     name = next(each.name for each in module.walk() if each.operands and each.results)
     return lambda: tileir.reduce(module, lambda candidate: any(each.name == name for each in candidate.walk()))
 

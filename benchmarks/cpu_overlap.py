@@ -1,4 +1,4 @@
-"""Independent kernels one after the other, and within `tileir.overlap()`.
+"""Independent kernels one after the other, and within `tileir.kernels.overlap()`.
 
     python benchmarks/cpu_overlap.py
 
@@ -37,7 +37,7 @@ def actions(tile: int) -> tuple[Callable[[], object], Callable[[], object], Call
             kernel.launch(1, a, b, c, tile)
 
     def overlapped() -> None:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             launch_all(results[1])
 
     def agree() -> bool:

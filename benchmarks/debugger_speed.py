@@ -113,7 +113,7 @@ def cases() -> list[Case]:
         given = (*example.inputs, example.output, *example.scalars)
         found.append(Case(name, source(name), example.grid, given, operation))
     for seed in RANDOM:
-        program = tileir.smith.program(seed)
+        program = tileir.smith(seed)
         name = f"random program {seed}"
         found.append(Case(name, str(program.module), program.grid, tuple(program.arguments), "constant"))
     counter = numpy.zeros(1, numpy.int32)

@@ -62,7 +62,7 @@ def test_parts_of_nothing_have_words_too() -> None:
 
 def test_types_and_attributes_are_their_spelling(module: tileir.Operation) -> None:
     assert repr(tile((4, 8), f32)) == "!cuda_tile.tile<4x8xf32>"
-    assert repr(tileir.div_by(16)) == "#cuda_tile.div_by<16>"
+    assert repr(tileir.attributes.div_by(16)) == "#cuda_tile.div_by<16>"
     assert repr(the(module, "constant").attributes["value"]) == "dense<0> : !cuda_tile.tile<i32>"
     build = tileir.Builder("m")
     with build.entry("k"):

@@ -117,7 +117,7 @@ def registered_engines() -> object:
     yield
     for engine in all_engines()[0]:
         if engine.name not in known:
-            tileir.unregister_engine(engine.name)
+            tileir.backends.unregister_backend(engine.name)
 
 
 @pytest.fixture

@@ -222,7 +222,7 @@ def test_the_page_lists_every_name() -> None:
         (lambda: tileir.parse("cuda_tile.module @m {"), tileir.ParseError),
         (lambda: tileir.load(BROKEN.encode()), tileir.VerifyError),
         (lambda: tileir.from_bytecode(b"no"), tileir.BytecodeError),
-        (lambda: tileir.verify(tileir.parse(TEXT), version="12.0"), tileir.VersionError),
+        (lambda: tileir.verify(tileir.parse(TEXT), version="12.0"), tileir.errors.VersionError),
         (lambda: tileir.verify(tileir.parse(TEXT), hints="no"), tileir.OptionError),
         (lambda: tileir.to_bytecode(tileir.parse(TEXT), layout="no"), tileir.OptionError),
         (lambda: tileir.losses(tileir.parse(TEXT), "no"), tileir.OptionError),
@@ -230,9 +230,9 @@ def test_the_page_lists_every_name() -> None:
         (lambda: tileir.optimize(tileir.parse(TEXT), 7), tileir.OptionError),
         (lambda: tileir.optimize(tileir.parse(TEXT), rules="no"), tileir.OptionError),
         (lambda: tileir.parse(TEXT).text(names="no"), tileir.OptionError),
-        (lambda: tileir.run_passes(tileir.parse(TEXT), ["no"]), tileir.PipelineError),
-        (lambda: tileir.run_pipeline(tileir.parse(TEXT), "no"), tileir.PipelineError),
-        (lambda: tileir.run_passes(tileir.parse(TEXT), ["downlevel{version=9.9}"]), tileir.VersionError),
+        (lambda: tileir.run_passes(tileir.parse(TEXT), ["no"]), tileir.errors.PipelineError),
+        (lambda: tileir.passes.run_pipeline(tileir.parse(TEXT), "no"), tileir.errors.PipelineError),
+        (lambda: tileir.run_passes(tileir.parse(TEXT), ["downlevel{version=9.9}"]), tileir.errors.VersionError),
         (lambda: tileir.Builder("m").addi(), tileir.BuildError),  # type: ignore[call-arg]
         (lambda: tileir.declarations.declaration_of("no"), tileir.OptionError),
     ],
@@ -260,7 +260,7 @@ def wrong(value: object) -> Any:
         lambda: tileir.losses(wrong(1)),
         lambda: tileir.optimize(wrong(1)),
         lambda: tileir.Builder(wrong(1)),
-        lambda: tileir.Pass("p", "", wrong(1)),
+        lambda: tileir.passes.Pass("p", "", wrong(1)),
     ],
 )
 def test_an_argument_of_another_type_is_a_type_error(work) -> None:
@@ -325,13 +325,13 @@ def test_memory_of_programs_that_are_gone_is_released() -> None:
     def kept() -> int:
         return sum(len(table) for _, table, _ in POOL.tables)
 
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     before = kept()
     held = tileir.types.tile((2, 4, 8, 16, 32, 64), tileir.types.i8)
     for number in range(200):
         tileir.parse(f'cuda_tile.module @m attributes {{a = "gone {number}"}} {{ }}')
     assert kept() > before + 200
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     assert kept() < before + 20
     assert tileir.types.tile((2, 4, 8, 16, 32, 64), tileir.types.i8) is held
 
@@ -364,7 +364,7 @@ for error in [name for name in tileir.__all__ if name.endswith("Error")]:
 assert not isinstance(1, tileir.Kernel)
 module = tileir.load(b"cuda_tile.module @m { entry @k() { return } }")
 assert tileir.load(tileir.to_bytecode(tileir.optimize(module))).name == "cuda_tile.module"
-tileir.release_memory()
+tileir.kernels.release_memory()
 for name in ("compile", "launch", "emulate", "pointer_to", "overlap", "Kernel", "Observer", "Sanitizer", "Trace"):
     try:
         getattr(tileir, name)()

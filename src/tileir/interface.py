@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tileir.bytecode import is_bytecode, is_text
-from tileir.ir.core import Operation
+from tileir.ir.core import Module, Operation
 from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
 from tileir.ir.interning import HOOKS, Reduced
@@ -54,14 +54,21 @@ def _described(thing: object) -> str:
     return described(thing)
 
 
+def _html(thing: object) -> str:
+    from tileir.notebook import program
+
+    return program(str(thing))
+
+
 HOOKS.reduce = _reduced
 HOOKS.clone = _copied
 HOOKS.describe = _described
+HOOKS.html = _html
 
 
 def parse(
     text: str, name: str = "-", *, version: str = NEWEST_NAME, allow_unregistered: bool = False, verify: bool = False
-) -> Operation:
+) -> Module:
     """The module a text describes; `ParseError` carries every mistake.
 
     Positions name the text `name`.  `version`, "13.1" to "13.4", is the version of the dialect that the text is written
@@ -91,7 +98,7 @@ def load(
     layout: str | None = None,
     allow_unregistered: bool = False,
     verify: bool = True,
-) -> Operation:
+) -> Module:
     """The module in a file, or in the bytes of one, verified: text or bytecode, told apart by content.
 
     Text is read as by `parse`, bytecode as by `from_bytecode`; options of the other are ignored.  Positions in a text
@@ -123,7 +130,7 @@ def from_bytecode(
     version: str = NEWEST_NAME,
     layout: str | None = None,
     verify: bool = True,
-) -> Operation:
+) -> Module:
     """The module in a bytecode file, verified; `data` is bytes, or anything that has some, as a mapped file.
 
     Bytes that cannot be decoded are a `BytecodeError`, which carries `.offset` and `.diagnostics`.  As NVIDIA's reader

@@ -24,7 +24,7 @@ from tileir.dialect import debug_info
 from tileir.dialect import types as tiles
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir import attributes, dense, location, types
-from tileir.ir.core import Block, Operation, Region
+from tileir.ir.core import Block, Operation, Region, as_module
 from tileir.ir.diagnostics import Code, Diagnostic, TileIRError
 from tileir.ir.interning import Reduced
 from tileir.ir.quoting import type_text
@@ -230,7 +230,8 @@ def restored_program(things: list[object], block_rows: list[Any], rows: list[Any
     for operation, row in zip(operations, rows, strict=True):
         if row[2]:
             operation.set_operands([values[number] for number in row[2]], row[7])
-    return operations[0]
+    root = operations[0]
+    return as_module(root) if root.declaration.mnemonic == "module" else root
 
 
 def restored_thing(things: list[object]) -> object:

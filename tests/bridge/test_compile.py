@@ -225,7 +225,7 @@ def test_bound_launches_overlap_and_run_on_several_threads() -> None:
     kernel = tileir.compile(VECTOR_ADD, backend="cpu")
     a, b, c = (numpy.ones(256, F32) for _ in range(3))
     chain = [kernel.bind(2, a, b, c, 256), kernel.bind(2, c, b, a, 256)]
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for _ in range(4):
             for bound in chain:
                 bound()

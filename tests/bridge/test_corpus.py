@@ -51,7 +51,7 @@ class Arguments:
         if isinstance(constraint, ArrayConstraint):
             array = self.array(constraint)
             strides = [stride // array.itemsize for stride in array.strides]
-            return [tileir.pointer_to(array), *array.shape, *strides]
+            return [tileir.kernels.pointer_to(array), *array.shape, *strides]
         if isinstance(constraint, ScalarConstraint):
             return [1.5 if "float" in constraint.dtype.name else 1]
         if isinstance(constraint, ListConstraint):

@@ -66,7 +66,7 @@ def test_emulate_reaches_what_others_put_in_the_place_of_the_entry_point(monkeyp
 def test_innermost_of_nested_contexts_counts() -> None:
     order: list[str] = []
 
-    class Journal(tileir.Observer):
+    class Journal(tileir.observers.Observer):
         def __init__(self, name: str) -> None:
             self.name = name
 
@@ -204,7 +204,7 @@ def test_emulate_decorates_a_function() -> None:
 def test_options_of_emulate_hold_for_each_launch() -> None:
     order: list[int] = []
 
-    class Journal(tileir.Observer):
+    class Journal(tileir.observers.Observer):
         def block_started(self, block: Any) -> None:
             order.append(block.id[0])
 

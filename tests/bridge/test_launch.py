@@ -74,7 +74,7 @@ def aligned(*shape: int, dtype: Any = F32, offset: int = 0) -> Any:
 
 def test_launches_overlap_and_keep_their_order() -> None:
     arrays = [numpy.full(32, number, F32) for number in range(4)]
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for first, second in ((0, 1), (1, 2), (2, 3)):
             tileir.launch(add, 2, (arrays[first], arrays[second], arrays[second]), "cpu")
         with tileir.emulate("cpu"):

@@ -377,7 +377,7 @@ def test_recognized_launches_of_many_tile_blocks_do_all_of_them() -> None:
 def test_recognized_launches_keep_their_order_where_they_overlap() -> None:
     arrays = [numpy.full(64, number + 1, F32) for number in range(3)]
     known(scale, 4, (arrays[0].copy(), arrays[1].copy(), 2.0, 16))
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for first, second in ((0, 1), (1, 2), (2, 0)):
             tileir.launch(scale, 4, (arrays[first], arrays[second], 2.0, 16), "cpu")
     assert [array[63] for array in arrays] == [8, 2, 4]

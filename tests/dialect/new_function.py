@@ -116,7 +116,7 @@ def check_analyses() -> None:
     x = numpy.zeros(64, "f4")
     costs = tileir.cost(tileir.parse(PROGRAM), 1, x, x, target="h100", assemble=False)
     assert ("floating", "tanh10", "f32") in costs.work.computed
-    programs = [smith.program(seed, family="functions", version="13.4") for seed in range(40)]
+    programs = [smith(seed, family="functions", version="13.4") for seed in range(40)]
     found = next(program for program in programs if "tanh10" in program.operations)
     assert found.expected()
     assert [part.name for part in parts() if "tanh10" in (*part.gaps(), *part.mistakes())] == []

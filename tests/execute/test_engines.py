@@ -34,15 +34,15 @@ cuda_tile.module @m {
 """
 
 
-class ToyKernel(tileir.PreparedKernel):
+class ToyKernel(tileir.backends.PreparedKernel):
     """Does not run a kernel: counts in its first array what there would be to run."""
 
     def __init__(self, entry: tileir.Operation, globals: dict[str, Any]) -> None:
         self.entry = entry
         self.globals = globals
-        self.seen: list[tileir.LaunchOptions] = []
+        self.seen: list[tileir.backends.LaunchOptions] = []
 
-    def launch(self, grid: Any, arguments: tuple[Any, ...], options: tileir.LaunchOptions) -> None:
+    def launch(self, grid: Any, arguments: tuple[Any, ...], options: tileir.backends.LaunchOptions) -> None:
         self.seen.append(options)
         arguments[0][:] += grid[0] * grid[1] * grid[2] * len(list(self.entry.regions[0].blocks[0]))
         if options.output is not None:
@@ -53,14 +53,14 @@ class ToyKernel(tileir.PreparedKernel):
         return "".join([f"{name}\n" for name in (names if stage == "names" else reversed(names))])
 
 
-class Toy(tileir.Engine):
+class Toy(tileir.backends.Backend):
     name = "toy"
     summary = "counts operations"
     stages = ("names", "backwards")
 
     def __init__(self, missing: str = "") -> None:
         self.absent = missing
-        self.settings: list[tileir.KernelSettings] = []
+        self.settings: list[tileir.backends.KernelSettings] = []
 
     def missing(self) -> str:
         return self.absent
@@ -68,14 +68,14 @@ class Toy(tileir.Engine):
     def facts(self) -> dict[str, str]:
         return {"version": "3"}
 
-    def refusal(self, entry: tileir.Operation, options: tileir.LaunchOptions) -> str:
+    def refusal(self, entry: tileir.Operation, options: tileir.backends.LaunchOptions) -> str:
         if any(operation.declaration is FOR for operation in entry.regions[0].blocks[0]):
             return "toys have no loops: compile with backend='cpu'"
         return super().refusal(entry, options)
 
     def prepare(
-        self, entry: tileir.Operation, globals: dict[str, Any], settings: tileir.KernelSettings
-    ) -> tileir.PreparedKernel:
+        self, entry: tileir.Operation, globals: dict[str, Any], settings: tileir.backends.KernelSettings
+    ) -> tileir.backends.PreparedKernel:
         self.settings.append(settings)
         return ToyKernel(entry, globals)
 
@@ -83,9 +83,9 @@ class Toy(tileir.Engine):
 @pytest.fixture
 def toy() -> Iterator[Toy]:
     engine = Toy()
-    tileir.register_engine(engine)
+    tileir.backends.register_backend(engine)
     yield engine
-    tileir.unregister_engine("toy")
+    tileir.backends.unregister_backend("toy")
 
 
 def compiled(entry: str = "first", backend: str = "toy", **options: Any) -> tileir.Kernel:
@@ -142,8 +142,8 @@ def test_an_engine_says_why_it_does_not_run_a_kernel(toy: Toy) -> None:
     [
         ({"sanitize": True}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
         ({"sanitize": "all"}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
-        ({"observer": tileir.Sanitizer()}, "observers and schedules are the interpreter's"),
-        ({"observer": tileir.Observer()}, "observers and schedules are the interpreter's"),
+        ({"observer": tileir.sanitizer.Sanitizer()}, "observers and schedules are the interpreter's"),
+        ({"observer": tileir.observers.Observer()}, "observers and schedules are the interpreter's"),
         ({"schedule": "reverse"}, "observers and schedules are the interpreter's"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: 
     }
     """
     counted = array()
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         tileir.compile(tileir.parse(store), backend="cpu").launch(1, counted)
         compiled().launch(1, counted)
         assert counted.tolist() == [43, 3]
@@ -251,18 +251,18 @@ def test_an_engine_that_is_not_here_says_what_to_do(toy: Toy, monkeypatch: pytes
 def test_names_of_tileir_are_not_given_away(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toy, "name", name)
     with pytest.raises(tileir.LaunchError, match=f"'{name}' is one of tileir's own engines"):
-        tileir.register_engine(Toy())
+        tileir.backends.register_backend(Toy())
 
 
 def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong: Any = Toy
     with pytest.raises(tileir.LaunchError, match="is not an engine: pass an instance"):
-        tileir.register_engine(wrong)
+        tileir.backends.register_backend(wrong)
     monkeypatch.setattr(Toy, "name", "two words")
     with pytest.raises(tileir.LaunchError, match="an identifier such as 'cpu', not 'two words'"):
-        tileir.register_engine(Toy())
+        tileir.backends.register_backend(Toy())
     with pytest.raises(tileir.LaunchError, match="no engine 'toy' is registered"):
-        tileir.unregister_engine("toy")
+        tileir.backends.unregister_backend("toy")
 
 
 @pytest.mark.parametrize(
@@ -283,11 +283,11 @@ def test_an_engine_that_says_what_makes_no_sense_is_not_registered(
 ) -> None:
     monkeypatch.setattr(Toy, member, value)
     with pytest.raises(tileir.LaunchError, match=words):
-        tileir.register_engine(Toy())
+        tileir.backends.register_backend(Toy())
 
 
 def test_an_engine_that_does_not_do_what_it_says_is_named(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Bare(tileir.PreparedKernel):
+    class Bare(tileir.backends.PreparedKernel):
         def launch(self, grid: Any, arguments: Any, options: Any) -> None: ...
 
     prepared: list[Any] = [None, Bare(), Bare()]
@@ -305,7 +305,7 @@ def test_an_engine_that_does_not_do_what_it_says_is_named(toy: Toy, monkeypatch:
 def test_an_engine_registered_again_replaces_itself_for_new_kernels(toy: Toy) -> None:
     old = compiled()
     new = Toy("it is gone")
-    tileir.register_engine(new)
+    tileir.backends.register_backend(new)
     old.launch(1, array())
     with pytest.raises(tileir.LaunchError, match="it is gone"):
         compiled().launch(1, array())
@@ -370,10 +370,10 @@ def test_an_engine_that_is_listed_or_named_takes_no_part_in_auto(monkeypatch: py
     assert engines.find_engine("installed") is listed is engines.all_engines()[0][-1]
     assert compiled(backend="auto").engine == before
     with pytest.raises(tileir.LaunchError, match="no engine 'installed' is registered"):
-        tileir.unregister_engine("installed")
-    tileir.register_engine(listed)
+        tileir.backends.unregister_backend("installed")
+    tileir.backends.register_backend(listed)
     assert compiled(backend="auto").engine == "installed"
-    tileir.unregister_engine("installed")
+    tileir.backends.unregister_backend("installed")
     assert compiled(backend="auto").engine == before
 
 
@@ -410,7 +410,7 @@ def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:
 
 @pytest.mark.usefixtures("installed", "toy")
 def test_tileir_info_lists_engines_and_why_one_cannot_work(capsys: pytest.CaptureFixture[str]) -> None:
-    tileir.register_engine(Toy("it needs batteries"))
+    tileir.backends.register_backend(Toy("it needs batteries"))
     assert tool.run(["info"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].startswith("tileir ")

@@ -159,7 +159,7 @@ def test_interrupt_leaves_no_context_behind() -> None:
     places = (FOLDER + "/bridge/emulate.py", FOLDER + "/bridge/contexts.py", FOLDER + "/execute/overlap.py")
 
     def work() -> None:
-        with tileir.emulate(), tileir.overlap():
+        with tileir.emulate(), tileir.kernels.overlap():
             kernel.launch(1)
 
     work()

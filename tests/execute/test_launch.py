@@ -104,7 +104,7 @@ class _OnDevice:
 
 
 @pytest.mark.parametrize(
-    "wrap", [lambda a: a, lambda a: _Tensor(a, "float32"), _Interface, _Exchange, tileir.pointer_to]
+    "wrap", [lambda a: a, lambda a: _Tensor(a, "float32"), _Interface, _Exchange, tileir.kernels.pointer_to]
 )
 def test_arrays_of_every_kind_are_written_in_place(wrap: Any) -> None:
     a, b = arrays()
@@ -132,9 +132,11 @@ def test_a_strided_array_goes_through_pointer_to() -> None:
     a, b = arrays()
     wide = numpy.zeros(20, "f4")
     wide[::2] = a
-    with pytest.raises(tileir.LaunchError, match=r"argument 0 of @k is not contiguous .*tileir.pointer_to\(array\)"):
+    with pytest.raises(
+        tileir.LaunchError, match=r"argument 0 of @k is not contiguous .*tileir.kernels.pointer_to\(array\)"
+    ):
         copied(wide[::2], b)
-    copied(tileir.pointer_to(wide[::2]), b, INDEX * 2)
+    copied(tileir.kernels.pointer_to(wide[::2]), b, INDEX * 2)
     assert b.tolist() == INDEX.tolist()
     flat = numpy.asfortranarray(numpy.ones((2, 5), "f4"))
     with pytest.raises(tileir.LaunchError, match="is not contiguous"):
@@ -150,7 +152,7 @@ def test_an_array_without_elements_is_contiguous_whatever_its_strides() -> None:
 
 def test_a_reversed_array_points_at_its_first_element() -> None:
     a, b = arrays()
-    copied(tileir.pointer_to(a[::-1]), b, -INDEX)
+    copied(tileir.kernels.pointer_to(a[::-1]), b, -INDEX)
     assert b.tolist() == (9 - INDEX).tolist()
 
 
@@ -301,7 +303,8 @@ def test_kernel_does_not_follow_changes_of_its_module(backend: str, first: str) 
 
 def test_a_function_is_no_observer() -> None:
     with pytest.raises(
-        tileir.LaunchError, match=r"a function cannot observe a launch: pass .* tileir.Callback\(function\)"
+        tileir.LaunchError,
+        match=r"a function cannot observe a launch: pass .* tileir.observers.ObserverCallback\(function\)",
     ):
         tileir.compile(tileir.parse(TWO), "a").launch(1, observer=lambda *_: None)  # type: ignore[arg-type]
 

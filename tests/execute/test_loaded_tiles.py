@@ -182,7 +182,7 @@ def test_a_second_launch_sees_what_the_caller_wrote_between() -> None:
 def test_an_observer_sees_each_access_to_the_same_tile() -> None:
     places: list[int] = []
 
-    class Accesses(tileir.Observer):
+    class Accesses(tileir.observers.Observer):
         def watches(self, operation: Any) -> bool:
             return False
 

@@ -20,7 +20,7 @@ ADD = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
   return } }"""
 
 
-class Journal(tileir.Observer):
+class Journal(tileir.observers.Observer):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -74,7 +74,7 @@ def test_an_observer_is_told_of_the_end_when_the_launch_fails() -> None:
 
 
 def test_an_observer_sees_addresses_and_may_leave_elements_out() -> None:
-    class Guard(tileir.Observer):
+    class Guard(tileir.observers.Observer):
         def __init__(self, low: int, high: int) -> None:
             self.low, self.high = low, high
             self.wrong: list[Any] = []
@@ -109,7 +109,7 @@ def test_accesses_through_views_have_addresses_and_a_mask() -> None:
     a, b = numpy.arange(6, dtype="f4"), numpy.zeros(6, "f4")
     origin = {"read": a.ctypes.data, "write": b.ctypes.data}
 
-    class Places(tileir.Observer):
+    class Places(tileir.observers.Observer):
         def access(self, access: Access) -> None:
             seen.append((access.kind, ((access.touched - numpy.uint64(origin[access.kind])) // 4).tolist()))
 
@@ -122,7 +122,7 @@ def test_accesses_through_views_have_a_box_of_what_lies_in_the_tensor() -> None:
     boxes: list[object] = []
     a, b = numpy.arange(6, dtype="f4"), numpy.zeros(6, "f4")
 
-    class Boxes(tileir.Observer):
+    class Boxes(tileir.observers.Observer):
         def access(self, access: Access) -> None:
             assert access.box is not None
             address, counts, strides = access.box
@@ -135,7 +135,7 @@ def test_accesses_through_views_have_a_box_of_what_lies_in_the_tensor() -> None:
 
 
 def test_an_observer_may_leave_elements_of_a_view_out() -> None:
-    class Odd(tileir.Observer):
+    class Odd(tileir.observers.Observer):
         def access(self, access: Access) -> Any:
             return numpy.array([False, True, False, True])
 
@@ -146,5 +146,5 @@ def test_an_observer_may_leave_elements_of_a_view_out() -> None:
 
 def test_an_observer_that_watches_nothing_changes_nothing() -> None:
     a, b = numpy.arange(10, dtype="f4"), numpy.zeros(8, "f4")
-    copy_kernel("f32").launch(1, a, b, INDEX, observer=tileir.Observer())
+    copy_kernel("f32").launch(1, a, b, INDEX, observer=tileir.observers.Observer())
     assert b.tolist() == INDEX.tolist()

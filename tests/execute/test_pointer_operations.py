@@ -309,7 +309,7 @@ def test_alloca_is_aligned_and_given_back_after_each_iteration() -> None:
     %t = store_ptr_tko weak %p, %last : tile<ptr<i32>>, tile<i32> -> token"""
     regions: list[int] = []
 
-    class Count(tileir.Observer):
+    class Count(tileir.observers.Observer):
         def block_finished(self, block: object) -> None:
             regions.append(len(block.memory.regions))
 

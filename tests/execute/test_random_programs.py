@@ -29,7 +29,7 @@ class _Enough(Exception):
     """The program ran long enough: random loops need not end."""
 
 
-class _Digest(tileir.Observer):
+class _Digest(tileir.observers.Observer):
     """All values a program computes, except addresses, which differ from run to run."""
 
     def __init__(self) -> None:

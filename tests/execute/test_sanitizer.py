@@ -132,10 +132,10 @@ def test_reading_what_alloca_reserved_before_it_is_written() -> None:
 
 def test_an_array_marked_uninitialized_counts_as_not_written() -> None:
     data = zeros(8)
-    sanitizer = tileir.Sanitizer(uninitialized=[data[4:]])
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[data[4:]])
     kernel(LOAD8).launch(1, data, observer=sanitizer)
     assert only(sanitizer.report, "uninitialized").element == (4,)
-    sanitizer = tileir.Sanitizer(uninitialized=[zeros(4)])
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[zeros(4)])
     kernel(LOAD8).launch(1, data, observer=sanitizer)
     assert not sanitizer.report
 
@@ -183,7 +183,7 @@ def test_sanitize_raises_an_error_with_the_report_after_the_launch_ended() -> No
 def test_an_observer_may_watch_a_sanitized_launch() -> None:
     seen: list[str] = []
 
-    class Names(tileir.Observer):
+    class Names(tileir.observers.Observer):
         def before(self, operation: Any, block: Any, operands: Any) -> None:
             seen.append(operation.name)
 
@@ -194,7 +194,7 @@ def test_an_observer_may_watch_a_sanitized_launch() -> None:
 def test_without_source_the_printed_operation_is_shown() -> None:
     module = tileir.parse(str(kernel(store("t", "p")).entry.parent_operation))
     module = tileir.from_bytecode(tileir.to_bytecode(module))
-    sanitizer = tileir.Sanitizer()
+    sanitizer = tileir.sanitizer.Sanitizer()
     tileir.compile(module).launch(2, zeros(1), observer=sanitizer)
     text = sanitizer.report.render()
     assert "      | %0 = store_ptr_tko weak %arg0, %blockId_x : tile<ptr<i32>>, tile<i32> -> token\n" in text
@@ -334,7 +334,7 @@ def test_race_with_a_tile_block_long_before_is_found() -> None:
     %u = store_ptr_tko weak %f, %x : tile<ptr<i32>>, tile<i32> -> token
   }"""
     )
-    sanitizer = tileir.Sanitizer()
+    sanitizer = tileir.sanitizer.Sanitizer()
     kernel(body).launch(400, zeros(400), observer=sanitizer)
     assert sanitizer.report.kinds == ["race", "race"]
     assert {finding.other.block for finding in sanitizer.report.findings if finding.other} == {(5, 0, 0)}

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.engine.interface import Measured
+from tileir.execute.engine.interface import Measurement
 from tileir.execute.gpu.gpus import GPUS, PEAKS, Gpu, peaks_of
 from tileir.execute.launching.timing import FEWEST, MOST, Timing, duration, enough
 from tileir.execute.work.counting import count_work
@@ -23,7 +23,7 @@ class Bytes:
         self.nbytes = nbytes
 
 
-def matmul_work(size: int) -> tileir.Work:
+def matmul_work(size: int) -> tileir.kernels.Work:
     module = tileir.load(EXAMPLES / "matmul.mlir")
     entry = next(each for each in module.walk() if each.name == "cuda_tile.entry")
     blocks = size // 64
@@ -32,7 +32,7 @@ def matmul_work(size: int) -> tileir.Work:
 
 
 def test_median_best_and_spread() -> None:
-    timing = Timing(Measured([4.0, 1.0, 3.0, 2.0, 5.0], "", "a clock"), matmul_work(64), "cpu")
+    timing = Timing(Measurement([4.0, 1.0, 3.0, 2.0, 5.0], "", "a clock"), matmul_work(64), "cpu")
     assert (timing.median, timing.best, timing.count) == (3.0, 1.0, 5)
     assert timing.spread == pytest.approx((4 - 2) / 3)
     assert timing.peaks is None and timing.memory_share is None and timing.compute_share is None
@@ -41,7 +41,7 @@ def test_median_best_and_spread() -> None:
 def test_rates_and_shares_of_the_peaks_of_an_h200() -> None:
     size = 4096
     # 2 * 4096^3 operations at 989.4 TFLOP/s take 138.9 us, and 128 MiB at 4.8 TB/s take 28 us.
-    timing = Timing(Measured([200e-6], "NVIDIA H200", "CUDA events"), matmul_work(size), "tileiras")
+    timing = Timing(Measurement([200e-6], "NVIDIA H200", "CUDA events"), matmul_work(size), "tileiras")
     assert timing.flops == pytest.approx(2 * size**3 / 200e-6)
     assert timing.bandwidth == pytest.approx(8 * size * size / 200e-6)
     assert timing.moved == pytest.approx((2 * 64 * 2 * size * size + 4 * size * size) / 200e-6)

@@ -11,7 +11,7 @@ from tests.judge.programs import ADDITION, program
 from tileir.execute.errors import LaunchError, converted
 from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.ir.types import F32
-from tileir.judge.model import Item, Plan, Step, Verdict
+from tileir.judge.model import JudgePlan, JudgeStage, SweepInput, Verdict
 from tileir.judge.server_pool.pool import judge_chunk
 from tileir.judge.verdicts import launches as subjects
 from tileir.judge.verdicts.launches import Result, Results, compare_results, open_operations
@@ -20,16 +20,16 @@ from tileir.judge.verdicts.work import outcome_of
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
 
-def judged(item: Item, **plan) -> Verdict:
-    (verdict,) = judge_chunk([item], Plan(**plan))
+def judged(item: SweepInput, **plan) -> Verdict:
+    (verdict,) = judge_chunk([item], JudgePlan(**plan))
     return verdict
 
 
-def step_of(verdict: Verdict, name: str) -> Step:
+def step_of(verdict: Verdict, name: str) -> JudgeStage:
     return next(step for step in verdict.steps if step.name == name)
 
 
-def stated(count: int) -> Item:
+def stated(count: int) -> SweepInput:
     return program(f"// tileir: --grid 1 --arg iota:f32:{count} --arg zeros:f32:64\n{ADDITION}")
 
 
@@ -47,14 +47,14 @@ def test_every_step_of_a_plan_is_done_in_order() -> None:
 
 
 def test_a_seed_is_run_with_its_own_arguments() -> None:
-    seed = Item("smith:3", "seed", json.dumps({"seed": 3}).encode())
+    seed = SweepInput("smith:3", "seed", json.dumps({"seed": 3}).encode())
     verdict = judged(seed, engines=("interpreter", "cpu"))
     assert verdict.outcome == "passed"
     assert step_of(verdict, "check").details["operations"] > 20
 
 
 def test_a_seed_that_is_none_fails_its_check() -> None:
-    verdict = judged(Item("smith:x", "seed", b'{"grain": 3}'), engines=("interpreter",))
+    verdict = judged(SweepInput("smith:x", "seed", b'{"grain": 3}'), engines=("interpreter",))
     assert verdict.steps[0].outcome == "failed"
     assert verdict.steps[0].message.startswith("error: this is no seed of a program")
 
@@ -123,7 +123,7 @@ def results(*numbers: float) -> list[Results]:
 
 
 def test_other_bits_fail_and_are_told() -> None:
-    step = Step("compare cpu", "passed")
+    step = JudgeStage("compare cpu", "passed")
     compare_results(step, results(1, 2, 3), results(1, 2.5, 4), ("interpreter", "cpu"), [])
     assert step.outcome == "failed" and step.cause == "results differ: f32"
     assert step.message == (
@@ -137,18 +137,18 @@ def test_which_nan_it_is_is_open() -> None:
     one, other = results(1, 0), results(1, 0)
     one[0].arrays[0].array.view(numpy.uint32)[1] = 0x7FC00000
     other[0].arrays[0].array.view(numpy.uint32)[1] = 0xFFC00001
-    step = Step("compare cpu", "passed")
+    step = JudgeStage("compare cpu", "passed")
     compare_results(step, one, other, ("interpreter", "cpu"), [])
     assert step.outcome == "passed" and step.details == {} and step.measured == {"open": 1.0}
     assert one[0].digest == other[0].digest != results(1, 0)[0].digest
 
 
 def test_numbers_need_only_be_near_where_bits_are_open() -> None:
-    step = Step("compare tileiras", "passed")
+    step = JudgeStage("compare tileiras", "passed")
     compare_results(step, results(1, 2), results(1, 2.00001), ("interpreter", "tileiras"), ["exp"])
     assert step.outcome == "passed" and step.measured == {"open": 1.0}
     assert step.details == {"open_operations": ["exp"]}
-    far = Step("compare tileiras", "passed")
+    far = JudgeStage("compare tileiras", "passed")
     compare_results(far, results(1, 2), results(1, 2.1), ("interpreter", "tileiras"), ["exp"])
     assert far.outcome == "failed"
 

@@ -201,7 +201,7 @@ def overlap(soak: Soak, rng: Random) -> None:
     chains = []
     failing = rng.random() < 0.2
     try:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             for _ in range(rng.randint(1, 12)):
                 source, first = each.arrays(rng, rng.choice([1, 20]))
                 second = numpy.zeros_like(first)
@@ -362,7 +362,7 @@ def interrupt(soak: Soak, rng: Random) -> None:
         soak.endless.launch(rng.choice([1, 5]), endless)
 
     def wait_together() -> None:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             for _ in range(3):
                 soak.endless.launch(1, numpy.zeros(1, "i4"))
 
@@ -396,7 +396,7 @@ def handle(soak: Soak, rng: Random) -> None:
 
     def handler(number: int, frame: object) -> None:
         try:
-            with tileir.overlap():
+            with tileir.kernels.overlap():
                 source, target = each.arrays(rng, 1)
                 compiled(each.text).launch(1, source, target)
             require(target.tobytes() == each.expected(source).tobytes(), "a signal handler's launch differs")

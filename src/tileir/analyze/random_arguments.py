@@ -19,7 +19,7 @@ from tileir.analyze.trial_launches import SAME_VALUE, Reach, Rejected, TooSlow, 
 from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
-from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchWords
+from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchDescription
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import LaunchError, converted
 from tileir.execute.launching.kernel import Kernel
@@ -199,7 +199,7 @@ class _Search:
 
     # --- launches ---
 
-    def _words(self, grid: list[int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchWords:
+    def _words(self, grid: list[int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchDescription:
         words: list[str] = []
         for number, parameter in enumerate(self._parameters):
             pointee = self._pointees.get(number)
@@ -211,9 +211,9 @@ class _Search:
             kind = "signed" if signed else "rand"
             words.append(f"{kind}:{pointee.spelling}:{counts[number]}:{self._seed * 101 + number}")
         used = max([axis for axis in range(3) if grid[axis] > 1], default=0) + 1
-        return LaunchWords(tuple(grid[:used]), words)
+        return LaunchDescription(tuple(grid[:used]), words)
 
-    def _run(self, words: LaunchWords, observer: Observer) -> None:
+    def _run(self, words: LaunchDescription, observer: Observer) -> None:
         arguments = self._apart(words.launch(self._kernel.entry).arguments)
         try:
             self._kernel.launch(words.grid, *arguments, observer=observer, output=lambda text: None)
@@ -241,7 +241,7 @@ class _Search:
             found.append(value)
         return found
 
-    def _judged(self, words: LaunchWords) -> tuple[LaunchArguments, bool]:
+    def _judged(self, words: LaunchDescription) -> tuple[LaunchArguments, bool]:
         """The launch, and whether nothing speaks against it."""
         sanitizer = Sanitizer()
         self._run(words, Observers([sanitizer, Reach()]))

@@ -58,6 +58,9 @@ class SpecializedKernel:
     def __repr__(self) -> str:
         return f"<SpecializedKernel {self.name}({', '.join(self.parameters)}), backend {self.kernel.backend}>"
 
+    def _repr_html_(self) -> str:
+        return self.kernel._repr_html_()
+
     def launch(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> None:
         """Run it once for each tile block of a grid; the options are those of `Kernel.launch`."""
         variant: Variant | None = self._options

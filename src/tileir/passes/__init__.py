@@ -9,3 +9,21 @@ level.  `catalog.py` lists all passes.  Each is a plain function in a file that 
 
 `emit.py` creates operations for passes that expand others.
 """
+
+from __future__ import annotations
+
+from tileir.public import publish
+
+publish(
+    __name__,
+    {
+        "tileir.ir.core": "InsertionPoint",
+        "tileir.passes.catalog": "register_pass registered_passes",
+        "tileir.passes.pipeline": "PassReport run_pipeline",
+        "tileir.passes.registry": "Pass PassSession",
+        "tileir.rewrite.driver": "Fold Pattern Statistics apply_greedily",
+        "tileir.rewrite.fact": "Fact",
+        "tileir.rewrite.facts": "Facts",
+        "tileir.rewrite.rewriter": "Rewriter",
+    },
+)

@@ -221,7 +221,7 @@ class _Enough(Exception):
     """The program ran long enough: random loops need not end."""
 
 
-class _Limit(tileir.Observer):
+class _Limit(tileir.observers.Observer):
     def __init__(self) -> None:
         self.steps = 0
 
@@ -235,7 +235,7 @@ def ends(module: Operation, name: str, seen: Any) -> tuple[str, bytes]:
     arguments = arguments_for(entries_of(module)[name])
     assert arguments is not None
     end = "fine"
-    observers: list[tileir.Observer] = [_Limit()]
+    observers: list[tileir.observers.Observer] = [_Limit()]
     if seen is not None:
         observers.append(Shadow(F64, seen))
     try:

@@ -30,7 +30,7 @@ class Array:
 ARGUMENTS = (Array(), Array(), Array(), 1 << 20)
 
 
-def vector_add(**options: Any) -> tileir.Cost:
+def vector_add(**options: Any) -> tileir.costs.Cost:
     return tileir.cost(VECTOR_ADD, 8192, *ARGUMENTS, **{"assemble": False, **options})
 
 

@@ -72,7 +72,7 @@ class Counted(Observer):
         self.operations[name] = self.operations.get(name, 0) + amount
 
 
-def by_mnemonic(cost: tileir.Cost) -> dict[str, int]:
+def by_mnemonic(cost: tileir.costs.Cost) -> dict[str, int]:
     found: dict[str, int] = {}
     for kind, count in cost.operations.items():
         name = kind.partition(" ")[0]

@@ -32,7 +32,7 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
     """What is wrong with a program, or nothing."""
     tileir.verify(program.module)
     if sanitize:
-        sanitizer = tileir.Sanitizer()
+        sanitizer = tileir.sanitizer.Sanitizer()
         arguments = program.arguments
         tileir.compile(program.module, backend="interpreter", exact=True).launch(
             program.grid, *arguments, observer=sanitizer, output=lambda text: None
@@ -78,7 +78,7 @@ def check_assembler(program: smith.SmithProgram, tool: str) -> str:
 
 def check_seed(seed: int, assembler: str | None, **wanted: Any) -> str:
     try:
-        program = smith.program(seed, **wanted)
+        program = smith(seed, **wanted)
         return check_engines(program) or (check_assembler(program, assembler) if assembler else "")
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

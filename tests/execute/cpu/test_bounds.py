@@ -385,7 +385,7 @@ def test_checks_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_launches_that_overlap_raise_when_the_context_is_left() -> None:
     kernel = tileir.compile(tileir.parse(HEAD + FORMS["partition: store_view_tko"] + TAIL), backend="cpu")
     small, large, other = (numpy.zeros(count, numpy.int32) for count in (8, 32, 32))
-    with pytest.raises(tileir.ExecutionError, match="past the end of argument 0"), tileir.overlap():
+    with pytest.raises(tileir.ExecutionError, match="past the end of argument 0"), tileir.kernels.overlap():
         kernel.launch(4, large, other, 32)
         kernel.launch(4, small, other, 32)
     assert large.tolist() == list(range(32))

@@ -188,7 +188,7 @@ def check_by_default(written: WholeKernel, seed: int, machine: str | None = None
     # The tiles that are emulated are those of all threads.
     if not written.is_racy and machine != "emulated":
         ways += [{"num_threads": 3}, {"num_threads": 2}]
-    for options in [*ways, {"num_threads": 1, "observer": tileir.Sanitizer()}]:
+    for options in [*ways, {"num_threads": 1, "observer": tileir.sanitizer.Sanitizer()}]:
         found = Memories(written, dtypes, seed)
         kernel.launch(written.grid, *found.arguments, **options)
         first = first if first is not None else found

@@ -70,7 +70,7 @@ def test_library_that_cannot_be_linked_takes_no_memory() -> None:
     data = assemble(ANSWER, host())
 
     def fail() -> None:
-        with pytest.raises(tileir.CompilationError):
+        with pytest.raises(tileir.errors.CompilationError):
             # LLVM finds nothing in it.
             loader._linked(data, ["absent"])
 

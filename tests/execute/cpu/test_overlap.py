@@ -1,4 +1,4 @@
-"""`tileir.overlap`: the results of one launch after the other, whatever runs at the same time."""
+"""`tileir.kernels.overlap`: the results of one launch after the other, whatever runs at the same time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def agrees(make: Callable[[Launch, list[Any]], None], step: tileir.Kernel, count
     """What launches do is the same with and without overlap."""
     wanted, found = vectors(count, blocks), vectors(count, blocks)
     make(lambda source, target, turns=1: step.launch(blocks, source, target, turns), wanted)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         make(lambda source, target, turns=1: step.launch(blocks, source, target, turns), found)
     for one, other in zip(wanted, found, strict=True):
         assert one.tolist() == other.tolist()
@@ -90,7 +90,7 @@ def test_parts_of_an_array_that_meet_are_one_after_the_other(step: tileir.Kernel
     wanted, found = vectors(2, 8), vectors(2, 8)
     wanted[0][:] = found[0][:] = numpy.arange(8 * TILE)
     make(lambda source, target, turns: step.launch(1, source, target, turns), wanted)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         make(lambda source, target, turns: step.launch(1, source, target, turns), found)
     assert [one.tolist() for one in wanted] == [one.tolist() for one in found]
 
@@ -110,7 +110,7 @@ def test_launches_on_random_arrays_agree(step: tileir.Kernel, seed: int) -> None
 
 def test_arrays_that_only_the_launch_refers_to_live_until_it_is_over(step: tileir.Kernel) -> None:
     results = vectors(30)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for number, result in enumerate(results):
             result[:] = 0
             step.launch(2, numpy.full(2 * TILE, number, numpy.int32), result, 1)
@@ -120,10 +120,10 @@ def test_arrays_that_only_the_launch_refers_to_live_until_it_is_over(step: tilei
 def test_all_kinds_of_arguments_are_told_apart_by_their_memory(step: tileir.Kernel) -> None:
     wide = numpy.zeros((2 * TILE, 2), numpy.int32)
     a, b = vectors(2)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         step.launch(2, a, b, LONG)
         # Strided, in the thorough way; the same memory as b by its bare address.
-        step.launch(1, tileir.pointer_to(b[::2]), tileir.pointer_to(wide[:, 0]), 1)
+        step.launch(1, tileir.kernels.pointer_to(b[::2]), tileir.kernels.pointer_to(wide[:, 0]), 1)
         step.launch(1, b.ctypes.data, wide.ctypes.data, 1, memory=(b, wide))
     assert wide[0, 0] == _twice(int(b[0]))
 
@@ -139,7 +139,7 @@ def _twice(value: int) -> int:
 def test_global_variables_keep_the_order_of_launches() -> None:
     count = tileir.compile(tileir.parse(PROGRAM), "count", "cpu")
     results = [numpy.zeros(1, numpy.int32) for _ in range(40)]
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for number, result in enumerate(results):
             count.launch(1, LONG if number % 10 == 0 else 1, result, numpy.zeros(1, numpy.int32))
     assert [int(result[0]) for result in results] == list(range(1, 41))
@@ -150,7 +150,7 @@ def test_what_reaches_memory_by_addresses_waits_for_all(step: tileir.Kernel) -> 
     a, b = vectors(2)
     b[:] = 0
     out = numpy.zeros(1, numpy.int32)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         step.launch(2, a, b, LONG)
         indirect.launch(1, numpy.array([b.ctypes.data]), out, memory=[b])
         assert out[0] == b[0] != 0
@@ -161,7 +161,7 @@ def test_what_prints_or_is_interpreted_comes_after_all_before_it(step: tileir.Ke
     say = tileir.compile(tileir.parse(PROGRAM), "say", backend)
     a, b = vectors(2)
     said: list[str] = []
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for turns in (1, 2):
             step.launch(2, a, b, turns)
             say.launch(1, b, output=said.append)
@@ -170,7 +170,7 @@ def test_what_prints_or_is_interpreted_comes_after_all_before_it(step: tileir.Ke
 
 def test_sanitized_launch_raises_where_it_is_made(step: tileir.Kernel) -> None:
     a, b = vectors(2, 1)
-    with tileir.overlap(), pytest.raises(tileir.SanitizerError):
+    with tileir.kernels.overlap(), pytest.raises(tileir.SanitizerError):
         step.launch(2, a, b, 1, sanitize=True)
 
 
@@ -179,7 +179,7 @@ def test_sanitized_launch_raises_where_it_is_made(step: tileir.Kernel) -> None:
 
 def test_arguments_are_checked_at_once(step: tileir.Kernel) -> None:
     a, b = vectors(2)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         step.launch(2, a, b, 1)
         with pytest.raises(tileir.LaunchError, match="takes 3 arguments"):
             step.launch(2, a, b)
@@ -191,7 +191,7 @@ def test_first_error_in_the_order_of_launches_is_raised_and_others_noted(step: t
     deny = tileir.compile(tileir.parse(PROGRAM.replace("refused", "denied")), "refuse", "cpu")
     for _ in range(5):
         a, b, *rest = vectors(6)
-        with pytest.raises(tileir.ExecutionError, match="refused") as caught, tileir.overlap():
+        with pytest.raises(tileir.ExecutionError, match="refused") as caught, tileir.kernels.overlap():
             step.launch(2, a, b, 1)
             # Takes long: where there are threads for it, the others have failed before it does.
             refuse.launch(1, rest.pop(), LONG, 1)
@@ -204,19 +204,19 @@ def test_first_error_in_the_order_of_launches_is_raised_and_others_noted(step: t
 def test_what_needs_the_result_of_a_failed_launch_is_not_run(step: tileir.Kernel) -> None:
     refuse = tileir.compile(tileir.parse(PROGRAM), "refuse", "cpu")
     a, b = vectors(2)
-    with pytest.raises(tileir.ExecutionError), tileir.overlap():
+    with pytest.raises(tileir.ExecutionError), tileir.kernels.overlap():
         refuse.launch(1, a, LONG, 1)
         step.launch(2, a, b, 1)
     assert b[0] == 1
     # Nothing is left of it.
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         step.launch(2, a, b, 1)
     assert b[1] == 3 * (3 * a[1] + 1) + 1
 
 
 def test_launches_before_an_exception_are_run(step: tileir.Kernel) -> None:
     a, b = vectors(2)
-    with pytest.raises(ValueError, match="mine"), tileir.overlap():
+    with pytest.raises(ValueError, match="mine"), tileir.kernels.overlap():
         step.launch(2, a, b, LONG)
         raise ValueError("mine")
     wanted = vectors(2)
@@ -231,9 +231,9 @@ def test_inner_context_keeps_the_order_with_the_outer_one(step: tileir.Kernel) -
     wanted, found = vectors(3), vectors(3)
     for kernel_arrays in ((wanted[0], wanted[1], LONG), (wanted[1], wanted[2], 1), (wanted[0], wanted[2], 1)):
         step.launch(2, *kernel_arrays)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         step.launch(2, found[0], found[1], LONG)
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             step.launch(2, found[1], found[2], 1)
         assert found[1].tolist() == wanted[1].tolist()
         step.launch(2, found[0], found[2], 1)
@@ -242,7 +242,7 @@ def test_inner_context_keeps_the_order_with_the_outer_one(step: tileir.Kernel) -
 
 def test_launches_after_the_context_wait_as_ever(step: tileir.Kernel) -> None:
     a, b = vectors(2)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         pass
     step.launch(2, a, b, 1)
     assert b[0] == 4
@@ -257,13 +257,13 @@ def test_threads_have_contexts_of_their_own(step: tileir.Kernel) -> None:
     def work() -> None:
         for _ in range(3):
             found = vectors(2)
-            with tileir.overlap():
+            with tileir.kernels.overlap():
                 for _ in range(20):
                     step.launch(2, *found, 100)
             results.append(found[1].tolist() == wanted[1].tolist())
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -275,7 +275,7 @@ def test_launches_of_another_task_on_the_thread_are_not_put_off(step: tileir.Ker
     seen: list[int] = []
 
     async def overlapping_task(go: asyncio.Event) -> None:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             go.set()
             await asyncio.sleep(0)
 
@@ -306,7 +306,7 @@ def test_who_waits_does_the_work_where_there_is_no_worker(step: tileir.Kernel, m
 def test_records_and_arrays_are_let_go(step: tileir.Kernel) -> None:
     a, b = vectors(2)
     references = sys.getrefcount(a), sys.getrefcount(b)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         for _ in range(10):
             step.launch(2, a, b, 1)
     # A helper forgets its last launch when it finds no other, which may be a moment later.
@@ -321,7 +321,7 @@ def test_records_and_arrays_are_let_go(step: tileir.Kernel) -> None:
 def test_a_forked_process_does_not_wait_for_the_launches_of_its_parent(step: tileir.Kernel) -> None:
     a, b = vectors(2)
     child = 0
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         step.launch(2, a, b, LONG)
         child = os.fork()
         if child == 0:
@@ -340,7 +340,7 @@ step = tileir.compile(tileir.parse(PROGRAM), "step", "cpu")
 arrays = [numpy.zeros(64 * 4000, numpy.int32) for _ in range(6)]
 step.launch(1, arrays[0], arrays[1], 1)
 try:
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         print("ready", flush=True)
         for number in range(6):
             step.launch(4000, arrays[number], arrays[(number + 1) % 6], 1_000_000)
@@ -380,7 +380,7 @@ def test_interrupts_at_any_time_leave_everything_in_order(step: tileir.Kernel) -
             try:
                 signal.setitimer(signal.ITIMER_REAL, choice.uniform(1e-5, 2e-3))
                 try:
-                    with tileir.overlap():
+                    with tileir.kernels.overlap():
                         for _ in range(30):
                             source, target = choice.sample(arrays, 2)
                             step.launch(2, source, target, choice.choice([1, 50, 2000]))

@@ -28,7 +28,7 @@ COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered", *CO
 """What nothing orders is the interpreter's to find."""
 
 
-def texts(report: tileir.SanitizerReport) -> list[str]:
+def texts(report: tileir.sanitizer.SanitizerReport) -> list[str]:
     """The findings that both engines make, without addresses and what is near them, which differ from run to run."""
     return [
         re.sub(r": it is .*|(?<=0x)[0-9a-f]+|\d+ bytes (before|past)|, in argument .* at \[.*", "", finding.render())
@@ -37,15 +37,15 @@ def texts(report: tileir.SanitizerReport) -> list[str]:
     ]
 
 
-def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any) -> tileir.SanitizerReport:
+def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any) -> tileir.sanitizer.SanitizerReport:
     """The report of a launch; `empty` names what does not count as written."""
-    sanitizer = tileir.Sanitizer(uninitialized=options.pop("empty", ()))
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=options.pop("empty", ()))
     kernel = tileir.compile(tileir.parse(text, "k.mlir"), backend=backend, cpu=options.pop("cpu", None))
     kernel.launch(grid, *values, observer=sanitizer, **options)
     return sanitizer.report
 
 
-def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.SanitizerReport:
+def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.sanitizer.SanitizerReport:
     """The report of the CPU engine, which is the interpreter's."""
     found = []
     arrays = []
@@ -374,7 +374,7 @@ def test_prints_and_findings_go_together() -> None:
 def test_other_observers_are_the_interpreters() -> None:
     kernel = tileir.compile(tileir.parse(kernel_text("")), backend="cpu")
     with pytest.raises(tileir.LaunchError, match="observers and schedules are the interpreter's"):
-        kernel.launch(1, numpy.zeros(1, "i4"), observer=tileir.NumberWatch())
+        kernel.launch(1, numpy.zeros(1, "i4"), observer=tileir.sanitizer.NumberWatch())
 
 
 # --- programs without mistakes ---
@@ -387,7 +387,7 @@ def test_random_programs_compute_the_same_with_the_sanitizer(seed: int | range) 
         results = []
         for backend in ("interpreter", "cpu"):
             values = stress_arguments(number, "apart")
-            sanitizer = tileir.Sanitizer()
+            sanitizer = tileir.sanitizer.Sanitizer()
             kernel = tileir.compile(module, backend=backend, exact=True)
             # Tile blocks of these programs meet in memory: in the order of the interpreter they do the same.
             kernel.launch((2, 2), *values, observer=sanitizer, num_threads=1)
@@ -402,7 +402,7 @@ def test_random_programs_compute_the_same_with_the_sanitizer(seed: int | range) 
 def test_what_is_unwritten_is_what_it_was(seeds: range) -> None:
     told = 0
     for seed in seeds:
-        values, coverage = stress_arguments(seed, "apart"), tileir.Coverage()
+        values, coverage = stress_arguments(seed, "apart"), tileir.sanitizer.Coverage()
         before = [numpy.asarray(value).tobytes() for value in values]
         kernel = tileir.compile(tileir.parse(stress_program(seed)), backend="interpreter")
         kernel.launch((2, 2), *values, observer=coverage)
@@ -431,7 +431,7 @@ def _random_reports(seed: int) -> int:
         values, again = arguments_for(entry), arguments_for(entry)
         if values is None or again is None:
             continue
-        expected, sanitizer = tileir.Sanitizer(), tileir.Sanitizer()
+        expected, sanitizer = tileir.sanitizer.Sanitizer(), tileir.sanitizer.Sanitizer()
         try:
             kernel = tileir.compile(module, name, exact=True)
             kernel.launch((2, 2), *values, observer=Observers([expected, StepLimit(1500)]), output=len)

@@ -74,7 +74,7 @@ class Both:
             for array, given in zip(own, arrays, strict=True):
                 array[...] = given
             empty = [] if uninitialized is None else [own[uninitialized]]
-            sanitizer = tileir.Sanitizer(uninitialized=empty)
+            sanitizer = tileir.sanitizer.Sanitizer(uninitialized=empty)
             kernel.launch(1, *own, *numbers, observer=sanitizer)
             reports.append(sanitizer.report)
             contents.append([array.copy() for array in own])
@@ -124,7 +124,7 @@ def test_neighbor_that_an_access_reaches_is_told_alike(gap: int, is_first: bool)
     start = SIZE + gap if is_first else -SIZE - gap
     told = []
     for kernel in kernels:
-        sanitizer = tileir.Sanitizer()
+        sanitizer = tileir.sanitizer.Sanitizer()
         kernel.launch(1, p, q, start, 1, LANES, observer=sanitizer)
         told.append(sanitizer.report.render())
         assert [finding.kind for finding in sanitizer.report.findings] == ["out-of-bounds"] * 2

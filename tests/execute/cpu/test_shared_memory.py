@@ -203,7 +203,7 @@ def test_launches_that_overlap_know_that_an_argument_is_a_global() -> None:
     memory[:] = 0
     for each in (fill, copy):
         cpu_kernel(each).version(False, False).loaded.ns_per_block = 10**9
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         fill.launch(1, 20_000)
         copy.launch(1, memory[2048:2064], out)
     assert out.tolist() == [20_000 * lane for lane in range(16)]

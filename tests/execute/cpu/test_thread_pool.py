@@ -131,10 +131,10 @@ def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded)
     kept = [memory for memory in pool()._scratch if memory is not None]
     assert len(kept) >= 2
     taken = [pool().token.pop()]
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     assert pool()._scratch[: len(kept)] == kept
     pool().token.extend(taken)
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     assert pool()._scratch == []
     function.ns_per_block = 10_000_000
     assert count(function, 20, 1, 3)[0].tolist() == [1] * 20
@@ -175,7 +175,7 @@ def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: py
 
 def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 10, 1, 2)
-    tileir.release_memory()
+    tileir.kernels.release_memory()
 
     def no_memory(size: int) -> thread_pool.Scratch:
         raise LaunchError("no memory for a worker")

@@ -33,17 +33,17 @@ class OnGpu:
         }
 
 
-class GpuKernel(tileir.PreparedKernel):
+class GpuKernel(tileir.backends.PreparedKernel):
     def __init__(self, engine: Gpu) -> None:
         self.engine = engine
 
-    def launch(self, grid: BlockId, arguments: tuple[object, ...], options: tileir.LaunchOptions) -> None:
+    def launch(self, grid: BlockId, arguments: tuple[object, ...], options: tileir.backends.LaunchOptions) -> None:
         if not options.copies and any(isinstance(argument, numpy.ndarray) for argument in arguments):
-            raise tileir.WrongDeviceError("an array is on the host")
+            raise tileir.errors.WrongDeviceError("an array is on the host")
         self.engine.launched.append([type(argument).__name__ for argument in arguments])
 
 
-class Gpu(tileir.Engine):
+class Gpu(tileir.backends.Backend):
     """An engine for GPUs that notes its launches."""
 
     name = "gpu_of_a_test"
@@ -63,9 +63,9 @@ class Gpu(tileir.Engine):
 @pytest.fixture
 def gpu() -> Iterator[Gpu]:
     engine = Gpu()
-    tileir.register_engine(engine)
+    tileir.backends.register_backend(engine)
     yield engine
-    tileir.unregister_engine(engine.name)
+    tileir.backends.unregister_backend(engine.name)
 
 
 def vectors() -> list[Any]:
@@ -151,15 +151,15 @@ def test_what_no_engine_for_gpus_does_is_told(gpu: Gpu, kernel: tileir.Kernel) -
 def test_engine_of_the_host_refuses_arrays_on_a_gpu(backend: str) -> None:
     kernel = tileir.compile(tileir.load(VECTOR_ADD), backend=backend)
     for _ in range(2):
-        with pytest.raises(tileir.WrongDeviceError, match="argument 0 of @vector_add is in the memory of a GPU"):
+        with pytest.raises(tileir.errors.WrongDeviceError, match="argument 0 of @vector_add is in the memory of a GPU"):
             kernel.launch(1, *there(vectors()), 128)
         kernel.launch(1, *vectors(), 128)
 
 
 def test_launch_without_arrays_stays_on_the_host(gpu: Gpu) -> None:
     kernel = tileir.compile(tileir.load(VECTOR_ADD))
-    assert not choose(kernel.entry, (), tileir.LaunchOptions()).on_gpu
-    assert not choose(kernel.entry, (1, 2.0), tileir.LaunchOptions()).on_gpu
+    assert not choose(kernel.entry, (), tileir.backends.LaunchOptions()).on_gpu
+    assert not choose(kernel.entry, (1, 2.0), tileir.backends.LaunchOptions()).on_gpu
 
 
 def test_gpu_is_timed_by_the_clock_of_the_host_if_it_has_none(gpu: Gpu, kernel: tileir.Kernel) -> None:

@@ -106,7 +106,7 @@ def test_operator_of_torch_runs_on_tensors_of_a_gpu(torch: Any, monkeypatch: pyt
     monkeypatch.syspath_prepend(str(EXAMPLES))
     from cutile_kernels import vector_add
 
-    add = tileir.op(vector_add, grid=lambda a: (a.shape[0] // 128,), outputs={"c": "a"})
+    add = tileir.custom_op(vector_add, grid=lambda a: (a.shape[0] // 128,), outputs={"c": "a"})
     a, b = torch.rand(1024, device="cuda"), torch.rand(1024, device="cuda")
     for _ in range(3):
         assert torch.equal(add(a, b), a + b)

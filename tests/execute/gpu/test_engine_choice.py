@@ -12,7 +12,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, 
 from tests.execute.gpu.triton.fake_code import FakeTriton, fake_code
 
 import tileir
-from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Backend, KernelSettings, LaunchOptions
 from tileir.execute.engine.registry import _CHOICE, choose
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.cache import choices_words
@@ -39,7 +39,7 @@ COUNTING = """
 """
 
 
-class FakeEngine(Engine):
+class FakeEngine(Backend):
     """An engine whose kernels take some time, or cannot be compiled."""
 
     on_gpu = True

@@ -11,7 +11,7 @@ from tests.execute.gpu.assembled_kernel import TEXT
 from tests.execute.gpu.fake_assembler import FakeAssembler
 
 import tileir
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.execute.gpu import nvidia_tools
 from tileir.execute.gpu.tileiras import tool
 
@@ -48,8 +48,8 @@ def disassembler(tmp_path: Path, assembler: FakeAssembler, monkeypatch: pytest.M
     )
 
 
-def forms() -> Forms:
-    return Forms(tileir.parse(TEXT, "kernel.mlir"))
+def forms() -> Representations:
+    return Representations(tileir.parse(TEXT, "kernel.mlir"))
 
 
 def test_instructions_are_linked_by_the_line_information_of_the_cubin(
@@ -93,7 +93,7 @@ def test_what_is_missing_is_named_with_what_to_install(
 
 def test_assembler_that_refuses_says_why(assembler: FakeAssembler, disassembler: None) -> None:
     assembler.does('print("error: no such thing")\nsys.exit(1)')
-    with pytest.raises(tileir.AssemblerError, match="no such thing"):
+    with pytest.raises(tileir.errors.AssemblerError, match="no such thing"):
         forms().form("sass-sm_90")
 
 
@@ -102,7 +102,7 @@ def test_assembler_that_refuses_says_why(assembler: FakeAssembler, disassembler:
 )
 def test_line_information_does_not_change_the_code() -> None:
     module = tileir.load(Path(__file__).parents[3] / "examples" / "vector_add.mlir")
-    made = Forms(module)
+    made = Representations(module)
     form = made.form("sass-sm_90")
     assert form.text == tileir.compile(module, backend="tileiras").dump("sass", target="sm_90")
     linked = {number for numbers in form.links for number in numbers}

@@ -16,7 +16,7 @@ import pytest
 import tileir
 from tileir.bridge.recording import record
 from tileir.execute.errors import RecordingError
-from tileir.execute.recording.file_reader import load_recording
+from tileir.execute.recording.file_reader import load as load_recording
 from tileir.execute.recording.file_writer import COLUMNS, column_bytes
 from tileir.execute.recording.recording import Recording
 from tileir.serve.explorer.finding_answers import findings_answer

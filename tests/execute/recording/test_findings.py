@@ -11,7 +11,7 @@ import pytest
 import tileir
 from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording import file_writer
-from tileir.execute.recording.file_reader import load_recording
+from tileir.execute.recording.file_reader import load as load_recording
 from tileir.execute.recording.recording import record
 from tileir.execute.sanitizer.report import KINDS, Finding
 from tileir.serve.explorer.finding_answers import CHECKED, COVERED, findings_answer
@@ -84,7 +84,7 @@ def test_a_file_has_the_words_for_scripts(tmp_path: Path, monkeypatch: pytest.Mo
     assert [finding.title for finding in old] == [str(finding.title) for finding in recording.report.findings]
     monkeypatch.setattr(file_writer, "_finding", lambda *given: {**finding_of(*given), "scripts": []})
     recording.save(tmp_path / "wrong")
-    with pytest.raises(tileir.RecordingError, match="'scripts' of a finding"):
+    with pytest.raises(tileir.errors.RecordingError, match="'scripts' of a finding"):
         load_recording(tmp_path / "wrong")
 
 

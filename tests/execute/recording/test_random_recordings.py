@@ -72,7 +72,7 @@ def check(seed: int, path: Path) -> int:
         assert [array.tobytes() for array in arrays] == after
         agree(recording, reference)
         recording.save(path)
-        loaded = tileir.load_recording(path)
+        loaded = tileir.recording.load(path)
         for block in loaded.order.tolist():
             assert loaded.steps(block).tolist() == recording.steps(block).tolist()
         count += 1

@@ -121,7 +121,7 @@ def test_an_array_that_repeats_its_memory_without_end_is_kept_as_its_memory() ->
     )
     endless = numpy.broadcast_to(numpy.array([1, 2, 3], "f4"), (1 << 40, 3))
     kernel = tileir.compile(module, backend="interpreter")
-    recording = record(kernel, 1, tileir.pointer_to(endless))
+    recording = record(kernel, 1, tileir.kernels.pointer_to(endless))
     assert recording.array(0, 0, 0).tolist() == [1, 2, 3]
     repeated = numpy.broadcast_to(numpy.array([1, 2, 3], "f4"), (4, 3))
-    assert record(kernel, 1, tileir.pointer_to(repeated)).array(0, 0, 0).tolist() == repeated.tolist()
+    assert record(kernel, 1, tileir.kernels.pointer_to(repeated)).array(0, 0, 0).tolist() == repeated.tolist()

@@ -70,7 +70,7 @@ def interpret(program: Program, watched: bool = True) -> Outcome:
     notes: list[str] = []
     try:
         if watched:
-            sanitizer = tileir.Sanitizer()
+            sanitizer = tileir.sanitizer.Sanitizer()
             launched(program, "interpreter", observer=Observers([StepLimit(STEPS), sanitizer]))
             unspecified = sorted(set(sanitizer.report.kinds))
             notes = [note.hint for note in sanitizer.report.notes]

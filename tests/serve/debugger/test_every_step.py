@@ -179,7 +179,7 @@ def test_every_example_has_the_values_of_a_plain_launch(
 
 
 def walk_random(seed: int, schedule: str, stride: int) -> int:
-    program = tileir.smith.program(seed)
+    program = tileir.smith(seed)
     kernel = tileir.compile(program.module, backend="interpreter")
     walk = Walk(kernel, program.grid, list(program.arguments), schedule)
     walk.forwards_and_back(stride)

@@ -31,7 +31,7 @@ from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import PointerType, TileType, pointer_error, pointer_type, scalar_tile, tile_type
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
-from tileir.execute.engine.interface import Engine, LaunchOptions
+from tileir.execute.engine.interface import Backend, LaunchOptions
 from tileir.execute.engine.registry import find_engine, why_missing
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.launching.entries import select_entry
@@ -50,7 +50,7 @@ _MOST_PROBES: Final = 400
 """Probes are code to be compiled: of more values only floats, and then the first ones."""
 
 
-def why_not(engine: Engine, recording: Recording) -> str:
+def why_not(engine: Backend, recording: Recording) -> str:
     """Why a recording cannot be compared with an engine; empty if it can."""
     if missing := why_missing(engine):
         return missing
@@ -71,7 +71,7 @@ class EngineComparison(ValueComparison):
         found = find_engine(engine)
         if reason := why_not(found, recording):
             raise LaunchError(f"{found.called} cannot be compared with: {reason}")
-        self.engine: Engine = found
+        self.engine: Backend = found
         self.id = found.name
         self.title = f"on {found.called}"
         self.criterion = (

@@ -126,7 +126,7 @@ class Reduction:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Progress:
+class ReductionProgress:
     """How far a reduction is: operations now and at first, tests and steps so far."""
 
     operations: int
@@ -145,7 +145,7 @@ def reduce(
     jobs: int = 1,
     allow_invalid: bool = False,
     state: str | os.PathLike[str] | None = None,
-    progress: Callable[[Progress], Any] | None = None,
+    progress: Callable[[ReductionProgress], Any] | None = None,
 ) -> Reduction:
     """The smallest program found for which a function still says yes.
 
@@ -168,7 +168,7 @@ def reduce(
 
     def report(search: Search[Program]) -> None:
         if progress is not None:
-            progress(Progress(len(search.best.operations), count, search.tests, search.steps))
+            progress(ReductionProgress(len(search.best.operations), count, search.tests, search.steps))
 
     verdicts = Verdicts(None if state is None else os.fspath(state), {"program": program.digest().hex()})
 

@@ -1,4 +1,4 @@
-"""`tileir.op`: operators of torch and functions of JAX made of cuTile kernels.
+"""`tileir.custom_op`: operators of torch and functions of JAX made of cuTile kernels.
 
 `plan` is what is common to both libraries, `torch_operators` and `jax_operators` the rest.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from tileir.execute.errors import LaunchError
 
 
-def op(
+def custom_op(
     kernel: Any,
     grid: int | tuple[int, ...] | Callable[..., int | tuple[int, ...]],
     outputs: str | Sequence[str] | Mapping[str, Any],
@@ -26,7 +26,7 @@ def op(
 ) -> Any:
     """An operator made of a `@cuda.tile.kernel` function, which runs on tensors of the CPU:
 
-        scaled = tileir.op(scale, lambda x: (ct.cdiv(x.shape[0], 16),), "out", constants={"TILE": 16})
+        scaled = tileir.custom_op(scale, lambda x: (ct.cdiv(x.shape[0], 16),), "out", constants={"TILE": 16})
         y = scaled(x, 2.0)
 
     `outputs` are the parameters that the operator makes and returns: a name or names, each like the first array given,

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Final
 
-from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Backend, KernelSettings, LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.arrays import is_capturing
 from tileir.execute.gpu.cache import Choice, choice_key, keep_choice, kept_choice
@@ -39,7 +39,7 @@ class ChosenKernel(GpuLauncher):
     key_of_grid: str = "(x * y * z).bit_length()"
 
     def __init__(
-        self, entry: Operation, globals: dict[str, Region], settings: KernelSettings, engines: list[Engine]
+        self, entry: Operation, globals: dict[str, Region], settings: KernelSettings, engines: list[Backend]
     ) -> None:
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._kernels: Final[dict[str, GpuLauncher]] = {}

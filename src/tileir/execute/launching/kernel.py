@@ -17,14 +17,15 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
+from tileir import notebook
 from tileir.descriptions import function_words
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.arguments.binding import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine.interface import (
     FORWARD,
+    Backend,
     DirectLaunches,
-    Engine,
     Given,
     KernelSettings,
     LaunchOptions,
@@ -109,19 +110,22 @@ class Kernel:
         self.schedule: Final = schedule
         self.unchecked: Final = unchecked or os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
         self.globals: Globals = globals if globals is not None else Globals(entry.parent_operation)
-        self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
-        self._prepared: dict[Engine, PreparedKernel] = {}
+        self._engine: Backend | None = None if backend == AUTO else find_engine(backend)
+        self._prepared: dict[Backend, PreparedKernel] = {}
         self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
         # The kernel for launches that ask for nothing but a number of threads, by that number.
         self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
         # What ran the last launch: the engine and its kernel.
-        self._latest: tuple[Engine, PreparedKernel] | None = None
+        self._latest: tuple[Backend, PreparedKernel] | None = None
         self.find_variables: Callable[[], object] | None = None
         """Finds the `ScriptVariables` of the script that the kernel was compiled from, where its front end knows them;
         for those who record launches."""
 
     def __repr__(self) -> str:
         return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.program(str(self.entry), f"kernel {self.name}, backend {self.backend}")
 
     @property
     def name(self) -> str:
@@ -384,7 +388,7 @@ class Kernel:
         asked = {name: value for name, value in given.items() if value is not None or name not in own}
         return checked_options(self._ordinary._replace(**asked))
 
-    def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:
+    def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Backend:
         engine = self._engine
         if engine is None:
             engine = choose(self.entry, arguments, options)
@@ -395,7 +399,7 @@ class Kernel:
             raise LaunchError(refusal)
         return engine
 
-    def _prepared_by(self, engine: Engine) -> PreparedKernel:
+    def _prepared_by(self, engine: Backend) -> PreparedKernel:
         found = self._prepared.get(engine)
         if found is None:
             require(engine)
@@ -403,15 +407,15 @@ class Kernel:
             found = self._prepared.setdefault(engine, self._prepare(engine))
         return found
 
-    def _used(self, engine: Engine) -> PreparedKernel:
+    def _used(self, engine: Backend) -> PreparedKernel:
         found = self._prepared_by(engine)
         self._latest = (engine, found)
         return found
 
-    def _prepare(self, engine: Engine) -> PreparedKernel:
+    def _prepare(self, engine: Backend) -> PreparedKernel:
         made = engine.prepare(self.entry, self.globals.regions, self.settings)
         if not isinstance(made, PreparedKernel):
-            raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
+            raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.backends.PreparedKernel")
         return made
 
 

@@ -38,7 +38,8 @@ def checked_threads(number: object) -> int:
 def checked_options(options: LaunchOptions) -> LaunchOptions:
     if options.observer is not None and not isinstance(options.observer, Observer):
         raise LaunchError(
-            f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
+            f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as "
+            "tileir.observers.ObserverCallback(function)"
         )
     if options.progress is not None and not callable(options.progress):
         raise LaunchError(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.execute.engine.interface import Measured
+from tileir.execute.engine.interface import Measurement
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.gpus import Peaks, peaks_of
 from tileir.execute.work.operations import Work, quantity
@@ -22,7 +22,7 @@ MOST: Final = 200
 class Timing:
     """What was measured; made by `Kernel.time`.  Times are in seconds."""
 
-    def __init__(self, measured: Measured, work: Work, engine: str) -> None:
+    def __init__(self, measured: Measurement, work: Work, engine: str) -> None:
         self.seconds: list[float] = measured.seconds  # Each launch, in their order.
         self.device: str = measured.device  # The GPU, by the name that its driver reports; empty for the host.
         self.clock: str = measured.clock
@@ -153,7 +153,7 @@ def enough(first: float) -> int:
     return min(max(int(SECONDS / max(first, 1e-9)), FEWEST), MOST)
 
 
-def by_clock(run: Callable[[], None], repeat: int | None, flush_cache: bool) -> Measured:
+def by_clock(run: Callable[[], None], repeat: int | None, flush_cache: bool) -> Measurement:
     """Launches that are over when they return, by the clock of the host.  The first, which compiles, does not count."""
     import numpy
 
@@ -169,4 +169,4 @@ def by_clock(run: Callable[[], None], repeat: int | None, flush_cache: bool) -> 
         begin = time.perf_counter()
         run()
         found.append(time.perf_counter() - begin)
-    return Measured(found, "", "the clock of the host")
+    return Measurement(found, "", "the clock of the host")

@@ -229,7 +229,7 @@ class Recording:
         return _before(self.accesses.touching(array, self.arrays[array].place(index)), time)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recording to a file, which `tileir.load_recording` reads; docs/tools/recording.md describes it."""
+        """Write the recording to a file, which `tileir.recording.load` reads; docs/tools/recording.md describes it."""
         more = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
         with self.lock:
             self.go_to(0)

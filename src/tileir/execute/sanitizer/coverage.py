@@ -82,7 +82,7 @@ class Coverage(Ledger):
 
     `kernel.launch(.., sanitize="all")` looks for them and for everything else.  Alone:
 
-        coverage = tileir.Coverage(arrays=[c])          # of all arrays, without `arrays`
+        coverage = tileir.sanitizer.Coverage(arrays=[c])          # of all arrays, without `arrays`
         kernel.launch(8, a, b, c, observer=coverage)
         print(coverage.report)
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from tileir.bridge.launch import launch, no_arguments
 from tileir.bridge.uninitialized import launching_frame
-from tileir.execute.arguments.argument_text import MARK, LaunchWords, argument, grid_of, stated_launch
+from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, stated_launch
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import check_number, select_entry
 from tileir.execute.launching.kernel import compile
@@ -69,7 +69,9 @@ class ScriptDebugging:
             raise debugger.error
 
 
-def program_debugger(module: Operation, words: LaunchWords, schedule: str = "forward", **options: Any) -> Debugger:
+def program_debugger(
+    module: Operation, words: LaunchDescription, schedule: str = "forward", **options: Any
+) -> Debugger:
     """The launch of a program, with a grid and arguments as `tileir run` takes them; `options` are of `Debugger`."""
     entry = select_entry(module, words.entry)
     if not words.arguments:
@@ -99,4 +101,4 @@ def file_debugger(
     extents = grid_of(grid) if grid is not None else stated.grid if stated is not None else (1,)
     if stated is not None:
         arguments, entry = arguments or stated.arguments, entry or stated.entry
-    return program_debugger(module, LaunchWords(extents, arguments, entry), schedule, **options)
+    return program_debugger(module, LaunchDescription(extents, arguments, entry), schedule, **options)

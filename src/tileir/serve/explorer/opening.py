@@ -11,7 +11,7 @@ from typing import Any
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.bridge.compiling import compile
 from tileir.bridge.launch import described, no_arguments
 from tileir.bridge.specialized import SpecializedKernel
@@ -92,7 +92,7 @@ def opened(
     """
     kernel, values = launch.kernel, launch.values
     known = values if values is not None else [None] * len(kernel.entry.regions[0].blocks[0].arguments)
-    parts = [forms_part(Forms(kernel, exact=kernel.exact)), cost_part(kernel, launch.grid, known, targets)]
+    parts = [forms_part(Representations(kernel, exact=kernel.exact)), cost_part(kernel, launch.grid, known, targets)]
     if values is None:
         return Explorer([program_part(NumberedProgram(kernel.entry), launch), *parts])
     recording = record(kernel, launch.grid, *values, memory=launch.memory, source=launch.source, **options)
@@ -140,7 +140,7 @@ def program_part(program: NumberedProgram, launch: Launch) -> Part:
     return Part({}, summary)
 
 
-def forms_part(forms: Forms) -> Part:
+def forms_part(forms: Representations) -> Part:
     """The program in its forms; one is made when it is asked for."""
     return Part(
         {"form": lambda id: forms.form(id).answer()}, lambda: {"forms": [form._asdict() for form in forms.list()]}

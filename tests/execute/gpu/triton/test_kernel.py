@@ -13,7 +13,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorc
 from tests.execute.gpu.triton.fake_code import FakeTriton
 
 import tileir
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.execute.arguments.binding import pointer_to
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
@@ -241,7 +241,7 @@ def test_engine_is_known_and_says_what_it_lacks(fake: FakeDriver) -> None:
 
 
 def test_ttir_is_shown_with_the_operations_that_its_lines_come_from() -> None:
-    forms = Forms(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"))
+    forms = Representations(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"))
     found = {title.id: title for title in forms.list()}
     assert found["triton-ttir-sm_90"].reason is None
     form = forms.form("triton-ttir-sm_90")

@@ -247,7 +247,7 @@ def test_assert_that_fails_leaves_the_gpu_usable(torch: Any) -> None:
     kernel = tileir.compile(module, backend="triton")
     a = torch.zeros(4, device="cuda")
     heard: list[str] = []
-    with pytest.raises(tileir.AssertionFailedError, match="few blocks") as caught:
+    with pytest.raises(tileir.errors.AssertionFailedError, match="few blocks") as caught:
         kernel.launch(3, a, 2, output=heard.append)
     assert caught.value.block == (2, 0, 0)
     assert "".join(heard).count("done") == 2

@@ -1,0 +1,28 @@
+"""Every error and warning of tileir; those that most programs catch are in `tileir` too."""
+
+from __future__ import annotations
+
+from tileir.public import publish
+
+publish(
+    __name__,
+    {
+        "tileir.analyze.random_arguments": "SearchTimeout",
+        "tileir.analyze.reducing.search": "NotInterestingError",
+        "tileir.bytecode.primitives": "BytecodeError",
+        "tileir.execute.arguments.argument_text": "LaunchDescriptionError",
+        "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError "
+        "ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError "
+        "NestingError RecordingError WrongDeviceError",
+        "tileir.execute.gpu.cubin": "CubinError",
+        "tileir.execute.gpu.driver.library": "DriverError NoGpuError",
+        "tileir.execute.gpu.errors": "AssemblerCrash AssemblerError AssemblerTimeout TritonCrash TritonError"
+        " TritonTimeout",
+        "tileir.execute.sanitizer.report": "SanitizerError",
+        "tileir.ir.diagnostics": "BuildError OptionError ParseError PassError TileIRError VerifyError VersionError",
+        "tileir.judge.errors": "ResultsError SweepError",
+        "tileir.passes.registry": "PassOptionError PipelineError",
+        "tileir.rewrite.driver": "RewriteError",
+        "tileir.serve.explorer.questions": "QuestionError",
+    },
+)
