@@ -184,7 +184,7 @@ def _launching(name: str, backend: str, **options: Any) -> Action:
     kernel = tileir.compile(tileir.load(EXAMPLES / f"{name}.mlir"), backend=backend)
     given = (*example.inputs, example.output, *example.scalars)
     if backend == "cpu":
-        options["num_threads"] = 1
+        options["threads"] = 1
     return partial(kernel.launch, example.grid, *given, **options)
 
 
@@ -219,7 +219,7 @@ def _multiplying(backend: str) -> Action:
 
     kernel = tileir.compile(tileir.parse(matmul_program(512, 64)), backend=backend)
     arrays = [numpy.ones((512, 512), numpy.float32) for _ in range(3)]
-    options: dict[str, Any] = {"num_threads": 1} if backend == "cpu" else {}
+    options: dict[str, Any] = {"threads": 1} if backend == "cpu" else {}
     return partial(kernel.launch, (8, 8), *arrays, **options)
 
 
@@ -255,7 +255,7 @@ def _compiling(text: str, arguments: Callable[[], tuple[Any, ...]]) -> Action:
     os.environ["TILEIR_CACHE"] = "0"
     module = tileir.parse(text)
     given = arguments()
-    return lambda: tileir.compile(module, backend="cpu").launch(1, *given, num_threads=1)
+    return lambda: tileir.compile(module, backend="cpu").launch(1, given, threads=1)
 
 
 def _zeros(*shapes: Any) -> tuple[Any, ...]:
@@ -292,7 +292,7 @@ def _small_launches() -> Action:
 
     def launches() -> None:
         for _ in range(200):
-            kernel.launch(1, *given)
+            kernel.launch(1, given)
 
     return launches
 
@@ -305,7 +305,7 @@ def _vectors(make: Callable[[int], str]) -> Action:
     count = 1 << 18
     kernel = tileir.compile(tileir.parse(make(4096)), backend="cpu")
     arrays = [numpy.ones(count, numpy.float32) for _ in range(3)]
-    return partial(kernel.launch, count // 4096, *arrays, count, num_threads=1)
+    return partial(kernel.launch, count // 4096, *arrays, count, threads=1)
 
 
 def _rows(make: Callable[[int], str]) -> Action:
@@ -315,7 +315,7 @@ def _rows(make: Callable[[int], str]) -> Action:
 
     kernel = tileir.compile(tileir.parse(make(1024)), backend="cpu")
     arrays = [numpy.ones((1024, 1024), numpy.float32) for _ in range(2)]
-    return partial(kernel.launch, 256, *arrays, num_threads=1)
+    return partial(kernel.launch, 256, *arrays, threads=1)
 
 
 def _function(name: str) -> Action:
@@ -326,7 +326,7 @@ def _function(name: str) -> Action:
 
     kernel = tileir.compile(tileir.parse(cpu_math.program(name)), backend="cpu")
     arrays = [numpy.linspace(0.001, 3, cpu_math.COUNT, dtype=numpy.float32) for _ in range(3)]
-    return partial(kernel.launch, cpu_math.COUNT // cpu_math.TILE, *arrays, num_threads=1)
+    return partial(kernel.launch, cpu_math.COUNT // cpu_math.TILE, *arrays, threads=1)
 
 
 def _program(name: str) -> Callable[[int], str]:

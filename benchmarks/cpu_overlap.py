@@ -34,7 +34,7 @@ def actions(tile: int) -> tuple[Callable[[], object], Callable[[], object], Call
 
     def launch_all(targets: list[Any]) -> None:
         for (a, b), c in zip(inputs, targets, strict=True):
-            kernel.launch(1, a, b, c, tile)
+            kernel.launch(1, (a, b, c, tile))
 
     def overlapped() -> None:
         with tileir.kernels.overlap():

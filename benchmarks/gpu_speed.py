@@ -107,20 +107,20 @@ def launch_rows(torch: Any, rounds: int) -> tuple[list[Row], dict[str, float]]:
     kernel = compiled(gpu_programs.small_add())
     grid = (8,)
     arguments = (*arrays, 1024)
-    kernel.launch(grid, *arguments)
+    kernel.launch(grid, arguments)
     torch.cuda.synchronize()
     assert (arrays[2] == 2).all()
     stream = torch.cuda.current_stream()
     code = kernel.cubin()
     bare = BareLaunch(code.data, code.kernel, grid, arguments, stream.cuda_stream)
     automatic = tileir.compile(gpu_programs.small_add())
-    bound, bound_automatic = kernel.bind(grid, *arguments), automatic.bind(grid, *arguments)
+    bound, bound_automatic = kernel.bind(grid, arguments), automatic.bind(grid, arguments)
     ways: list[tuple[str, Callable[[], object] | str, float | None]] = [
         ("bare driver call", bare.call, None),
         ("bound launch", bound, LAUNCH_BAR),
         ("bound launch, auto", bound_automatic, LAUNCH_BAR),
-        ("kernel.launch", lambda: kernel.launch(grid, *arguments), None),
-        ("kernel.launch, auto", lambda: automatic.launch(grid, *arguments), None),
+        ("kernel.launch", lambda: kernel.launch(grid, arguments), None),
+        ("kernel.launch, auto", lambda: automatic.launch(grid, arguments), None),
         ("torch.add(out=)", lambda: torch.add(arrays[0], arrays[1], out=arrays[2]), None),
         ("CuPy's RawKernel", cupy_launch(arrays), None),
         *cutile_launches(torch, arrays, stream),
@@ -234,7 +234,7 @@ def kernel_row(torch: Any, case: Case, rounds: int) -> tuple[Row, dict[str, Any]
     kernel = compiled(case.module())
     expected = case.torch_does(*arrays).clone()
     arrays[-1].zero_()
-    bound = kernel.bind(case.grid, *arrays)
+    bound = kernel.bind(case.grid, arrays)
     bound()
     torch.cuda.synchronize()
     off = difference(torch, arrays[-1], expected)
@@ -256,7 +256,7 @@ def kernel_row(torch: Any, case: Case, rounds: int) -> tuple[Row, dict[str, Any]
         for name, action in ways.items():
             found[name] += event_times(torch, action, flush, 10)
     medians = {name: statistics.median(times) for name, times in found.items()}
-    timing = kernel.time(case.grid, *arrays, repeat=30, flush_cache=True)
+    timing = kernel.time(case.grid, arrays, repeat=30, flush_cache=True)
     ratio = medians["bare"] / medians["tileir"]
     memory, compute = timing.memory_share or 0.0, timing.compute_share or 0.0
     seconds = medians["tileir"]

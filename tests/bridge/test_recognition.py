@@ -88,10 +88,10 @@ def test_third_launch_of_a_kind_is_recognized(thorough: list[str]) -> None:
 def test_launches_with_common_options_are_recognized(thorough: list[str]) -> None:
     a = numpy.arange(64, dtype=F32)
     variants: list[dict[str, Any]] = [
-        {"num_threads": 1},
-        {"num_threads": 2},
+        {"threads": 1},
+        {"threads": 2},
         {"unchecked": True},
-        {"num_threads": 1, "unchecked": False},
+        {"threads": 1, "unchecked": False},
         {"sanitize": False, "observer": None},
     ]
     for options in variants:
@@ -107,17 +107,17 @@ def test_launches_with_common_options_are_recognized(thorough: list[str]) -> Non
 
 def test_so_are_those_of_a_kernel_that_was_compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
     a, first = numpy.arange(64, dtype=F32), numpy.zeros(64, F32)
-    kernel = tileir.compile(scale, (a, first, 2.0, 16), "cpu")
-    variants: list[dict[str, Any]] = [{}, {"num_threads": 1}, {"unchecked": True}, {"sanitize": False}]
+    kernel = tileir.compile(scale, (a, first, 2.0, 16), backend="cpu")
+    variants: list[dict[str, Any]] = [{}, {"threads": 1}, {"unchecked": True}, {"sanitize": False}]
     for options in variants:
-        kernel.launch(4, a, first, 2.0, 16, **options)
+        kernel.launch(4, (a, first, 2.0, 16), **options)
     described: list[str] = []
     monkeypatch.setattr("tileir.bridge.specialized.described", lambda *_: described.append("described"))
     for options in variants:
         out = numpy.zeros(64, F32)
-        kernel.launch(4, a, out, 3.0, 16, **options)
+        kernel.launch(4, (a, out, 3.0, 16), **options)
         assert (out == 3 * a).all(), options
-        bound = kernel.bind(4, a, out, 4.0, 16, **options)
+        bound = kernel.bind(4, (a, out, 4.0, 16), **options)
         bound()
         assert (out == 4 * a).all(), options
     assert described == []
@@ -125,14 +125,14 @@ def test_so_are_those_of_a_kernel_that_was_compiled_before(monkeypatch: pytest.M
 
 def test_options_of_recognized_launches_are_still_checked() -> None:
     args = (numpy.zeros(64, F32), numpy.zeros(64, F32), 2.0, 16)
-    kernel = tileir.compile(scale, args, "cpu")
+    kernel = tileir.compile(scale, args, backend="cpu")
     ways: list[Callable[..., None]] = [partial(tileir.launch, scale, 4, args, "cpu"), partial(kernel.launch, 4, *args)]
     for launch in ways:
         for _ in range(3):
-            launch(num_threads=1)
+            launch(threads=1)
         for wrong in (True, 0, 1.0, "1"):
-            with pytest.raises(LaunchError, match="num_threads"):
-                launch(num_threads=wrong)
+            with pytest.raises(LaunchError, match="threads"):
+                launch(threads=wrong)
         with pytest.raises(TypeError, match="nonsense"):
             launch(nonsense=None)
 

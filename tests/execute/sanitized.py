@@ -21,7 +21,7 @@ def report(
     body: str, *arguments: object, grid: Any = 1, schedule: str = "forward", **more: str
 ) -> tileir.sanitizer.SanitizerReport:
     sanitizer = tileir.sanitizer.Sanitizer()
-    kernel(body, **more).launch(grid, *arguments, observer=sanitizer, schedule=schedule)
+    kernel(body, **more).launch(grid, arguments, observer=sanitizer, schedule=schedule)
     return sanitizer.report
 
 

@@ -32,7 +32,7 @@ def module(body: str, parameters: str = "%p: tile<ptr<i32>>, %n: tile<i32>, %m: 
 
 def covered(program: tileir.Operation, grid: Any, *values: Any, **options: Any) -> tileir.sanitizer.Coverage:
     coverage = tileir.sanitizer.Coverage()
-    tileir.compile(program).launch(grid, *values, observer=coverage, **options)
+    tileir.compile(program).launch(grid, values, observer=coverage, **options)
     return coverage
 
 
@@ -277,7 +277,7 @@ def test_only_arrays_that_are_written_count_and_only_those_asked_for() -> None:
         "1 of the 5 elements of argument 2 (array int32[5]) is never written"
     ]
     one = tileir.sanitizer.Coverage(arrays=[b])
-    tileir.compile(program).launch(3, a, b, c, observer=one)
+    tileir.compile(program).launch(3, (a, b, c), observer=one)
     assert [finding.title for finding in one.report.findings] == [
         "1 of the 4 elements of argument 1 (array int32[4]) is never written"
     ]
@@ -379,9 +379,9 @@ def test_boxes_have_the_chosen_elements_and_no_others() -> None:
 
 def test_all_looks_for_everything_and_raises_one_report() -> None:
     kernel = tileir.compile(module(SCATTER.replace("VALUE", "%v")))
-    kernel.launch(1, numpy.zeros(6, "i4"), 0, 0, sanitize=True)
+    kernel.launch(1, (numpy.zeros(6, "i4"), 0, 0), sanitize=True)
     with pytest.raises(tileir.SanitizerError) as raised:
-        kernel.launch(2, numpy.zeros(8, "i4"), 0, 0, sanitize="all")
+        kernel.launch(2, (numpy.zeros(8, "i4"), 0, 0), sanitize="all")
     assert raised.value.report.kinds == ["written-twice", "race", "unwritten"]
     assert str(raised.value).startswith("sanitizer: 3 findings in @k, grid (2, 1, 1)")
     assert len(raised.value.diagnostics) == 3
@@ -389,12 +389,12 @@ def test_all_looks_for_everything_and_raises_one_report() -> None:
 
 def test_all_is_the_interpreters_and_says_so() -> None:
     for backend in ("auto", "interpreter"):
-        tileir.compile(module(SCALAR), backend=backend).launch(3, numpy.zeros(3, "i4"), 0, 1, sanitize="all")
+        tileir.compile(module(SCALAR), backend=backend).launch(3, (numpy.zeros(3, "i4"), 0, 1), sanitize="all")
     with pytest.raises(tileir.LaunchError, match="sanitize='all' is the interpreter's: compile with backend='auto'"):
-        tileir.compile(module(SCALAR), backend="cpu").launch(3, numpy.zeros(3, "i4"), 0, 1, sanitize="all")
+        tileir.compile(module(SCALAR), backend="cpu").launch(3, (numpy.zeros(3, "i4"), 0, 1), sanitize="all")
     wrong: Any = "some"
     with pytest.raises(tileir.LaunchError, match="sanitize is 'some': pass True, or 'all'"):
-        tileir.compile(module(SCALAR)).launch(3, numpy.zeros(3, "i4"), 0, 1, sanitize=wrong)
+        tileir.compile(module(SCALAR)).launch(3, (numpy.zeros(3, "i4"), 0, 1), sanitize=wrong)
 
 
 def test_nothing_is_said_of_a_launch_that_failed() -> None:
@@ -404,7 +404,7 @@ def test_nothing_is_said_of_a_launch_that_failed() -> None:
 {SCALAR}"""
     sanitizer = tileir.sanitizer.Sanitizer()
     watching = Observers([sanitizer, tileir.sanitizer.Coverage(report=sanitizer.report)])
-    tileir.compile(module(body)).launch(3, numpy.zeros(3, "i4"), 0, 1, observer=watching)
+    tileir.compile(module(body)).launch(3, (numpy.zeros(3, "i4"), 0, 1), observer=watching)
     assert sanitizer.report.kinds == ["assert"]
 
 
@@ -419,11 +419,11 @@ def test_the_same_observer_looks_at_one_launch_after_another() -> None:
     coverage = tileir.sanitizer.Coverage()
     kernel = tileir.compile(module(SCALAR))
     for grid, kinds in ((3, []), (2, ["unwritten"]), (3, ["unwritten"])):
-        kernel.launch(grid, numpy.zeros(3, "i4"), 0, 1, observer=coverage)
+        kernel.launch(grid, (numpy.zeros(3, "i4"), 0, 1), observer=coverage)
         assert coverage.report.kinds == kinds and len(coverage.arrays) == 1
     # Another kernel, whose store never runs.
     body = f"  %never = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n  if %never {{\n{SCALAR}  }}\n"
-    tileir.compile(module(body)).launch(1, numpy.zeros(5, "i4"), 0, 1, observer=coverage)
+    tileir.compile(module(body)).launch(1, (numpy.zeros(5, "i4"), 0, 1), observer=coverage)
     assert coverage.report.findings[-1].title == "no element of argument 0 (array int32[5]) is ever written"
     assert coverage.report.findings[-1].operation.parent_operation is not None
     assert coverage.report.findings[-1].operation.parent_operation.declaration.mnemonic == "if"

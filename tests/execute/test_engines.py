@@ -89,7 +89,7 @@ def toy() -> Iterator[Toy]:
 
 
 def compiled(entry: str = "first", backend: str = "toy", **options: Any) -> tileir.Kernel:
-    return tileir.compile(tileir.parse(PROGRAM), entry, backend, **options)
+    return tileir.compile(tileir.parse(PROGRAM), entry=entry, backend=backend, **options)
 
 
 def array() -> Any:
@@ -104,9 +104,9 @@ def test_an_engine_that_is_registered_runs_kernels(toy: Toy) -> None:
     words: list[str] = []
     kernel = compiled(fast=True)
     assert (kernel.engine, kernel.backend) == ("toy", "toy")
-    kernel.launch(5, counted)
-    kernel.launch(1, counted, output=words.append)
-    kernel.sibling("second").launch(100, counted)
+    kernel.launch(5, (counted,))
+    kernel.launch(1, (counted,), output=words.append)
+    kernel.sibling("second").launch(100, (counted,))
     assert counted.tolist() == [5 * 3 + 3 + 100] * 2
     assert words == ["seen"]
     # Prepared once for each kernel, with what `compile` was told.
@@ -120,21 +120,21 @@ class Three:
 
 def test_an_engine_gets_the_options_of_a_launch_checked(toy: Toy) -> None:
     kernel = compiled(unchecked=True)
-    kernel.launch(1, array())
+    kernel.launch(1, (array(),))
     three: Any = Three()
-    kernel.launch(1, array(), num_threads=three, unchecked=False, memory=iter([array()]))
+    kernel.launch(1, (array(),), threads=three, unchecked=False, memory=iter([array()]))
     with pytest.raises(tileir.LaunchError, match="pass 1 to"):
-        kernel.launch(1, array(), num_threads=0)
+        kernel.launch(1, (array(),), threads=0)
     prepared = kernel._prepared[toy]
     assert isinstance(prepared, ToyKernel)
     first, second = prepared.seen
-    assert (first.unchecked, first.num_threads, first.memory, first.schedule) == (True, None, (), "forward")
-    assert (second.unchecked, second.num_threads, len(second.memory)) == (False, 3, 1)
+    assert (first.unchecked, first.threads, first.memory, first.schedule) == (True, None, (), "forward")
+    assert (second.unchecked, second.threads, len(second.memory)) == (False, 3, 1)
 
 
 def test_an_engine_says_why_it_does_not_run_a_kernel(toy: Toy) -> None:
     with pytest.raises(tileir.LaunchError, match="toys have no loops: compile with backend='cpu'"):
-        compiled("looping").launch(1, array())
+        compiled("looping").launch(1, (array(),))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_an_engine_says_why_it_does_not_run_a_kernel(toy: Toy) -> None:
 def test_what_an_engine_does_not_say_it_has_is_refused(options: Any, words: str, toy: Toy) -> None:
     counted = array()
     with pytest.raises(tileir.LaunchError, match=words):
-        compiled().launch(1, counted, **options)
+        compiled().launch(1, (counted,), **options)
     assert not counted.any()
 
 
@@ -177,8 +177,8 @@ def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: 
     """
     counted = array()
     with tileir.kernels.overlap():
-        tileir.compile(tileir.parse(store), backend="cpu").launch(1, counted)
-        compiled().launch(1, counted)
+        tileir.compile(tileir.parse(store), backend="cpu").launch(1, (counted,))
+        compiled().launch(1, (counted,))
         assert counted.tolist() == [43, 3]
 
 
@@ -224,7 +224,7 @@ def test_an_engine_that_fails_when_it_is_asked_cannot_work(toy: Toy, monkeypatch
     with pytest.raises(tileir.LaunchError, match=r"no backend 'abacus'.*toy cannot work here: RuntimeError: no driver"):
         compiled(backend="abacus")
     with pytest.raises(tileir.MissingDependencyError, match="RuntimeError: no driver"):
-        compiled(backend="toy").launch(1, array())
+        compiled(backend="toy").launch(1, (array(),))
 
 
 def test_an_unknown_name_is_told_with_those_there_are(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_an_engine_that_is_not_here_says_what_to_do(toy: Toy, monkeypatch: pytes
         tileir.LaunchError,
         match="'toy' cannot work here: it needs batteries: buy some, or choose the interpreter: backend='interpreter', or --backend interpreter",
     ):
-        kernel.launch(1, array())
+        kernel.launch(1, (array(),))
 
 
 @pytest.mark.parametrize("name", ["auto", "cpu", "interpreter"])
@@ -295,20 +295,20 @@ def test_an_engine_that_does_not_do_what_it_says_is_named(toy: Toy, monkeypatch:
     monkeypatch.setattr(Toy, "options", frozenset({"sanitize"}))
     monkeypatch.setattr(Toy, "stages", ("code",))
     with pytest.raises(tileir.LaunchError, match="'toy' prepares None, and not a tileir"):
-        compiled().launch(1, array())
+        compiled().launch(1, (array(),))
     with pytest.raises(tileir.LaunchError, match="says that it shows 'code', and its kernels cannot"):
         compiled().dump("code")
     with pytest.raises(tileir.LaunchError, match="says that it sanitizes, and its kernels cannot"):
-        compiled().launch(1, array(), sanitize=True)
+        compiled().launch(1, (array(),), sanitize=True)
 
 
 def test_an_engine_registered_again_replaces_itself_for_new_kernels(toy: Toy) -> None:
     old = compiled()
     new = Toy("it is gone")
     tileir.backends.register_backend(new)
-    old.launch(1, array())
+    old.launch(1, (array(),))
     with pytest.raises(tileir.LaunchError, match="it is gone"):
-        compiled().launch(1, array())
+        compiled().launch(1, (array(),))
 
 
 # --- packages that bring an engine ---
@@ -349,7 +349,7 @@ def installed(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("installed")
 def test_an_installed_engine_is_found_by_its_name() -> None:
     counted = array()
-    compiled(backend="installed").launch(2, counted)
+    compiled(backend="installed").launch(2, (counted,))
     assert counted.tolist() == [6, 6]
     for name, words in (
         ("broken", "the engine 'broken' of toy_engines:broken cannot be loaded: TypeError"),
@@ -394,7 +394,7 @@ def test_what_an_engine_raises_is_one_line_of_tileir_run(
     assert capsys.readouterr().err == "tileir run: the engine 'toy' failed: ValueError: no batteries\n"
     # Who calls it from Python gets what it raises.
     with pytest.raises(ValueError, match="no batteries"):
-        compiled().dump("names") if place == "dump" else compiled().launch(1, array())
+        compiled().dump("names") if place == "dump" else compiled().launch(1, (array(),))
 
 
 def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:

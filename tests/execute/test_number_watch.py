@@ -27,7 +27,7 @@ def watched(body: str, *numbers: float, dtype: str = "f4", grid: int = 1) -> til
 {body}
   return }} }}"""
     watch = tileir.sanitizer.NumberWatch()
-    tileir.compile(tileir.parse(text, "k.mlir")).launch(grid, numpy.array(numbers, dtype), observer=watch)
+    tileir.compile(tileir.parse(text, "k.mlir")).launch(grid, (numpy.array(numbers, dtype),), observer=watch)
     return watch.report
 
 
@@ -173,7 +173,7 @@ def test_what_was_read_and_what_was_padded_are_notes() -> None:
   return }} }}"""
     watch = tileir.sanitizer.NumberWatch()
     data = numpy.array([1, INF, 3, NAN, 5, 6, INF], "f4")
-    tileir.compile(tileir.parse(text, "k.mlir")).launch(2, data, 7, observer=watch)
+    tileir.compile(tileir.parse(text, "k.mlir")).launch(2, (data, 7), observer=watch)
     assert not watch.report and watch.report.kinds == []
     told = [(note.title, note.block, note.element, note.details, note.count) for note in watch.report.notes]
     assert told == [

@@ -48,7 +48,7 @@ class Journal(tileir.observers.Observer):
 def test_an_observer_sees_blocks_values_and_accesses_in_order() -> None:
     journal = Journal()
     memory = numpy.array([10, 20], "i4")
-    tileir.compile(tileir.parse(ADD)).launch(2, memory, observer=journal)
+    tileir.compile(tileir.parse(ADD)).launch(2, (memory,), observer=journal)
     assert memory.tolist() == [10, 21]
     assert journal.lines == [
         "launch (2, 1, 1)",
@@ -69,7 +69,7 @@ def test_an_observer_sees_blocks_values_and_accesses_in_order() -> None:
 def test_an_observer_is_told_of_the_end_when_the_launch_fails() -> None:
     journal = Journal()
     with pytest.raises(tileir.ExecutionError):
-        tileir.compile(tileir.parse(ADD)).launch(3, numpy.zeros(2, "i4"), observer=journal)
+        tileir.compile(tileir.parse(ADD)).launch(3, (numpy.zeros(2, "i4"),), observer=journal)
     assert journal.lines[-1] == "end"
 
 
@@ -88,7 +88,7 @@ def test_an_observer_sees_addresses_and_may_leave_elements_out() -> None:
 
     a, b = numpy.arange(5, dtype="f4"), numpy.full(8, -1, "f4")
     guard = Guard(a.ctypes.data, a.ctypes.data + a.nbytes)
-    copy_kernel("f32").launch(1, a, b, INDEX, observer=guard)
+    copy_kernel("f32").launch(1, (a, b, INDEX), observer=guard)
     assert guard.wrong == [4, 5, 7]
     assert b.tolist() == [3, 1, 4, 1, 0, 0, 2, 0]
 
@@ -113,7 +113,7 @@ def test_accesses_through_views_have_addresses_and_a_mask() -> None:
         def access(self, access: Access) -> None:
             seen.append((access.kind, ((access.touched - numpy.uint64(origin[access.kind])) // 4).tolist()))
 
-    tileir.compile(tileir.parse(VIEW)).launch(2, a, b, 6, observer=Places())
+    tileir.compile(tileir.parse(VIEW)).launch(2, (a, b, 6), observer=Places())
     assert b.tolist() == a.tolist()
     assert seen == [("read", [0, 1, 2, 3]), ("write", [0, 1, 2, 3]), ("read", [4, 5]), ("write", [4, 5])]
 
@@ -129,7 +129,7 @@ def test_accesses_through_views_have_a_box_of_what_lies_in_the_tensor() -> None:
             origin = a if access.kind == "read" else b
             boxes.append(((address - origin.ctypes.data) // 4, counts, strides))
 
-    tileir.compile(tileir.parse(VIEW)).launch(3, a, b, 6, observer=Boxes())
+    tileir.compile(tileir.parse(VIEW)).launch(3, (a, b, 6), observer=Boxes())
     whole, part, nothing = (0, (4,), (4,)), (4, (2,), (4,)), (8, (0,), (4,))
     assert boxes == [whole, whole, part, part, nothing, nothing]
 
@@ -140,11 +140,11 @@ def test_an_observer_may_leave_elements_of_a_view_out() -> None:
             return numpy.array([False, True, False, True])
 
     a, b = numpy.arange(1, 7, dtype="f4"), numpy.zeros(6, "f4")
-    tileir.compile(tileir.parse(VIEW)).launch(2, a, b, 6, observer=Odd())
+    tileir.compile(tileir.parse(VIEW)).launch(2, (a, b, 6), observer=Odd())
     assert b.tolist() == [0, 2, 0, 4, 0, 6]
 
 
 def test_an_observer_that_watches_nothing_changes_nothing() -> None:
     a, b = numpy.arange(10, dtype="f4"), numpy.zeros(8, "f4")
-    copy_kernel("f32").launch(1, a, b, INDEX, observer=tileir.observers.Observer())
+    copy_kernel("f32").launch(1, (a, b, INDEX), observer=tileir.observers.Observer())
     assert b.tolist() == INDEX.tolist()

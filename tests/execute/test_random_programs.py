@@ -81,7 +81,7 @@ def _run(module: Operation, name: str, observer: _Digest | None) -> tuple[Any, .
     printed: list[str] = []
     end = "fine"
     try:
-        tileir.compile(module, name).launch((2, 2), *arguments, observer=observer, output=printed.append)
+        tileir.compile(module, entry=name).launch((2, 2), arguments, observer=observer, output=printed.append)
     except _Enough:
         end = "enough"
     except tileir.TileIRError as error:

@@ -33,7 +33,7 @@ def findings(backend: str, body: str, *values: Any, grid: Any = 1, parameters: s
 }}"""
     sanitizer = tileir.sanitizer.Sanitizer()
     kernel = tileir.compile(tileir.parse(text, "k.mlir"), backend=backend)
-    kernel.launch(grid, *values, observer=sanitizer, **more)
+    kernel.launch(grid, values, observer=sanitizer, **more)
     return [finding for finding in sanitizer.report.findings if finding.kind not in ("race", "unordered")]
 
 
@@ -285,7 +285,7 @@ def test_a_larger_grid_is_named_only_if_it_writes_all_that_is_missing() -> None:
             tileir.parse(f"cuda_tile.module @m {{\n  entry @k({PARAMETERS}) {{\n{body}\n    return\n  }}\n}}")
         )
         with pytest.raises(tileir.SanitizerError) as caught:
-            kernel.launch(grid, zeros(16), 16, zeros(count), count, sanitize="all")
+            kernel.launch(grid, (zeros(16), 16, zeros(count), count), sanitize="all")
         return next(finding.hint for finding in caught.value.report.findings if finding.kind == "unwritten")
 
     ids = "    %x, %y, %z = get_tile_block_id : tile<i32>\n    %c = constant <i32: 1> : tile<4xi32>\n"

@@ -125,7 +125,7 @@ def reports(seed):
     for kind in (tileir.sanitizer.Sanitizer, FullClocks):
         observer = kind()
         arrays = [numpy.zeros(MOST_BLOCKS, "i4") for _ in range(2)]
-        kernel.launch(blocks, *arrays, observer=observer, schedule=schedule)
+        kernel.launch(blocks, arrays, observer=observer, schedule=schedule)
         found.append(str(observer.report))
     return found
 

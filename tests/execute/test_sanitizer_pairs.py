@@ -29,7 +29,7 @@ def report(pair: Pair, chosen: str, schedule: str = "forward") -> tileir.sanitiz
     watching: tileir.observers.Observer = sanitizer
     if pair.kind in COVERAGE_KINDS:
         watching = Observers([sanitizer, tileir.sanitizer.Coverage(report=sanitizer.report)])
-    kernel.launch(pair.grid, *values, observer=watching, schedule=schedule)
+    kernel.launch(pair.grid, values, observer=watching, schedule=schedule)
     return sanitizer.report
 
 

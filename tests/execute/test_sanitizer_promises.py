@@ -78,9 +78,9 @@ def test_what_holds_in_one_tile_block_is_counted_in_all_where_it_does_not() -> N
         return {each.title.removeprefix("assume promises ").split(", which")[0]: each.count for each in found.findings}
 
     sanitizer = tileir.sanitizer.Sanitizer()
-    promising.launch(4, 4, observer=sanitizer)
+    promising.launch(4, (4,), observer=sanitizer)
     assert counts(sanitizer.report) == {"bounded<1, 4>": 3 + 2 + 1, "bounded<0, 1>": 2}
-    promising.launch(4, 6, observer=sanitizer)
+    promising.launch(4, (6,), observer=sanitizer)
     of_both = {"bounded<1, 4>": 6 + (6 + 5 + 4 + 3), "bounded<0, 1>": 2 + 2, "div_by<4>": 4, "div_by<8>": 4}
     assert counts(sanitizer.report) == of_both
 
@@ -153,7 +153,7 @@ def test_overflow_of_64_bits_is_found_exactly(name: str, flag: str) -> None:
     for left in numbers:
         for right in numbers[::3]:
             sanitizer = tileir.sanitizer.Sanitizer()
-            compiled.launch(1, numpy.array([left]), numpy.array([right]), observer=sanitizer)
+            compiled.launch(1, (numpy.array([left]), numpy.array([right])), observer=sanitizer)
             assert bool(sanitizer.report) == WRAPPING[name, flag](left, right), (left, right)
 
 

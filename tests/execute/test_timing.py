@@ -62,7 +62,7 @@ def test_kernel_is_launched_as_often_as_asked_and_once_before(backend: str) -> N
     text = (EXAMPLES / "vector_add.mlir").read_text().replace("offset %c_base, %index", "offset %a_base, %index")
     kernel = tileir.compile(tileir.parse(text), backend=backend)
     total, one, unused = numpy.zeros(256, numpy.float32), numpy.ones(256, numpy.float32), numpy.zeros(1, numpy.float32)
-    timing = kernel.time((2,), total, one, unused, 256, repeat=7)
+    timing = kernel.time((2,), (total, one, unused, 256), repeat=7)
     assert timing.count == 7 and timing.engine == backend and timing.best > 0
     # Two that do not count: one compiles, one tells how long it takes.
     assert (total == 9).all()
@@ -74,14 +74,14 @@ def test_number_of_launches_that_makes_no_sense_is_refused(repeat: object) -> No
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
     array = numpy.zeros(128, numpy.float32)
     with pytest.raises(tileir.LaunchError, match="pass the number of launches"):
-        kernel.time((1,), array, array, array, 128, repeat=repeat)  # type: ignore[arg-type]
+        kernel.time((1,), (array, array, array, 128), repeat=repeat)  # type: ignore[arg-type]
 
 
 def test_option_that_a_timed_launch_does_not_have_is_refused() -> None:
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
     array = numpy.zeros(128, numpy.float32)
     with pytest.raises(TypeError, match="a timed launch has no option 'sanitize'"):
-        kernel.time((1,), array, array, array, 128, sanitize=True)
+        kernel.time((1,), (array, array, array, 128), sanitize=True)
 
 
 def test_short_launches_are_repeated_more_often_than_long_ones() -> None:

@@ -129,7 +129,7 @@ def launched(**options: Any) -> Callable[[Any], object]:
     def work(prepared: Any) -> object:
         kernel, arguments = prepared
         observer = tileir.sanitizer.Sanitizer() if options else None
-        return kernel.launch(1, *arguments, observer=observer, output=lambda text: None)
+        return kernel.launch(1, arguments, observer=observer, output=lambda text: None)
 
     return work
 

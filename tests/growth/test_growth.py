@@ -179,7 +179,7 @@ def launch(name: str, blocks: int, schedule: str = "forward") -> Action:
 
     def work(sanitizer: tileir.sanitizer.Sanitizer) -> object:
         arrays = numpy.zeros(blocks + 2, "i4"), numpy.zeros(64, "i4")
-        kernel.launch(blocks, *arrays, observer=sanitizer, schedule=schedule)
+        kernel.launch(blocks, arrays, observer=sanitizer, schedule=schedule)
         return sanitizer.report.findings
 
     return Action(lambda _: tileir.sanitizer.Sanitizer(), work)
@@ -204,7 +204,7 @@ def turns_of(name: str) -> Callable[[int, tileir.sanitizer.Sanitizer], object]:
 
     def work(turns: int, sanitizer: tileir.sanitizer.Sanitizer) -> object:
         # Two tile blocks: the second asks what the first one left.
-        kernel.launch(2, numpy.zeros(4, "i4"), numpy.zeros(turns, "i4"), turns, observer=sanitizer)
+        kernel.launch(2, (numpy.zeros(4, "i4"), numpy.zeros(turns, "i4"), turns), observer=sanitizer)
         return sanitizer.report.findings
 
     return work

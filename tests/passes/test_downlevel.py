@@ -275,7 +275,7 @@ def results(text: str, inputs: list[numpy.ndarray], output: numpy.ndarray, versi
     if version is not None:
         lowered(module, version)
     output = output.copy()
-    tileir.compile(module, backend="interpreter").launch(1, *[array.copy() for array in inputs], output)
+    tileir.compile(module, backend="interpreter").launch(1, (*[array.copy() for array in inputs], output))
     return output
 
 

@@ -72,7 +72,7 @@ def memory_after(module: Operation, name: str, limit: int = 10 * _LIMIT) -> byte
     if arguments is None:
         return None
     try:
-        tileir.compile(module, name).launch((2, 2), *arguments, observer=_Limit(limit))
+        tileir.compile(module, entry=name).launch((2, 2), arguments, observer=_Limit(limit))
     except (_Enough, tileir.TileIRError):
         return None
     return b"".join([value.tobytes() for value in arguments if isinstance(value, numpy.ndarray)])
@@ -201,7 +201,7 @@ def _check_well_defined(family: str, seed: int) -> int:
     compared = 0
     for form, changed in forms_of(program.module):
         arguments = program.arguments
-        tileir.compile(changed, backend="interpreter", exact=True).launch(program.grid, *arguments)
+        tileir.compile(changed, backend="interpreter", exact=True).launch(program.grid, arguments)
         assert program.check(arguments) is None, f"{form} changes what a program computes ({family}, seed {seed})"
         compared += 1
     return compared

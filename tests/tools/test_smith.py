@@ -53,7 +53,7 @@ def test_bytecode_and_results_of_one(tmp_path: Path) -> None:
     saved = numpy.load(results)
     arguments = [saved[f"argument_{number}"] for number in range(len(program.arguments))]
     tileir.compile(module, backend="cpu").launch(
-        program.grid, *[value if value.shape else value.item() for value in arguments]
+        program.grid, [value if value.shape else value.item() for value in arguments]
     )
     assert program.check([value for value in arguments if value.shape]) is None
 

@@ -216,7 +216,7 @@ class _Search:
     def _run(self, words: LaunchDescription, observer: Observer) -> None:
         arguments = self._apart(words.launch(self._kernel.entry).arguments)
         try:
-            self._kernel.launch(words.grid, *arguments, observer=observer, output=lambda text: None)
+            self._kernel.launch(words.grid, arguments, observer=observer, output=lambda text: None)
         except Rejected:
             raise
         except Exception as error:

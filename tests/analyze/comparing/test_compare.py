@@ -167,7 +167,7 @@ def test_recordings_of_different_programs_are_compared_by_their_arrays() -> None
     recordings = []
     for kernel in kernels:
         x = numpy.arange(300, dtype=numpy.float32)
-        recordings.append(record(kernel, 2, x, x.copy(), numpy.zeros_like(x), 300, sanitize=False))
+        recordings.append(record(kernel, 2, (x, x.copy(), numpy.zeros_like(x), 300), sanitize=False))
     comparison = compare(*recordings)
     assert comparison.first is None and not comparison.array_differences()
     assert any("programs differ" in note for note in comparison.notes)
@@ -246,7 +246,7 @@ def test_a_log_that_is_too_small_holds_the_beginning() -> None:
     for size in (1 << 16, 1000):
         arguments = probed.arguments(size, 0)
         numbers = (numpy.random.default_rng(1).random(640) + 0.5).astype(numpy.float16)
-        kernel.launch(1, numbers, numpy.zeros(1, numpy.float16), 640, *arguments)
+        kernel.launch(1, (numbers, numpy.zeros(1, numpy.float16), 640, *arguments))
         logs.append(probed.entries(arguments[0]))
     whole, beginning = logs
     assert 0 < len(beginning) < len(whole)

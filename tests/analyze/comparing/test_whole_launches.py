@@ -26,7 +26,7 @@ def recorded(name: str, example: Any, **options: Any) -> Recording:
     # Products of matrices are the same on every engine only so.
     kernel = tileir.compile(EXAMPLES / f"{name}.mlir", backend="interpreter", exact=True)
     given = [*example.inputs, example.output.copy(), *example.scalars]
-    return record(kernel, example.grid, *given, **options)
+    return record(kernel, example.grid, given, **options)
 
 
 def same_values(comparison: Comparison, blocks: list[int]) -> None:

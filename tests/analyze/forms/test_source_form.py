@@ -104,7 +104,7 @@ def check_case(name: str, ids: tuple[str, ...]) -> None:
     entry = next(iter(entries_of(module)))
     forms = Representations(module, entry)
     names = names_of(forms)
-    kernel = tileir.compile(module, entry, backend="cpu")
+    kernel = tileir.compile(module, entry=entry, backend="cpu")
     for id in ids:
         form = forms.form(id)
         if id in ("loops", "llvm"):

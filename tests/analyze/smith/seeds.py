@@ -35,7 +35,7 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
         sanitizer = tileir.sanitizer.Sanitizer()
         arguments = program.arguments
         tileir.compile(program.module, backend="interpreter", exact=True).launch(
-            program.grid, *arguments, observer=sanitizer, output=lambda text: None
+            program.grid, arguments, observer=sanitizer, output=lambda text: None
         )
         if sanitizer.report.findings:
             return f"sanitizer: {sanitizer.report.render()}"
@@ -56,7 +56,7 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
     for name, module, engine, schedule in ways:
         arguments = program.arguments
         kernel = tileir.compile(module, backend=engine, exact=True, schedule=schedule)
-        kernel.launch(program.grid, *arguments, output=lambda text: None)
+        kernel.launch(program.grid, arguments, output=lambda text: None)
         difference = program.check(arguments)
         if difference is not None:
             return f"{name}: {difference}"

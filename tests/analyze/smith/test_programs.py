@@ -52,7 +52,7 @@ def test_open_results_have_a_tolerance() -> None:
     assert not program.is_exact and check_engines(program) == ""
     number, tolerance = next(iter(program.tolerances.items()))
     arguments = program.arguments
-    tileir.compile(program.module, backend="cpu").launch(program.grid, *arguments)
+    tileir.compile(program.module, backend="cpu").launch(program.grid, arguments)
     wanted = arguments[number].copy()
     arguments[number][...] = wanted * (1 + tolerance / 2)
     assert program.check(arguments) is None

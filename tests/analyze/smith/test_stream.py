@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from tests.analyze.smith.stream import KEPT, digests, requests
 
+from tileir.analysis import SMITH_STREAM
+
 STREAM = json.loads(KEPT.read_text(encoding="utf-8"))
 
 

@@ -34,7 +34,7 @@ def test_order_of_a_run_is_in_the_order_of_the_program(family: str, seed: int) -
     program = smith(seed, family=family, size=60)
     kernel = tileir.compile(program.module, backend="interpreter")
     follower = Follower()
-    kernel.launch(program.grid, *program.arguments, observer=follower)
+    kernel.launch(program.grid, program.arguments, observer=follower)
     order = TokenOrder(kernel.entry)
     for later, earlier in follower.pairs:
         assert order.comes_after(later, earlier), (later, earlier)

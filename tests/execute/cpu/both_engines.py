@@ -195,7 +195,7 @@ def _compare(
     native = Kernel(kernel.entry, "cpu", KernelSettings(True, cpu=cpu), kernel.schedule, globals=kernel.globals)
     again: list[str] = []
     try:
-        plain(native, grid, *arguments, **{**options, "output": again.append, "num_threads": 1})
+        plain(native, grid, *arguments, **{**options, "output": again.append, "threads": 1})
         assert failure is None, f"the CPU engine does not fail as the interpreter does: {failure}"
         for place, found, right in zip(places, (place.content() for place in places), wanted, strict=True):
             assert place.same(found, right), f"the CPU engine computes something else: {kernel.entry}"

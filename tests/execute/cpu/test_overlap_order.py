@@ -78,6 +78,6 @@ def test_a_view_that_leads_into_another_argument(base: str) -> None:
     for _ in range(5):
         whole, copy = numpy.zeros(2 * count, numpy.int32), numpy.zeros(count, numpy.int32)
         with tileir.kernels.overlap():
-            writer.launch(256, whole[:count], whole[count:], 2 * count, count, 10_000)
-            reader.launch(256, whole[count:], copy, count)
+            writer.launch(256, (whole[:count], whole[count:], 2 * count, count, 10_000))
+            reader.launch(256, (whole[count:], copy, count))
         assert whole[count:].any() and (copy == whole[count:]).all()

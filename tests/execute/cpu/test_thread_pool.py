@@ -191,19 +191,19 @@ def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, mon
 
 
 def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEIR_NUM_THREADS", "3")
+    monkeypatch.setenv("TILEIR_THREADS", "3")
     assert parallel_launch.default_threads() == 3
     for wrong in ("0", "-1", "many", "²", "٣", "1e3", "1025", "20000", "9" * 5000, " "):
-        monkeypatch.setenv("TILEIR_NUM_THREADS", wrong)
-        with pytest.raises(LaunchError, match=f"TILEIR_NUM_THREADS is '{wrong}'"):
+        monkeypatch.setenv("TILEIR_THREADS", wrong)
+        with pytest.raises(LaunchError, match=f"TILEIR_THREADS is '{wrong}'"):
             parallel_launch.default_threads()
-    monkeypatch.delenv("TILEIR_NUM_THREADS")
+    monkeypatch.delenv("TILEIR_THREADS")
     assert 1 <= parallel_launch.default_threads() <= (os.cpu_count() or 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no way to confine a process")
 def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TILEIR_NUM_THREADS", raising=False)
+    monkeypatch.delenv("TILEIR_THREADS", raising=False)
     parallel_launch.processors.cache_clear()
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
     assert parallel_launch.default_threads() == 1

@@ -125,7 +125,9 @@ def test_kernels_that_share_memory_are_in_one_cubin() -> None:
   }
 }"""
     )
-    first, second = (tileir.compile(module, name, backend="interpreter").cubin("sm_90") for name in ("first", "second"))
+    first, second = (
+        tileir.compile(module, entry=name, backend="interpreter").cubin("sm_90") for name in ("first", "second")
+    )
     assert first.data == second.data
     assert (first.kernel, second.kernel) == ("first", "second")
 

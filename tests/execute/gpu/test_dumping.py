@@ -62,7 +62,7 @@ def test_launch_after_a_dump_says_what_is_missing(no_gpu: None) -> None:
     kernel = compiled()
     kernel.dump("bytecode")
     with pytest.raises(tileir.MissingDependencyError, match="the engine 'tileiras' cannot work here: this machine has"):
-        kernel.launch(1, None, 1)
+        kernel.launch(1, (None, 1))
 
 
 def test_instructions_are_shown_for_a_gpu_that_is_named(

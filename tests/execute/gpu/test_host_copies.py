@@ -242,7 +242,7 @@ def test_kernels_of_an_engine_bind_and_launch(fake: FakeDriver, torch: FakeTorch
         )
         a, b, c, d = floats(8), floats(8), numpy.zeros(8, numpy.float32), numpy.zeros(8, numpy.float32)
         fake.push(PRIMARY)
-        bound = kernel.bind(1, Tensor(a), Tensor(b), Tensor(c), 8)
+        bound = kernel.bind(1, (Tensor(a), Tensor(b), Tensor(c), 8))
         bound()
         assert (c == a + b).all()
         bound[2] = Tensor(d)
@@ -252,9 +252,9 @@ def test_kernels_of_an_engine_bind_and_launch(fake: FakeDriver, torch: FakeTorch
             bound[0] = Tensor(numpy.zeros(4, numpy.int32))
         bound()
         with pytest.raises(LaunchError, match="takes 4 arguments"):
-            kernel.bind(1, Tensor(a))
+            kernel.bind(1, (Tensor(a),))
         stream = fake.stream()
-        kernel.launch(1, Tensor(a), Tensor(b), Tensor(c), 8, stream=stream)
+        kernel.launch(1, (Tensor(a), Tensor(b), Tensor(c), 8), stream=stream)
         assert f" stream {stream:#x} " in fake.calls("cuLaunchKernelEx")[-1]
     finally:
         tileir.backends.unregister_backend("fake_gpu")
@@ -270,4 +270,4 @@ def test_a_stream_is_refused_by_engines_that_have_none() -> None:
 def test_a_stream_without_arrays_on_a_gpu_is_refused() -> None:
     kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>) { return } }"))
     with pytest.raises(LaunchError, match="has no streams, which are a GPU's"):
-        kernel.launch(1, floats(4), stream=0)
+        kernel.launch(1, (floats(4),), stream=0)

@@ -43,16 +43,16 @@ def ways_to_launch() -> dict[str, Callable[[], object]]:
         return tileir.compile(tileir.parse(COPY), backend="fake_gpu")
 
     plain, with_options, timed = made(), made(), made()
-    bound = made().bind(1, array, 8)
-    replaced = made().bind(1, array, 8)
+    bound = made().bind(1, (array, 8))
+    replaced = made().bind(1, (array, 8))
     replaced[0] = numpy.zeros(8, numpy.float32)
     return {
-        "launch": lambda: plain.launch(1, array, 8),
-        "options": lambda: with_options.launch(1, array, 8, progress=lambda done, count: None),
+        "launch": lambda: plain.launch(1, (array, 8)),
+        "options": lambda: with_options.launch(1, (array, 8), progress=lambda done, count: None),
         "time": lambda: timed.time(1, array, 8, repeat=1),
         "bound": lambda: bound(),
         "replaced": lambda: replaced(),
-        "bound at once": lambda: made().bind(1, array, 8)(),
+        "bound at once": lambda: made().bind(1, (array, 8))(),
     }
 
 
@@ -73,8 +73,8 @@ def test_launch_again_after_a_tensor_of_the_gpu_is_warned_of(
     tensor = Tensor(numpy.zeros(8, numpy.float32))
     fake.own(tensor.data_ptr(), 32)
     for _ in range(2):
-        made.launch(1, tensor, 8)
-    way = lambda: made.launch(1, numpy.zeros(8, numpy.float32), 8)  # noqa: E731
+        made.launch(1, (tensor, 8))
+    way = lambda: made.launch(1, (numpy.zeros(8, numpy.float32), 8))  # noqa: E731
     assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
 
 
@@ -87,7 +87,7 @@ def test_cutile_launches_are_warned_of_at_their_line(fake: FakeDriver, engine: F
     specialized = tileir.compile(new_kernel(), (*arrays, 2.0, 32), backend="fake_gpu")
     way = lambda: tileir.launch(new_kernel(), (4,), arguments, backend="fake_gpu")  # noqa: E731
     assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
-    way = lambda: specialized.launch((2,), *arrays, 2.0, 32)  # noqa: E731
+    way = lambda: specialized.launch((2,), (*arrays, 2.0, 32))  # noqa: E731
     assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
     with tileir.emulate(backend="fake_gpu"):
         way = lambda: ct.launch(0, (8,), new_kernel(), (*arrays, 2.0, 8))  # noqa: E731

@@ -29,7 +29,7 @@ def example(name: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Recor
     monkeypatch.syspath_prepend(str(EXAMPLES))
     found = getattr(importlib.import_module("run_all"), name)()
     kernel = tileir.compile(EXAMPLES / f"{name}.mlir", backend="interpreter")
-    return record(kernel, found.grid, *found.inputs, found.output, *found.scalars, **options)
+    return record(kernel, found.grid, (*found.inputs, found.output, *found.scalars), **options)
 
 
 def without_addresses(summary: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 def recording() -> tileir.recording.Recording:
     a, b = numpy.ones((2, 150, 200), numpy.float16)
     c = numpy.zeros((150, 150), numpy.float32)
-    return tileir.record(EXAMPLES / "matmul.mlir", (3, 3), a, b.reshape(200, 150), c, 150, 150, 200)
+    return tileir.record(EXAMPLES / "matmul.mlir", (3, 3), (a, b.reshape(200, 150), c, 150, 150, 200))
 
 
 def test_operations_values_and_elements_are_found_forwards_and_backwards(recording: tileir.recording.Recording) -> None:

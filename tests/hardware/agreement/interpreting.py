@@ -87,7 +87,7 @@ def launched(program: Program, backend: str, **options: Any) -> list[bytes]:
     kernel = tileir.compile(tileir.parse(program.text), backend=backend, exact=True)
     memories, arguments = arena(program)
     reached = memories if program.addresses else ()
-    kernel.launch(program.grid, *arguments, memory=reached, output=lambda text: None, **options)
+    kernel.launch(program.grid, arguments, memory=reached, output=lambda text: None, **options)
     return contents(program, memories)
 
 

@@ -39,7 +39,7 @@ _MISSING = """cuda_tile.module @kernels {
 @pytest.fixture(scope="module")
 def recording() -> Any:
     x, y = numpy.zeros(8, numpy.float32), numpy.zeros((4, 4), numpy.float32)
-    return tileir.record(tileir.parse(_MISSING), 4, x, y)
+    return tileir.record(tileir.parse(_MISSING), 4, (x, y))
 
 
 def test_accesses_know_the_array_that_they_miss(recording: Any, tmp_path: Path) -> None:

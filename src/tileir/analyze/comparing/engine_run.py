@@ -80,7 +80,10 @@ class EngineComparison(ValueComparison):
         )
         self._probed: ProbedKernel = ProbedKernel(recording.program.entry)
         self._kernel: Kernel = compile(
-            self._probed.module, recording.program.entry.symbol_name, found.name, exact=recording.launch.exact
+            self._probed.module,
+            entry=recording.program.entry.symbol_name,
+            backend=found.name,
+            exact=recording.launch.exact,
         )
         self._entries: tuple[int, dict[int, list[Array]]] = (-1, {})
         self._arrays: list[ArrayDifference] | None = None
@@ -129,7 +132,7 @@ class EngineComparison(ValueComparison):
             # All regions, for the engine: some are reached through addresses only.
             memory = [each.data for each in known.regions if known.has_tables and each.data.size]
             try:
-                self._kernel.launch(recording.grid, *arguments, *probes, memory=memory, output=lambda text: None)
+                self._kernel.launch(recording.grid, (*arguments, *probes), memory=memory, output=lambda text: None)
             except ExecutionError as error:
                 raise LaunchError(f"{self.engine.called} ends the launch with an error: {error}") from error
             after = [array.contents().copy() for array in recording.arrays]

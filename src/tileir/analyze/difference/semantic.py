@@ -239,7 +239,7 @@ def _launch(result: KernelRuns, kernels: list[Kernel], launch: LaunchArguments) 
     printed: tuple[list[str], list[str]] = [], []
     for number, kernel in enumerate(kernels):
         try:
-            kernel.launch(launch.grid, *arguments[number], output=printed[number].append)
+            kernel.launch(launch.grid, arguments[number], output=printed[number].append)
         except TileIRError as error:
             failures[number] = error.message
     result.failures = (failures[0], failures[1])
@@ -263,8 +263,7 @@ def first_value(
     """The first value that differs in the first tile block that has one, and whether all values were compared."""
     interpreted = [Kernel(each, backend="interpreter") for each in (left, right)]
     here, there = [
-        record(kernel, launch.grid, *launch.copies(), sanitize=False, output=lambda text: None)
-        for kernel in interpreted
+        record(kernel, launch.grid, launch.copies(), sanitize=False, output=lambda text: None) for kernel in interpreted
     ]
     is_whole = not here.notes and not there.notes
     for block in here.order.tolist():

@@ -287,9 +287,9 @@ def _launch(
     if chosen is None:
         raise _Gone
     launch, entry = chosen
-    kernel = compile(program.module, entry.symbol_name, engine, exact=exact)
+    kernel = compile(program.module, entry=entry.symbol_name, backend=engine, exact=exact)
     given = arguments_of(launch, entry)
-    kernel.launch(launch.grid, *given, sanitize=sanitize, output=lambda text: None)
+    kernel.launch(launch.grid, given, sanitize=sanitize, output=lambda text: None)
     return given
 
 

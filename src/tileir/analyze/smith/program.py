@@ -124,7 +124,7 @@ class SmithProgram:
             from tileir.execute.launching.kernel import compile
 
             arguments = self.arguments
-            compile(self.module, backend="interpreter", exact=True).launch(self.grid, *arguments)
+            compile(self.module, backend="interpreter", exact=True).launch(self.grid, arguments)
             self._expected = arrays_of(arguments)
         return [array.copy() for array in self._expected]
 

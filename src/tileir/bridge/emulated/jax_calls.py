@@ -89,7 +89,7 @@ def _launched(module: Any, operands: list[Any], results: list[Any], attributes: 
         return
     exported = _EXPORTED.get(code)
     if exported is None:
-        exported = _EXPORTED[code] = compile(code, attributes["function_name"].decode())
+        exported = _EXPORTED[code] = compile(code, entry=attributes["function_name"].decode())
     LAUNCHES.here += 1
     types = exported.parameters
     flat: list[Any] = []
@@ -98,7 +98,7 @@ def _launched(module: Any, operands: list[Any], results: list[Any], attributes: 
             flat += [value, *value.shape, *[stride // value.itemsize for stride in value.strides]]
         else:
             flat.append(_unpacked(value, "f32" in types[len(flat)], "i64" in types[len(flat)]))
-    exported.launch(grid, *flat)
+    exported.launch(grid, flat)
 
 
 def _argument(module: Any, constraint: Any, rest: Iterator[Any]) -> Any:

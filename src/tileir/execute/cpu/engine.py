@@ -21,7 +21,7 @@ class CpuEngine(Backend):
     name: str = "cpu"
     title: str = "the CPU engine"
     summary: str = "native code on all processors, through LLVM"
-    options: frozenset[str] = frozenset(("exact", "fast", "cpu", "sanitize", "num_threads", "unchecked"))
+    options: frozenset[str] = frozenset(("exact", "fast", "cpu", "sanitize", "threads", "unchecked"))
     stages: tuple[str, ...] = ("tiles", "loops", "llvm", "llvm-opt", "asm")
     overlaps: bool = True
 

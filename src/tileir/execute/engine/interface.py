@@ -24,7 +24,7 @@ Arguments = tuple[object, ...]
 
 FORWARD: Final = "forward"  # The schedule of a launch that asks for none.
 OPTIONS: Final = frozenset(
-    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream", "cubin")
+    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "threads", "unchecked", "stream", "cubin")
 )
 """What the `options` of an engine are among."""
 
@@ -48,7 +48,7 @@ class LaunchOptions(NamedTuple):
     memory: Sequence[object] = ()
     output: Callable[[str], object] | None = None
     progress: Progress | None = None
-    num_threads: int | None = None
+    threads: int | None = None
     unchecked: bool = False
     stream: object = None
     copies: bool = True  # Whether an engine on a GPU copies arrays of the host: where it is named, and not chosen.
@@ -149,7 +149,7 @@ class Backend(ABC):
     summary: str = ""  # What it is, in a line.
     options: frozenset[str] = frozenset()
     """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
-    "observer", "sanitize", "num_threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
+    "observer", "sanitize", "threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
     stages: tuple[str, ...] = ()  # The forms of a kernel that `PreparedKernel.dump` shows.
     dumps_anywhere: bool = False
     """Whether its kernels are dumped where it cannot run them too: `PreparedKernel.dump` says itself what it lacks."""

@@ -148,7 +148,7 @@ def _estimated(kept: KeptLaunches, target: str, plan: JudgePlan) -> float:
     total = 0.0
     for each, count in kept.launches(plan):
         kernel = ready(each.module, each.launch, "auto")
-        total += count * cost(kernel, each.launch.grid, *each.launch.arguments(), target=target, assemble=False).seconds
+        total += count * cost(kernel, each.launch.grid, each.launch.arguments(), target=target, assemble=False).seconds
     # What is shown; further digits depend on the order of additions.
     return float(f"{total:.6g}") if math.isfinite(total) else 0.0
 
@@ -158,8 +158,8 @@ def _time(step: JudgeStage, engine: str, candidate: KeptLaunches, baseline: Kept
     figures = step.measured
     for name, kept in (("seconds", candidate), ("baseline_seconds", baseline)):
         for each, count in kept.launches(plan):
-            kernel = compile(each.module, each.launch.entry, engine)
-            seconds = kernel.time(each.launch.grid, *each.launch.arguments(), repeat=_TIMES).median
+            kernel = compile(each.module, entry=each.launch.entry, backend=engine)
+            seconds = kernel.time(each.launch.grid, each.launch.arguments(), repeat=_TIMES).median
             figures[name] = figures.get(name, 0.0) + count * seconds
     if figures.get("seconds") and figures.get("baseline_seconds"):
         figures["speedup"] = figures["baseline_seconds"] / figures["seconds"]

@@ -360,4 +360,4 @@ def _launch_one(ct: Any) -> None:
 
     x = numpy.ones((2, 15), numpy.float32)
     for backend in ("auto", "interpreter"):
-        launch(ct.kernel(sums), 2, (x, numpy.empty_like(x)), backend, num_threads=1)
+        launch(ct.kernel(sums), 2, (x, numpy.empty_like(x)), backend=backend, threads=1)

@@ -128,12 +128,12 @@ class Results(NamedTuple):
 
 def _options_of(engine: str, threads: int) -> dict[str, Any]:
     """Options of a launch that the engine has."""
-    return {"num_threads": threads} if "num_threads" in find_engine(engine).options else {}
+    return {"threads": threads} if "threads" in find_engine(engine).options else {}
 
 
 def ready(module: Operation, launch: Launch, engine: str) -> Kernel:
     """A kernel ready to run, bit for bit where engines can be."""
-    return compile(module, launch.entry, engine, exact=True)
+    return compile(module, entry=launch.entry, backend=engine, exact=True)
 
 
 def run(module: Operation, launches: list[Launch], engine: str, threads: int) -> list[Results]:
@@ -141,7 +141,7 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
     found = []
     for each in launches:
         kernel, arguments = ready(module, each, engine), each.arguments()
-        kernel.launch(each.grid, *arguments, **_options_of(engine, threads))
+        kernel.launch(each.grid, arguments, **_options_of(engine, threads))
         found.append(Results(each.entry, arrays_of(kernel.entry, arguments)))
     return found
 
@@ -149,7 +149,7 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
 def time_launches(module: Operation, launches: list[Launch], engine: str, threads: int) -> float:
     """Seconds that the launches take, one after the other."""
     options = _options_of(engine, threads)
-    timings = [ready(module, each, engine).time(each.grid, *each.arguments(), **options) for each in launches]
+    timings = [ready(module, each, engine).time(each.grid, each.arguments(), **options) for each in launches]
     return sum([timing.median for timing in timings])
 
 

@@ -136,7 +136,7 @@ class _ProgramSteps:
 def sanitize(step: JudgeStage, module: Operation, launch: Launch, engine: str, names: Names | None = None) -> None:
     """Launch with the sanitizer, and fail the step if it finds something."""
     try:
-        ready(module, launch, engine).launch(launch.grid, *launch.arguments(), sanitize=True)
+        ready(module, launch, engine).launch(launch.grid, launch.arguments(), sanitize=True)
     except SanitizerError as error:
         message, findings = error.report.render(names), error.report.findings
         step.outcome = "failed"
@@ -168,7 +168,7 @@ def compile_for(module: Operation, target: str, plan: JudgePlan, step: JudgeStag
 def _cost(work: Work, subject: Subject, target: str, step: JudgeStage) -> None:
     kernels: dict[str, object] = {}
     for launch in subject.launches(work.plan.seed):
-        found = cost(subject.module, launch.grid, *launch.arguments(), target=target, entry=launch.entry)
+        found = cost(subject.module, launch.grid, launch.arguments(), target=target, entry=launch.entry)
         about: dict[str, object] = {"bytes": found.bytes_moved, "footprint": found.footprint, "flops": found.flops}
         if isinstance(target_named(target), ProcessorTarget):
             # What this processor can do is measured.

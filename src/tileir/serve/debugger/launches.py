@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from tileir.bridge.launch import launch, no_arguments
+from tileir.bridge.launch import launch
 from tileir.bridge.uninitialized import launching_frame
 from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, stated_launch
 from tileir.execute.errors import LaunchError
-from tileir.execute.launching.entries import check_number, select_entry
+from tileir.execute.launching.entries import check_arguments, check_number, select_entry
 from tileir.execute.launching.kernel import compile
 from tileir.execute.recording.recording import LIMIT
 from tileir.interface import load
@@ -52,8 +52,7 @@ class ScriptDebugging:
         if self.is_detached or (self.kernel and self.kernel != name):
             launch(kernel, grid, args, **options)
             return
-        if not isinstance(args, (tuple, list)):
-            raise no_arguments(args)
+        args = check_arguments(args)
         given: dict[str, Any] = {name: options.get(name) for name in ("schedule", "output")}
         with _LOCK:
             self.count += 1
@@ -85,7 +84,7 @@ def program_debugger(
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     texts = enumerate(words.arguments)
     values = [argument(text, types[number] if number < len(types) else None) for number, text in texts]
-    kernel = compile(module, words.entry, "interpreter", schedule=schedule)
+    kernel = compile(module, entry=words.entry, backend="interpreter", schedule=schedule)
     return Debugger(kernel, words.grid, values, **options)
 
 

@@ -107,8 +107,8 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
         wanted = given_launch(given, program)
         kernel = launch.compile(
             module,
-            wanted.entry,
-            engine.name if engine is not None else "auto",
+            entry=wanted.entry,
+            backend=engine.name if engine is not None else "auto",
             exact=given.has("exact"),
             fast=given.has("fast"),
             unchecked=given.has("unchecked"),
@@ -133,10 +133,10 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
                 # As many launches as make sense, where no number is given.
                 repeat = given.number("time") if given.value("time") else None
                 flush = given.has("flush-cache")
-                timing = kernel.time(wanted.grid, *values, repeat=repeat, flush_cache=flush, num_threads=threads)
+                timing = kernel.time(wanted.grid, values, repeat=repeat, flush_cache=flush, threads=threads)
             else:
                 observer, bar = observation.observer, _bar(progress)
-                kernel.launch(wanted.grid, *values, observer=observer, progress=bar, num_threads=threads)
+                kernel.launch(wanted.grid, values, observer=observer, progress=bar, threads=threads)
     except ExecutionError as error:
         if given.value("names") == "tile":
             error.tell_as_tile_program()
@@ -203,7 +203,7 @@ class _Observation:
 
 
 # Options for the code of a kernel, and the name by which an engine lists that it takes them.
-_ABOUT_CODE = {"threads": "num_threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
+_ABOUT_CODE = {"threads": "threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
 _OBSERVING = ("trace", "watch-nan", "sanitize")
 
 

@@ -237,7 +237,7 @@ def test_engine_is_known_and_says_what_it_lacks(fake: FakeDriver) -> None:
     with pytest.raises(
         tileir.MissingDependencyError, match="the engine 'triton' cannot work here: there is no NVIDIA GPU"
     ):
-        kernel.launch(1, numpy.zeros((64, 64), numpy.float16), 64, 64, 64)
+        kernel.launch(1, (numpy.zeros((64, 64), numpy.float16), 64, 64, 64))
 
 
 def test_ttir_is_shown_with_the_operations_that_its_lines_come_from() -> None:
