@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         results, page = Path(directory) / "nightly.sqlite", Path(directory) / "page.html"
         inputs = ["examples", "tests/programs"]
-        plan = tileir.sweeps.JudgePlan(engines=("interpreter", "cpu"), optimize=3, sanitize=True)
+        plan = tileir.sweeps.JudgePlan(backends=("interpreter", "cpu"), optimize=3, sanitize=True)
         tileir.sweep(inputs, results, seeds=range(SEEDS), plan=plan, reduce_seconds=20)
         report = tileir.sweeps.report(results)
         report.write_page(page)

@@ -34,7 +34,7 @@ from tileir.judge.verdicts.work import Work
 SPEED_UP_BAR = 1.8
 OVERHEAD_BAR = 8.0
 DASK_BAR = 10.0
-PLAN = JudgePlan(engines=("interpreter", "cpu"))
+PLAN = JudgePlan(backends=("interpreter", "cpu"))
 PROGRAM = """\
 // tileir: --arg iota:f32:64 --arg zeros:f32:64
 cuda_tile.module @m {{

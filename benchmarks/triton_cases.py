@@ -55,7 +55,7 @@ class Work(NamedTuple):
     """Operations, or bytes moved."""
     unit: str
     """TFLOP/s or TB/s."""
-    engines: tuple[str, ...]
+    backends: tuple[str, ...]
     bars: Bars
 
 

@@ -103,13 +103,13 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "lint ignore": lambda v: tileir.lint(module(), ignore=v),
     "lint target": lambda v: tileir.lint(module(), target=v),
     "lint version": lambda v: tileir.lint(module(), version=v),
-    "Plan engines": lambda v: tileir.sweeps.JudgePlan(engines=v),
+    "JudgePlan backends": lambda v: tileir.sweeps.JudgePlan(backends=v),
     "Plan targets": lambda v: tileir.sweeps.JudgePlan(targets=v),
     "Plan cost": lambda v: tileir.sweeps.JudgePlan(cost=v),
     "Plan trials": lambda v: tileir.sweeps.JudgePlan(trials=v),
     "Plan limits": lambda v: tileir.sweeps.JudgePlan(limits=v),
-    "Limits seconds": lambda v: tileir.sweeps.ProcessLimits(seconds=v),
-    "Limits memory": lambda v: tileir.sweeps.ProcessLimits(memory=v),
+    "ProcessLimits seconds": lambda v: tileir.sweeps.ProcessLimits(seconds=v),
+    "ProcessLimits memory": lambda v: tileir.sweeps.ProcessLimits(memory=v),
     "emulate": tileir.emulate,
     "emulate names": lambda v: tileir.emulate(names=v),
     "emulate trace_block": lambda v: tileir.emulate(trace_block=v),
@@ -168,12 +168,12 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "lint select": ("None", *EMPTY),
     "lint ignore": EMPTY,
     "lint target": EMPTY,
-    "Plan engines": (*STRINGS, *EMPTY),
+    "JudgePlan backends": (*STRINGS, *EMPTY),
     "Plan targets": (*STRINGS, *EMPTY),
     "Plan cost": (*STRINGS, *EMPTY),
     "Plan trials": ("1", str(1 << 80)),
-    "Limits seconds": ("1", "1.5", str(1 << 80)),
-    "Limits memory": ("1", str(1 << 80)),
+    "ProcessLimits seconds": ("1", "1.5", str(1 << 80)),
+    "ProcessLimits memory": ("1", str(1 << 80)),
     "emulate trace_block": ("None", "1", str(1 << 80)),
     "launch grid": ("1",),
     "launch sanitize": ("True",),
@@ -237,7 +237,7 @@ def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) ->
         (lambda: tileir.lint(module(), select=wrong(3)), TypeError, "select is a name or a list of names, not 3"),
         (lambda: tileir.lint(module(), ignore=wrong([3])), TypeError, "ignore is a name or a list of names, not [3]"),
         (lambda: tileir.lint(module(), select="memry"), tileir.OptionError, "did you mean 'memory'?"),
-        (lambda: tileir.sweeps.JudgePlan(engines=wrong(3)), TypeError, "engines is a name or a list of names, not 3"),
+        (lambda: tileir.sweeps.JudgePlan(backends=wrong(3)), TypeError, "backends is a name or a list of names, not 3"),
         (lambda: tileir.sweeps.JudgePlan(trials=0), ValueError, "trials is a whole number from 1 on, not 0"),
         (lambda: tileir.sweeps.JudgePlan(speedup=-1.0), ValueError, "speedup is a number from 0 on, not -1.0"),
         (
@@ -289,8 +289,8 @@ def test_what_is_wrong_is_named_with_what_would_be_right(
 
 
 def test_one_name_is_a_list_of_one() -> None:
-    assert tileir.sweeps.JudgePlan(engines="interpreter") == tileir.sweeps.JudgePlan(engines=("interpreter",))
-    assert tileir.sweeps.JudgePlan(engines=wrong(["cpu"])).digest == tileir.sweeps.JudgePlan(engines=("cpu",)).digest
+    assert tileir.sweeps.JudgePlan(backends="interpreter") == tileir.sweeps.JudgePlan(backends=("interpreter",))
+    assert tileir.sweeps.JudgePlan(backends=wrong(["cpu"])).digest == tileir.sweeps.JudgePlan(backends=("cpu",)).digest
     rules = [{finding.rule for finding in tileir.lint(module(), select=each)} for each in ("unused-", ["unused-"])]
     assert rules[0] == rules[1] == {"unused-value"}
 

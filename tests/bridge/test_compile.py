@@ -93,7 +93,7 @@ def test_example_arguments_are_for_cutile_kernels() -> None:
 def test_kernel_compiled_for_an_example_takes_arguments_of_its_kind(backend: str) -> None:
     a, out = vectors()
     kernel = tileir.compile(scale, (a, out, 1.0, 16), backend=backend)
-    assert kernel.name == "scale" and kernel.engine == backend
+    assert kernel.name == "scale" and kernel.backend == backend
     assert kernel.parameters == [
         "a: float32 of rank 1",
         "out: float32 of rank 1",

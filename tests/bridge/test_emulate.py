@@ -214,7 +214,7 @@ def test_options_of_emulate_hold_for_each_launch() -> None:
 
 
 def test_a_context_may_be_entered_again_and_within_itself() -> None:
-    context = tileir.emulate(gpu="b200")
+    context = tileir.emulate(target="b200")
     for _ in range(2):
         with context, context:
             assert ct._cext.get_compute_capability() == (10, 0)

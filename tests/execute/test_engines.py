@@ -103,7 +103,7 @@ def test_an_engine_that_is_registered_runs_kernels(toy: Toy) -> None:
     counted = array()
     words: list[str] = []
     kernel = compiled(fast=True)
-    assert (kernel.engine, kernel.backend) == ("toy", "toy")
+    assert (kernel.backend, kernel.requested_backend) == ("toy", "toy")
     kernel.launch(5, (counted,))
     kernel.launch(1, (counted,), output=words.append)
     kernel.sibling("second").launch(100, (counted,))
@@ -184,11 +184,11 @@ def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: 
 
 def test_an_engine_that_suits_is_taken_by_auto(monkeypatch: pytest.MonkeyPatch, toy: Toy) -> None:
     before = compiled(backend="auto")
-    assert before.engine in ("cpu", "interpreter")
+    assert before.backend in ("cpu", "interpreter")
     monkeypatch.setattr(toy, "suits", lambda entry, arguments, options: not options.sanitize)
-    assert compiled(backend="auto").engine == "toy"
+    assert compiled(backend="auto").backend == "toy"
     monkeypatch.setattr(toy, "absent", "its batteries are flat")
-    assert compiled(backend="auto").engine == before.engine
+    assert compiled(backend="auto").backend == before.backend
 
 
 def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,7 +331,7 @@ def package(tmp_path: Path) -> Path:
     described.mkdir()
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-engines\nVersion: 1\n")
     (described / "entry_points.txt").write_text(
-        "[tileir.engines]\ninstalled = toy_engines:Installed\nbroken = toy_engines:broken\n"
+        "[tileir.backends]\ninstalled = toy_engines:Installed\nbroken = toy_engines:broken\n"
         "absent = toy_engines:nothing\nother = toy_engines:Installed\nleaving = leaving_engine:nothing\n"
     )
     (tmp_path / "leaving_engine.py").write_text("raise SystemExit(4)\n")
@@ -363,18 +363,18 @@ def test_an_installed_engine_is_found_by_its_name() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_an_engine_that_is_listed_or_named_takes_no_part_in_auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = compiled(backend="auto").engine
+    before = compiled(backend="auto").backend
     found, _ = engines.all_engines()
     (listed,) = [engine for engine in found if engine.name == "installed"]
     monkeypatch.setattr(listed, "suits", lambda entry, arguments, options: True)
     assert engines.find_engine("installed") is listed is engines.all_engines()[0][-1]
-    assert compiled(backend="auto").engine == before
+    assert compiled(backend="auto").backend == before
     with pytest.raises(tileir.LaunchError, match="no engine 'installed' is registered"):
         tileir.backends.unregister_backend("installed")
     tileir.backends.register_backend(listed)
-    assert compiled(backend="auto").engine == "installed"
+    assert compiled(backend="auto").backend == "installed"
     tileir.backends.unregister_backend("installed")
-    assert compiled(backend="auto").engine == before
+    assert compiled(backend="auto").backend == before
 
 
 @pytest.mark.parametrize("place", ["prepare", "launch", "dump"])

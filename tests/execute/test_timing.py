@@ -63,7 +63,7 @@ def test_kernel_is_launched_as_often_as_asked_and_once_before(backend: str) -> N
     kernel = tileir.compile(tileir.parse(text), backend=backend)
     total, one, unused = numpy.zeros(256, numpy.float32), numpy.ones(256, numpy.float32), numpy.zeros(1, numpy.float32)
     timing = kernel.time((2,), (total, one, unused, 256), repeat=7)
-    assert timing.count == 7 and timing.engine == backend and timing.best > 0
+    assert timing.count == 7 and timing.backend == backend and timing.best > 0
     # Two that do not count: one compiles, one tells how long it takes.
     assert (total == 9).all()
     assert timing.work.bytes_moved == 3 * 256 * 4

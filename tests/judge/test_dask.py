@@ -127,7 +127,7 @@ def _wait_for_workers(address: str, count: int) -> None:
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_process(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"inputs": programs(200), "plan": JudgePlan(engines=("interpreter",))}
+    options: dict[str, Any] = {"inputs": programs(200), "plan": JudgePlan(backends=("interpreter",))}
     swept_with_a_death(tmp_path, 200, **options)
     tileir.sweep(results=tmp_path / "local.sqlite", jobs=1, **options)
     found = table(tmp_path / "dask.sqlite")
@@ -137,7 +137,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_process(tmp_path: 
 
 @pytest.mark.long
 def test_two_thousand_programs_on_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
-    plan = JudgePlan(engines=("interpreter", "cpu"))
+    plan = JudgePlan(backends=("interpreter", "cpu"))
     options: dict[str, Any] = {"inputs": programs(1800), "seeds": range(200), "plan": plan}
     swept_with_a_death(tmp_path, 2000, **options)
     tileir.sweep(results=tmp_path / "local.sqlite", jobs=1, **options)

@@ -82,7 +82,7 @@ def test_invalid_programs_are_reduced_by_lines_and_words(tmp_path: Path) -> None
 
 def test_a_bug_that_does_not_show_again_is_told(tmp_path: Path) -> None:
     crash = judged(program("a.mlir"), *passed("check"), JudgeStage("run interpreter", "crashed", "died", "SIGSEGV"))
-    plan = JudgePlan(engines=("interpreter",))
+    plan = JudgePlan(backends=("interpreter",))
     path = written(tmp_path / "r.sqlite", [crash], plan)
     (found,) = reduce_failures(path, plan, judge=judge_here)
     assert found.content is None and found.note == "not reduced: it does not fail so when it is judged again"
@@ -94,7 +94,7 @@ def test_modules_of_kernels_are_left_with_words(tmp_path: Path) -> None:
         tmp_path / "r.sqlite",
         [judged(program("k.py", kind="kernels"), JudgeStage("import", "failed", "no", "SyntaxError"))],
     )
-    (found,) = reduce_failures(path, JudgePlan(engines=("interpreter", "cpu")), judge=judge_here)
+    (found,) = reduce_failures(path, JudgePlan(backends=("interpreter", "cpu")), judge=judge_here)
     assert found.note == "a Python module, which is not reduced: it fails in 'import', not in a kernel that it launched"
 
 
@@ -116,12 +116,12 @@ def test_an_interrupted_reduction_keeps_what_is_done(tmp_path: Path) -> None:
 
 def test_only_what_shows_the_failure_is_done_again() -> None:
     plan = JudgePlan(
-        optimize=3, engines=("interpreter", "cpu"), sanitize=True, targets=("sm_90", "sm_100"), cost=("h200",)
+        optimize=3, backends=("interpreter", "cpu"), sanitize=True, targets=("sm_90", "sm_100"), cost=("h200",)
     )
     assert narrowed(plan, "check") == JudgePlan()
-    assert narrowed(plan, "run cpu") == JudgePlan(engines=("cpu",))
-    assert narrowed(plan, "compare cpu") == JudgePlan(engines=("interpreter", "cpu"), sanitize=True)
-    assert narrowed(plan, "compare optimized") == JudgePlan(optimize=3, engines=("interpreter",), sanitize=True)
+    assert narrowed(plan, "run cpu") == JudgePlan(backends=("cpu",))
+    assert narrowed(plan, "compare cpu") == JudgePlan(backends=("interpreter", "cpu"), sanitize=True)
+    assert narrowed(plan, "compare optimized") == JudgePlan(optimize=3, backends=("interpreter",), sanitize=True)
     assert narrowed(plan, "compile sm_100") == JudgePlan(targets=("sm_100",))
     assert narrowed(plan, "sanitize") == JudgePlan(sanitize=True)
 

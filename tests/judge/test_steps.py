@@ -34,7 +34,7 @@ def stated(count: int) -> SweepInput:
 
 
 def test_every_step_of_a_plan_is_done_in_order() -> None:
-    verdict = judged(program(ADDITION), optimize=3, engines=("interpreter", "cpu"), sanitize=True)
+    verdict = judged(program(ADDITION), optimize=3, backends=("interpreter", "cpu"), sanitize=True)
     assert [(step.name, step.outcome) for step in verdict.steps] == [
         ("check", "passed"),
         ("optimize", "passed"),
@@ -48,19 +48,19 @@ def test_every_step_of_a_plan_is_done_in_order() -> None:
 
 def test_a_seed_is_run_with_its_own_arguments() -> None:
     seed = SweepInput("smith:3", "seed", json.dumps({"seed": 3}).encode())
-    verdict = judged(seed, engines=("interpreter", "cpu"))
+    verdict = judged(seed, backends=("interpreter", "cpu"))
     assert verdict.outcome == "passed"
     assert step_of(verdict, "check").details["operations"] > 20
 
 
 def test_a_seed_that_is_none_fails_its_check() -> None:
-    verdict = judged(SweepInput("smith:x", "seed", b'{"grain": 3}'), engines=("interpreter",))
+    verdict = judged(SweepInput("smith:x", "seed", b'{"grain": 3}'), backends=("interpreter",))
     assert verdict.steps[0].outcome == "failed"
     assert verdict.steps[0].message.startswith("error: this is no seed of a program")
 
 
 def test_what_cannot_be_launched_is_refused_in_every_step_that_launches() -> None:
-    verdict = judged(program("cuda_tile.module @m {}"), engines=("interpreter", "cpu"), sanitize=True)
+    verdict = judged(program("cuda_tile.module @m {}"), backends=("interpreter", "cpu"), sanitize=True)
     launched = [step for step in verdict.steps if step.name in ("run interpreter", "run cpu", "sanitize")]
     assert [step.outcome for step in launched] == ["refused"] * 3
     assert len({step.message for step in launched}) == 1
@@ -82,8 +82,8 @@ def test_arguments_that_are_not_found_are_looked_for_once(monkeypatch: pytest.Mo
 
 
 def test_a_stated_launch_is_used_and_its_findings_are_told() -> None:
-    assert judged(stated(64), engines=("interpreter",), sanitize=True).outcome == "passed"
-    verdict = judged(stated(60), engines=("interpreter",), sanitize=True)
+    assert judged(stated(64), backends=("interpreter",), sanitize=True).outcome == "passed"
+    verdict = judged(stated(60), backends=("interpreter",), sanitize=True)
     assert verdict.outcome == "failed" and step_of(verdict, "run interpreter").outcome == "failed"
     found = step_of(verdict, "sanitize")
     assert [each["kind"] for each in found.details["findings"]] == ["out-of-bounds"]
@@ -93,13 +93,13 @@ def test_a_stated_launch_is_used_and_its_findings_are_told() -> None:
 @pytest.mark.parametrize("body", ["continue", "%t = make_token : token\n continue"])
 def test_a_program_that_never_ends_is_a_timeout(body: str) -> None:
     endless = f"cuda_tile.module @m {{ entry @spin(%p: tile<ptr<i32>>) {{ loop {{ {body} }} return }} }}"
-    verdict = judged(program(endless), engines=("interpreter", "cpu"))
+    verdict = judged(program(endless), backends=("interpreter", "cpu"))
     assert verdict.outcome == "timeout"
     assert {step_of(verdict, name).outcome for name in ("run interpreter", "run cpu")} == {"timeout"}
 
 
 def test_an_engine_that_is_not_there_refuses() -> None:
-    verdict = judged(program(ADDITION), engines=("interpreter", "abacus"))
+    verdict = judged(program(ADDITION), backends=("interpreter", "abacus"))
     assert step_of(verdict, "run abacus").outcome == "refused"
     assert step_of(verdict, "compare abacus").outcome == "skipped"
     assert step_of(verdict, "run interpreter").outcome == "passed"
@@ -166,7 +166,7 @@ def test_bits_are_open_by_operation_and_engine() -> None:
 def test_digests_of_results_are_told_where_no_bit_is_open() -> None:
     text = "cuda_tile.module @m { entry @k() { %a = constant <f32: 1.0> : tile<f32> %b = exp %a : tile<f32> return } }"
     for operation, known in (("exp %a", ["interpreter", "cpu"]), ("exp %a rounding<approx>", ["interpreter"])):
-        verdict = judged(program(text.replace("exp %a", operation)), engines=("interpreter", "cpu"))
+        verdict = judged(program(text.replace("exp %a", operation)), backends=("interpreter", "cpu"))
         assert verdict.outcome == "passed"
         assert known == [e for e in ("interpreter", "cpu") if "results" in step_of(verdict, f"run {e}").details]
 

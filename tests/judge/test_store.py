@@ -16,7 +16,7 @@ from tileir.judge.results.results import Results
 from tileir.judge.results.store import Finished, Store
 from tileir.judge.results.tables import connected
 
-PLAN = JudgePlan(engines=("interpreter", "cpu"))
+PLAN = JudgePlan(backends=("interpreter", "cpu"))
 
 
 def program(name: str, content: bytes = b"text") -> SweepInput:
@@ -78,7 +78,7 @@ def test_a_verdict_comes_back_as_it_was(path: str) -> None:
         assert results.output(item.digest) == "printed"
         assert results.item(item.digest) == item
         assert results.counts() == {"failed": 1}
-        assert results.settings["engines"] == ["interpreter", "cpu"]
+        assert results.settings["backends"] == ["interpreter", "cpu"]
 
 
 def test_a_name_that_stands_for_something_else_by_now_leaves_the_old_verdict_out(path: str) -> None:

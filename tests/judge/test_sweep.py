@@ -414,7 +414,7 @@ def test_programs_are_judged_in_processes(tmp_path: Path) -> None:
     good = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
     (tmp_path / "good.mlir").write_text(good)
     (tmp_path / "wrong.mlir").write_text(good.replace("return", "nonsense"))
-    found = tileir.sweep(tmp_path, tmp_path / "results.sqlite", jobs=2, plan=JudgePlan(engines=("interpreter",)))
+    found = tileir.sweep(tmp_path, tmp_path / "results.sqlite", jobs=2, plan=JudgePlan(backends=("interpreter",)))
     assert found.outcomes == {"passed": 1, "failed": 1} and not found.passed
     assert repr(found) == f"<SweepResult 1 failed, 1 passed, {tmp_path / 'results.sqlite'}>"
     with found.results() as results:

@@ -51,12 +51,12 @@ class SpecializedKernel:
         return [f"{name}: {words_of(parameter)}" for name, parameter in zip(self._names, self._parameters, strict=True)]
 
     @property
-    def engine(self) -> str:
-        """The name of the engine that runs launches which ask for nothing special."""
-        return self.kernel.engine
+    def backend(self) -> str:
+        """The name of the backend that runs launches which ask for nothing special."""
+        return self.kernel.backend
 
     def __repr__(self) -> str:
-        return f"<SpecializedKernel {self.name}({', '.join(self.parameters)}), backend {self.kernel.backend}>"
+        return f"<SpecializedKernel {self.name}({', '.join(self.parameters)}), backend {self.kernel.requested_backend}>"
 
     def _repr_html_(self) -> str:
         return self.kernel._repr_html_()

@@ -153,7 +153,7 @@ class JudgePlan:
 
     optimize: int | None = None
     """A level: the optimized program must verify and compute the same."""
-    engines: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
     """Engines it is run on; each is compared with the first."""
     sanitize: bool = False
     targets: tuple[str, ...] = ()
@@ -173,7 +173,7 @@ class JudgePlan:
     limits: ProcessLimits = field(default_factory=ProcessLimits)
 
     def __post_init__(self) -> None:
-        for name in ("engines", "targets", "cost"):
+        for name in ("backends", "targets", "cost"):
             # The class is frozen.
             object.__setattr__(self, name, names_given(name, getattr(self, name)))
         if self.optimize is not None:

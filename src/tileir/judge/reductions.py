@@ -211,7 +211,7 @@ class _Reduction:
 
     def _random_launches(self, module: Operation) -> list[LaunchDescription]:
         """The launches that the program was judged with, stated, so that they stay what they are."""
-        if not self.plan.engines and not self.plan.sanitize:
+        if not self.plan.backends and not self.plan.sanitize:
             return []
         entries = entries_of(module)
         try:
@@ -240,11 +240,11 @@ def _is_sound(verdict: Verdict) -> bool:
 def narrowed(plan: JudgePlan, step: str) -> JudgePlan:
     """As much of a plan as shows what a step shows, with the sanitizer for programs that read what nobody wrote."""
     verb, _, about = step.partition(" ")
-    engines = (*plan.engines[:1], *([about] if about in plan.engines else []))
+    engines = (*plan.backends[:1], *([about] if about in plan.backends else []))
     chosen: dict[str, Any] = {
-        "compare": {"optimize": plan.optimize if about == "optimized" else None, "engines": engines, "sanitize": True},
+        "compare": {"optimize": plan.optimize if about == "optimized" else None, "backends": engines, "sanitize": True},
         "optimize": {"optimize": plan.optimize},
-        "run": {"engines": (about,)},
+        "run": {"backends": (about,)},
         "sanitize": {"sanitize": True},
         "compile": {"targets": (about,)},
         "cost": {"cost": (about,)},
@@ -254,7 +254,7 @@ def narrowed(plan: JudgePlan, step: str) -> JudgePlan:
 
 def _only(plan: JudgePlan, **chosen: Any) -> JudgePlan:
     """A plan with no steps but those that are chosen."""
-    bare = replace(plan, optimize=None, engines=(), sanitize=False, targets=(), cost=(), time=False)
+    bare = replace(plan, optimize=None, backends=(), sanitize=False, targets=(), cost=(), time=False)
     return replace(bare, **chosen)
 
 
@@ -278,9 +278,9 @@ def shown_by_programs(plan: JudgePlan, failure: StepFailure) -> tuple[JudgePlan,
         # All engines that this may be give the same bits.
         first = "interpreter"
     if verb == "optimize":
-        return _only(plan, optimize=plan.optimize, engines=(first,)), ("optimize", "compare optimized")
+        return _only(plan, optimize=plan.optimize, backends=(first,)), ("optimize", "compare optimized")
     if verb == "compare":
-        return _only(plan, engines=(first, about)), (failure.step, f"run {about}", f"run {first}")
+        return _only(plan, backends=(first, about)), (failure.step, f"run {about}", f"run {first}")
     return narrowed(plan, failure.step), (failure.step,)
 
 

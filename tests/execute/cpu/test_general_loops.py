@@ -80,9 +80,7 @@ def test_of_two_mistakes_the_first_is_told() -> None:
     for backend in ("cpu", "interpreter"):
         a, b, c = matrices()
         with pytest.raises(tileir.ExecutionError) as caught:
-            compiled(text, backend).launch(
-                GRID, (a[:-1], b, c[:20], *SIZES, SIZES[2], SIZES[1], SIZES[1]), threads=1
-            )
+            compiled(text, backend).launch(GRID, (a[:-1], b, c[:20], *SIZES, SIZES[2], SIZES[1], SIZES[1]), threads=1)
         said.append(str(caught.value).split(" at address")[0])
     assert said[0] == said[1]
     assert "store" in said[0]

@@ -102,14 +102,14 @@ def test_engine_is_that_of_the_last_launch_and_before_that_of_arrays_on_the_host
     gpu: Gpu, kernel: tileir.Kernel
 ) -> None:
     expected = "cpu" if pytest.importorskip("llvmlite") else "interpreter"
-    assert kernel.engine == expected
+    assert kernel.backend == expected
     for _ in range(2):
         kernel.launch(1, (*there(vectors()), 128))
-        assert kernel.engine == gpu.name
+        assert kernel.backend == gpu.name
         kernel.launch(1, (*vectors(), 128))
-        assert kernel.engine == expected
+        assert kernel.backend == expected
     kernel.launch(1, (*vectors(), 128), sanitize=True)
-    assert kernel.engine == expected
+    assert kernel.backend == expected
 
 
 def test_bound_launch_follows_its_arrays(gpu: Gpu, kernel: tileir.Kernel) -> None:
@@ -164,4 +164,4 @@ def test_launch_without_arrays_stays_on_the_host(gpu: Gpu) -> None:
 
 def test_gpu_is_timed_by_the_clock_of_the_host_if_it_has_none(gpu: Gpu, kernel: tileir.Kernel) -> None:
     timing = kernel.time(1, (*there(vectors()), 128), repeat=3)
-    assert timing.engine == gpu.name and timing.count == 3
+    assert timing.backend == gpu.name and timing.count == 3

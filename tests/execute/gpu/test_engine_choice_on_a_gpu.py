@@ -49,7 +49,7 @@ def torch() -> Any:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("TILEIR_GPU_ENGINE", raising=False)
+    monkeypatch.delenv("TILEIR_GPU_BACKEND", raising=False)
 
 
 def chosen(kernel: tileir.Kernel) -> ChosenKernel:
@@ -70,7 +70,7 @@ def test_choice_is_made_and_kept(torch: Any) -> None:
             assert torch.equal(c, expected)
         (choice,) = chosen(kernel).choices.values()
         assert set(choice.seconds) == {"tileiras", "triton"} and not choice.failures
-        assert kernel.engine == choice.engine == min(choice.seconds, key=lambda name: choice.seconds[name])
+        assert kernel.backend == choice.engine == min(choice.seconds, key=lambda name: choice.seconds[name])
         if not attempt:
             first = choice
     assert choice == first
@@ -88,11 +88,11 @@ def test_kernel_that_changes_its_array_does_so_once(torch: Any) -> None:
 
 @pytest.mark.parametrize("name", ["tileiras", "triton"])
 def test_environment_names_one(torch: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv("TILEIR_GPU_ENGINE", name)
+    monkeypatch.setenv("TILEIR_GPU_BACKEND", name)
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
     a, b, c = torch.rand(1000, device="cuda"), torch.rand(1000, device="cuda"), torch.zeros(1000, device="cuda")
     kernel.launch(8, (a, b, c, 1000))
-    assert torch.equal(c, a + b) and kernel.engine == name
+    assert torch.equal(c, a + b) and kernel.backend == name
 
 
 def test_graph_is_captured_before_anything_is_chosen(torch: Any) -> None:

@@ -38,7 +38,7 @@ def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, Jud
     item = SweepInput("candidate.py", "kernels", source.encode(), reference.encode())
     plan.setdefault("trials", 2)
     # Which compiles in no time.
-    plan.setdefault("engines", ("interpreter",))
+    plan.setdefault("backends", ("interpreter",))
     with tempfile.TemporaryDirectory() as scratch:
         request = request_for(item, JudgePlan(**plan), scratch)
         warm_kernels(with_torch=request.with_torch)

@@ -21,14 +21,14 @@ LIMITS = ProcessLimits(seconds=60)
 
 def judged(source: str, limits: ProcessLimits = LIMITS) -> Verdict:
     item = SweepInput("candidate.py", "kernels", source.encode(), DOUBLING.encode())
-    return judge_chunk([item], JudgePlan(trials=1, engines=("interpreter",), limits=limits))[0]
+    return judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=limits))[0]
 
 
 def test_a_right_and_a_wrong_module() -> None:
     reference = (EXAMPLES / "softmax_reference.py").read_bytes()
     names = ("softmax_good", "softmax_edge", "softmax_cheating", "softmax_broken")
     items = [SweepInput(f"{name}.py", "kernels", (EXAMPLES / f"{name}.py").read_bytes(), reference) for name in names]
-    verdicts = judge_chunk(items, JudgePlan(trials=1, engines=("interpreter",), limits=LIMITS))
+    verdicts = judge_chunk(items, JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))
     assert [each.outcome for each in verdicts] == ["passed", "failed", "failed", "failed"]
     assert [each.cause for each in verdicts] == [
         "",
@@ -36,7 +36,7 @@ def test_a_right_and_a_wrong_module() -> None:
         "no cuTile kernel was launched",
         "TypeCheckingError: Module 'NAME' has no attribute 'NAME'",
     ]
-    again = judge_chunk(items[1:2], JudgePlan(trials=1, engines=("interpreter",), limits=LIMITS))
+    again = judge_chunk(items[1:2], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))
     for one, other in zip(verdicts[1:2], again, strict=True):
         assert [(s.name, s.outcome, s.message, s.details) for s in one.steps] == [
             (s.name, s.outcome, s.message, s.details) for s in other.steps
@@ -103,7 +103,7 @@ def test_forged_numbers_end_nobody() -> None:
     forged = {"launches": {"double": 10**400, "half": -1, "twice": 1}, "seconds": [10**400, "x", 0.5], "kept": {}}
     source = FORGING + f"""write(told("value", {json.dumps(json.dumps(forged))}) + over)"""
     item = SweepInput("candidate.py", "kernels", source.encode(), DOUBLING.encode())
-    verdict = judge_chunk([item], JudgePlan(trials=1, engines=("interpreter",), limits=LIMITS, time=True))[0]
+    verdict = judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS, time=True))[0]
     found = {each.name: each for each in verdict.steps}
     assert (verdict.outcome, found["import"].cause) == ("failed", "a forged report")
 
@@ -144,14 +144,14 @@ def test_the_reference_is_not_in_the_memory_of_the_candidates_process() -> None:
     mark = "\n# words that only one of the modules has\n"
     for source, reference, there in ((SEARCHING, DOUBLING + mark, False), (SEARCHING + mark, DOUBLING, True)):
         item = SweepInput("candidate.py", "kernels", source.encode(), reference.encode())
-        verdict = judge_chunk([item], JudgePlan(trials=1, engines=("interpreter",), limits=LIMITS))[0]
+        verdict = judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))[0]
         assert ("found 0" in verdict.steps[1].message) != there, verdict.steps[1]
 
 
 @pytest.mark.parametrize("name", ["a/" + "n" * 300 + ".py", "a\0b.py", "a/..", "\ud800.py", "\u4e00" * 90 + ".py"])
 def test_a_module_may_be_called_anything(name: str) -> None:
     item = SweepInput(name, "kernels", b"1 / 0", DOUBLING.encode())
-    verdict = judge_chunk([item], JudgePlan(trials=1, engines=("interpreter",), limits=LIMITS))[0]
+    verdict = judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))[0]
     assert verdict.cause == "ZeroDivisionError: division by zero", verdict
 
 

@@ -22,8 +22,8 @@ if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
 
-PLAN = JudgePlan(engines=("interpreter", "planted"), trials=1)
-WATCHED = JudgePlan(engines=("interpreter",), sanitize=True, trials=1, limits=ProcessLimits(seconds=60))
+PLAN = JudgePlan(backends=("interpreter", "planted"), trials=1)
+WATCHED = JudgePlan(backends=("interpreter",), sanitize=True, trials=1, limits=ProcessLimits(seconds=60))
 GOOD = (
     DOUBLING
     + """

@@ -8,7 +8,7 @@ from pathlib import Path
 from tileir.judge.model import JudgePlan, JudgeStage, Kind, Outcome, SweepInput, Verdict
 from tileir.judge.results.store import Finished, Store
 
-PLAN = JudgePlan(engines=("interpreter", "cpu"))
+PLAN = JudgePlan(backends=("interpreter", "cpu"))
 DIFFER = "results differ: f32"
 
 

@@ -22,7 +22,7 @@ from tileir.judge.results.store import Finished
 from tileir.judge.verdicts.programs import judge_program
 from tileir.judge.verdicts.work import Work
 
-PLAN = JudgePlan(engines=("interpreter", "planted"))
+PLAN = JudgePlan(backends=("interpreter", "planted"))
 
 Bug = Callable[[Operation], None]
 

@@ -57,7 +57,7 @@ def test_another_cause_is_a_change(report: Any, tmp_path: Path) -> None:
 
 
 def test_another_plan_is_told(report: Any, results: str, tmp_path: Path) -> None:
-    other = written(tmp_path / "other.sqlite", several(), JudgePlan(engines=PLAN.engines, sanitize=True))
+    other = written(tmp_path / "other.sqlite", several(), JudgePlan(backends=PLAN.backends, sanitize=True))
     assert "their plans are different" in report(other, "--compare", results).out
     assert "not as csv" in report(other, "--compare", results, "--format", "csv").error
 

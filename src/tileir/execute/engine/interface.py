@@ -93,7 +93,7 @@ class Measurement(NamedTuple):
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
 
-    chosen_engine: str = ""  # The engine whose code it ran last, where it has that of several; empty where it has one.
+    chosen_backend: str = ""  # The engine whose code it ran last, where it has that of several; empty where it has one.
 
     @abstractmethod
     def launch(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> None:
@@ -142,7 +142,7 @@ class PreparedKernel(ABC):
 
 
 class Backend(ABC):
-    """What runs kernels.  Register one with `register_backend`, or as an entry point of "tileir.engines"."""
+    """What runs kernels.  Register one with `register_backend`, or as an entry point of "tileir.backends"."""
 
     name: str  # What `backend=` and `--backend` call it.
     title: str = ""  # What messages call it, as in "the CPU engine"; made of the name if empty.

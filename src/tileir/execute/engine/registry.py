@@ -1,7 +1,7 @@
 """Which engines there are, and the choice among them.
 
 Those of tileir itself stand here.  Others come by `register_backend`, or from an installed package that names one as an
-entry point of the group "tileir.engines"; these are looked at only when a name is not known otherwise, or all are
+entry point of the group "tileir.backends"; these are looked at only when a name is not known otherwise, or all are
 listed, because looking takes longer than a small kernel runs.  They run what asks for them by name: only one that is
 registered takes part in the choice of "auto".
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 AUTO: Final = "auto"
-ENTRY_POINTS: Final = "tileir.engines"
+ENTRY_POINTS: Final = "tileir.backends"
 
 _BUILT_IN: Final[dict[str, Backend]] = {
     engine.name: engine for engine in (CpuEngine(), Interpreter(), TileirasEngine(), TritonEngine())

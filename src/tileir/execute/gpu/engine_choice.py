@@ -51,7 +51,7 @@ class ChosenKernel(GpuLauncher):
         self._fast: Final = settings.fast
         self.choices: Final[dict[tuple[object, ...], Choice]] = {}  # What was chosen so far, by kind of launches.
         self._choosing: Final = Lock()
-        self.chosen_engine: str = ""
+        self.chosen_backend: str = ""
 
     @property
     def key_parts(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ class ChosenKernel(GpuLauncher):
                 return None
             with self._choosing:
                 choice = self.choices.get(circumstances) or self._choose(circumstances, launching)
-        self.chosen_engine = choice.engine
+        self.chosen_backend = choice.engine
         return self._kernels[choice.engine].code_for(launching)
 
     def _choose(self, circumstances: tuple[object, ...], launching: Launching) -> Choice:

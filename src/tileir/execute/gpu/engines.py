@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.triton.kernel import TritonKernel
     from tileir.execute.memory import Region
 
-VARIABLE: Final = "TILEIR_GPU_ENGINE"  # Names the engine for GPUs that is taken instead of the faster one.
+VARIABLE: Final = "TILEIR_GPU_BACKEND"  # Names the engine for GPUs that is taken instead of the faster one.
 _SHOWN: Final = (("ttir", "TTIR"), ("ttgir", "TTGIR"), ("ptx", "PTX of Triton"), ("sass", "SASS of Triton"))
 _MOST_SHOWN: Final = 20_000  # Operations of a kernel that is compiled only to look at its code.
 

@@ -104,7 +104,7 @@ class Kernel:
         globals: Globals | None = None,
     ) -> None:
         self.entry: Final = entry
-        self.backend: Final = backend
+        self.requested_backend: Final = backend
         self.settings: Final = settings
         self.exact: Final = settings.exact
         self.schedule: Final = schedule
@@ -122,10 +122,10 @@ class Kernel:
         for those who record launches."""
 
     def __repr__(self) -> str:
-        return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
+        return f"<Kernel {function_words(self.entry)}, backend {self.requested_backend}>"
 
     def _repr_html_(self) -> str:
-        return notebook.program(str(self.entry), f"kernel {self.name}, backend {self.backend}")
+        return notebook.program(str(self.entry), f"kernel {self.name}, backend {self.requested_backend}")
 
     @property
     def name(self) -> str:
@@ -137,7 +137,7 @@ class Kernel:
 
     @property
     def _options(self) -> tuple[str, KernelSettings, str, bool]:
-        return self.backend, self.settings, self.schedule, self.unchecked
+        return self.requested_backend, self.settings, self.schedule, self.unchecked
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
@@ -156,11 +156,11 @@ class Kernel:
         return [argument.type.spelling for argument in self.entry.regions[0].blocks[0].arguments]
 
     @property
-    def engine(self) -> str:
-        """The name of the engine that runs launches which ask for nothing special; where none was named, of the one
+    def backend(self) -> str:
+        """The name of the backend that runs launches which ask for nothing special; where none was named, of the one
         that ran the last launch, and before the first of the one for arrays on the host."""
         if self._engine is None and self._latest is not None:
-            return self._latest[1].chosen_engine or self._latest[0].name
+            return self._latest[1].chosen_backend or self._latest[0].name
         return (self._engine or choose(self.entry, (), self._ordinary)).name
 
     def prepare(self) -> PreparedKernel:
@@ -311,7 +311,7 @@ class Kernel:
         measured = prepared.timed(check_grid(grid), arguments, chosen, repeat, flush_cache)
         if measured is None:
             measured = by_clock(self.bind(grid, arguments, **options), repeat, flush_cache)
-        return Timing(measured, work, prepared.chosen_engine or engine.name)
+        return Timing(measured, work, prepared.chosen_backend or engine.name)
 
     def tune(
         self,
@@ -328,7 +328,7 @@ class Kernel:
         after each candidate, with how many are done, of how many, and what became of it.
         """
         engine = find_engine("triton")
-        if self.backend not in (AUTO, engine.name):
+        if self.requested_backend not in (AUTO, engine.name):
             raise LaunchError(f"only kernels of {engine.called} have a schedule to tune: compile with backend='triton'")
         reason = engine.missing()
         if reason:
@@ -386,7 +386,7 @@ class Kernel:
 
         options["host"] = options.get("host") or ""
         request = CodeRequest(self.entry, target, **options, fast=self.settings.fast, ready=self.settings.cubin)
-        own = self.backend if self.backend in COMPILERS else COMPILERS[0]
+        own = self.requested_backend if self.requested_backend in COMPILERS else COMPILERS[0]
         return compiled(own if backend is None else backend, request)
 
     def _checked(self, **given: Any) -> LaunchOptions:

@@ -22,11 +22,11 @@ MOST: Final = 200
 class Timing:
     """What was measured; made by `Kernel.time`.  Times are in seconds."""
 
-    def __init__(self, measured: Measurement, work: Work, engine: str) -> None:
+    def __init__(self, measured: Measurement, work: Work, backend: str) -> None:
         self.seconds: list[float] = measured.seconds  # Each launch, in their order.
         self.device: str = measured.device  # The GPU, by the name that its driver reports; empty for the host.
         self.clock: str = measured.clock
-        self.engine: str = engine
+        self.backend: str = backend
         self.work: Work = work
 
     @property
@@ -86,7 +86,7 @@ class Timing:
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain values for JSON."""
         return {
-            "engine": self.engine,
+            "backend": self.backend,
             "device": self.device,
             "clock": self.clock,
             "launches": self.count,
@@ -108,7 +108,7 @@ class Timing:
             parts.append(_rate(self.bandwidth, "B/s", self.memory_share))
         if self.work.total_flops:
             parts.append(_rate(self.flops, "FLOP/s", self.compute_share))
-        return f"<Timing of {self.work.kernel} by {self.engine}: {', '.join(parts)}>"
+        return f"<Timing of {self.work.kernel} by {self.backend}: {', '.join(parts)}>"
 
     def text(self) -> str:
         """All that people want to know, in a few lines."""

@@ -93,7 +93,7 @@ def sweep(
         raise OptionError("give an executor or the address of a Dask cluster, not both")
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs={jobs}: give a number from 1 on")
-    plan = plan if plan is not None else JudgePlan(engines=present_engines())
+    plan = plan if plan is not None else JudgePlan(backends=present_engines())
     seeds = seeds if seeds is None or isinstance(seeds, SeedRange) else SeedRange(seeds)
     found = Inputs(inputs if inputs is not None else [], seeds, References(reference))
     path = os.fspath(results)

@@ -57,13 +57,13 @@ class KeptLaunches(NamedTuple):
 def planned_steps(plan: JudgePlan) -> list[str]:
     """What a plan asks for of the programs: the names of steps, as `compile sm_90`."""
     found = ["optimize"] if plan.optimize is not None else []
-    found += [f"compare {engine}" for engine in plan.engines if engine != backend_of(plan)]
+    found += [f"compare {engine}" for engine in plan.backends if engine != backend_of(plan)]
     found += ["sanitize"] if plan.sanitize else []
     found += [f"compile {target}" for target in plan.targets]
     found += [f"cost {target}" for target in plan.cost]
     if plan.time:
         # The interpreter is there to be right: how long it takes says nothing.
-        found += [f"time {engine}" for engine in plan.engines or ("auto",) if engine != "interpreter"]
+        found += [f"time {engine}" for engine in plan.backends or ("auto",) if engine != "interpreter"]
     return found
 
 

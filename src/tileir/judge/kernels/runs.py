@@ -125,7 +125,7 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: JudgeP
 
 def backend_of(plan: JudgePlan) -> str:
     """The engine that runs kernels: the fast one of the plan's that needs no GPU, or else the first."""
-    return "cpu" if "cpu" in plan.engines else plan.engines[0] if plan.engines else "auto"
+    return "cpu" if "cpu" in plan.backends else plan.backends[0] if plan.backends else "auto"
 
 
 def compute(function: Callable[[Any], Any], inputs: Any, file: str) -> float:

@@ -51,7 +51,7 @@ def parts_of(plan: JudgePlan) -> list[Part]:
 
 def uses_gpu(plan: JudgePlan) -> bool:
     """Whether an engine of a plan runs kernels on a GPU; a name without an engine is reported where it is used."""
-    for name in plan.engines:
+    for name in plan.backends:
         with suppress(LaunchError):
             if find_engine(name).on_gpu:
                 return True
@@ -69,8 +69,8 @@ def _steps_needed(plan: JudgePlan) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {"check": ()}
     if plan.optimize is not None:
         found["optimize"] = ("check",)
-    first = f"run {plan.engines[0]}" if plan.engines else ""
-    for number, engine in enumerate(plan.engines):
+    first = f"run {plan.backends[0]}" if plan.backends else ""
+    for number, engine in enumerate(plan.backends):
         found[f"run {engine}"] = ("check",)
         if number:
             found[f"compare {engine}"] = (first, f"run {engine}")
@@ -120,7 +120,7 @@ class _ProgramSteps:
             step.measured["launch_seconds"] = time_launches(module, launches, engine, threads)
 
     def compare(self, about: str, step: JudgeStage) -> None:
-        first = self._plan.engines[0]
+        first = self._plan.backends[0]
         if about == "optimized":
             found = run(self._optimized, self._subject.launches(self._plan.seed), first, self._threads)
             compare_results(step, self._results[first], found, ("before, it", "optimized, it"), [])

@@ -140,7 +140,7 @@ def _plan(given: Arguments) -> JudgePlan:
     engines = tuple(given.names("engines")) if given.has("engines") else present_engines()
     plan = JudgePlan(
         optimize=given.number("optimize", least=0, most=3) if given.has("optimize") else None,
-        engines=() if engines == ("none",) else engines,
+        backends=() if engines == ("none",) else engines,
         sanitize=given.has("sanitize"),
         targets=tuple(given.names("targets")),
         cost=tuple(given.names("cost")),
@@ -153,7 +153,7 @@ def _plan(given: Arguments) -> JudgePlan:
     )
     # Names that would fail for each program are mistakes of the command line.
     with refusing():
-        for find, names in ((find_engine, plan.engines), (target_named, plan.cost), (gpu_named, plan.targets)):
+        for find, names in ((find_engine, plan.backends), (target_named, plan.cost), (gpu_named, plan.targets)):
             for name in names:
                 find(name)
     return plan

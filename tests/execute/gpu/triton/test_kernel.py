@@ -233,7 +233,7 @@ def test_views_of_a_kernel_are_kept(tmp_path: Any, monkeypatch: pytest.MonkeyPat
 def test_engine_is_known_and_says_what_it_lacks(fake: FakeDriver) -> None:
     fake.reset(count=0)
     kernel = tileir.compile(FakeTriton().entry.parent_operation, backend="triton")
-    assert kernel.engine == "triton"
+    assert kernel.backend == "triton"
     with pytest.raises(
         tileir.MissingDependencyError, match="the engine 'triton' cannot work here: there is no NVIDIA GPU"
     ):

@@ -66,7 +66,7 @@ def test_vector_add(torch: Any, size: int) -> None:
         c = torch.zeros_like(a)
         kernel.launch((size + 127) // 128, (a, b, c, size))
         assert torch.equal(c, a + b)
-    assert kernel.engine == "triton"
+    assert kernel.backend == "triton"
 
 
 @pytest.mark.parametrize("extents", [(512, 512, 512), (200, 264, 104), (130, 70, 33)])
@@ -181,7 +181,7 @@ def test_launches_are_timed_by_events(torch: Any) -> None:
     kernel = copying()
     a, b = torch.rand(4096, 4096, device="cuda"), torch.zeros(4096, 4096, device="cuda")
     timing = kernel.time((128, 64), (a, b, 4096, 4096, 4096, 4096), repeat=10)
-    assert timing.clock == "CUDA events" and timing.engine == "triton" and torch.equal(a, b)
+    assert timing.clock == "CUDA events" and timing.backend == "triton" and torch.equal(a, b)
 
 
 GLOBALS = """cuda_tile.module @m {
