@@ -6,6 +6,16 @@ the public modules: `analysis`, `attributes`, `backends`, `costs`, `declarations
 
 Every name is there with nothing installed.  What runs programs needs NumPy and says so, with the line that installs it,
 when it is called.
+
+>>> module = tileir.parse("entry @k(%x: tile<f32>) { %y = addf %x, %x : tile<f32> return }")
+>>> entry, add, _ = list(module.walk())[1:]
+>>> parts = [module, entry, entry.body, entry.body.block, add.operands[0], add.result]
+>>> [type(part).__name__ for part in parts]
+['Module', 'Operation', 'Region', 'Block', 'BlockArgument', 'OperationResult']
+>>> isinstance(add, tileir.Operation), isinstance(add.result, tileir.Value)
+(True, True)
+>>> tileir.Diagnostic("warning", "this is slow", add.location)
+-:1:32: warning: this is slow
 """
 
 from __future__ import annotations

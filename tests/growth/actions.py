@@ -103,9 +103,9 @@ def compiled(sanitize: bool) -> Callable[[str], bytes]:
 
 def forms(module: Any) -> object:
     """All forms of a kernel but those that compilers make, with their links."""
-    found = tileir.analysis.Representations(module, entry_of(module).symbol_name)
+    found = tileir.analysis.Representations(module, entry=entry_of(module).symbol_name)
     made = [each.id for each in found.list() if each.reason is None]
-    return [found.form(id).links for id in made if id not in ("llvm-opt", "assembly") and not id.startswith("sass")]
+    return [found.get(id).links for id in made if id not in ("llvm-opt", "assembly") and not id.startswith("sass")]
 
 
 def global_memory(module: Any) -> dict[str, Region]:

@@ -79,6 +79,11 @@ def compile(
     before, a path or bytes, for backend="tileiras" (docs/internals/gpu.md).  `tune` has the first launch of each kind
     search for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so
     changing it afterwards does not affect the kernel.
+
+    >>> kernel = tileir.compile("examples/vector_add.mlir", backend="interpreter")
+    >>> kernel.launch(8, (a, b, c, 1000))
+    >>> float(c[0])
+    2.0
     """
     others: dict[str, Any] = {"cpu": cpu, "schedule": schedule, "unchecked": unchecked, "cubin": cubin}
     if is_cutile_kernel(kernel):

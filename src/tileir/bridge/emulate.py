@@ -56,6 +56,9 @@ def emulate(
 
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.
+
+    >>> with tileir.emulate(target="b200"):
+    ...     tileir.launch(vector_add, 8, (a[:128], b[:128], c[:128]))
     """
     check_options("emulate", options, {*LAUNCH_OPTIONS, *_OPTIONS})
     if backend != AUTO:

@@ -62,6 +62,10 @@ def launch(
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`, `output`, ..).
     In an emulation that looks at launches it is looked at as those by `cuda.tile.launch` are, unless it says itself
     with `sanitize` what is to be looked for.
+
+    >>> tileir.launch(vector_add, 8, (a[:128], b[:128], c[:128]), backend="interpreter")
+    >>> float(c[0])
+    2.0
     """
     context = active() if ENTERED else None
     if context is not None and context.watching is not None and "sanitize" not in options:

@@ -34,6 +34,10 @@ def record(
     may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks for elements that are
     never written too; the contents of arrays in `uninitialized` do not count as written.  `schedule`, `memory` and
     `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there: `Recording.failure` says why.
+
+    >>> recording = tileir.record(kernel, 8, args)
+    >>> len(recording.blocks)
+    8
     """
     compiled, values, more = _launched(kernel, check_arguments(args), memory)
     options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}

@@ -38,8 +38,8 @@ class SettingsMistake(ValueError):
 class Settings:
     """What a script is run with.
 
-    `target` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for all,
-    and a tile block.
+    `target` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for
+    all, and a tile block.
     """
 
     backend: str = "auto"

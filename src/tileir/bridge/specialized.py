@@ -28,6 +28,11 @@ class SpecializedKernel:
     It takes all arguments for which the code it has is right: those of the example's dtypes and ranks, with the
     constants of the example, and with what the example promised of extents, strides and addresses
     (docs/guide/cutile.md). Others are refused: `tileir.launch` takes them, and compiles the kernel for them.
+
+    >>> kernel = tileir.compile(vector_add, (a[:128], b[:128], c[:128]))
+    >>> kernel.launch(8, (a[:128], b[:128], c[:128]))
+    >>> type(kernel), float(c[0])
+    (<class 'tileir.bridge.specialized.SpecializedKernel'>, 2.0)
     """
 
     def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:

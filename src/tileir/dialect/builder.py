@@ -85,6 +85,12 @@ class Builder(BuilderPosition):
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
     `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to "13.4",
     is the version of the dialect whose rules hold.
+
+    >>> build = tileir.Builder("m")
+    >>> with build.entry("k", tileir.types.tile(tileir.types.i32)) as (x,):
+    ...     double = build.addi(x, x)
+    >>> build.finish()
+    <Module cuda_tile.module @m {@k}>
     """
 
     def __init__(

@@ -151,6 +151,9 @@ def optimize(
     `level` is 0 (nothing) to 3.  `rules` is "parity", those of NVIDIA's public optimizer, or "full", those and the
     folds draft's.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module is
     verified before and after each pass, unless `verify_each` is false.
+
+    >>> tileir.optimize(module, level=3) is module
+    True
     """
     steps = [parse_pass(text) for text in passes_of_level(level, rules, fuse_fma)]
     return run_until_stable(module, steps, rules, report=_begun(module, report, verify_each))
@@ -186,6 +189,9 @@ def run_passes(
 
     Changes the module and returns it.  The module is verified before the first pass and after each: `VerifyError` names
     the pass that broke it.  `verify_each=False` skips this.
+
+    >>> tileir.run_passes(module, ["canonicalize", "cse"]) is module
+    True
     """
     if not isinstance(passes, (list, tuple)) or not all(isinstance(each, (str, Pass)) for each in passes):
         raise TypeError(f"passes are a list of names, such as ['canonicalize', 'cse'], not {passes!r}")

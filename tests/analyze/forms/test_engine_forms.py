@@ -54,7 +54,7 @@ class Dumping(tileir.backends.Backend):
 class Locating(Dumping):
     name = "locating"
 
-    def forms(self) -> list[tileir.backends.BackendRepresentation]:
+    def representations(self) -> list[tileir.backends.BackendRepresentation]:
         return [
             tileir.backends.BackendRepresentation("ptx", "PTX", "assembly", "ptx"),
             tileir.backends.BackendRepresentation(
@@ -80,13 +80,13 @@ def test_stages_of_an_engine_are_forms_without_links() -> None:
     forms = Representations(tileir.parse(TEXT))
     titles = {each.id: each.title for each in forms.list()}
     assert titles["dumping-ttir"] == "ttir, the engine 'dumping'"
-    form = forms.form("dumping-ptx")
+    form = forms.get("dumping-ptx")
     assert form.lines == ["ptx constant", "ptx addi", "ptx store_ptr_tko", "ptx return"]
     assert form.links == [[], [], [], []]
 
 
 def test_forms_of_an_engine_are_linked_by_locations() -> None:
-    form = Representations(tileir.parse(TEXT)).form("ptx")
+    form = Representations(tileir.parse(TEXT)).get("ptx")
     assert (form.title, form.language, form.notes) == ("PTX", "assembly", ["Made up."])
     # The constant has no line of its own.
     assert dict(zip(form.lines, form.links, strict=True)) == {
@@ -103,9 +103,9 @@ def test_what_an_engine_cannot_show_has_its_reason() -> None:
     assert reasons["ttir"] == "it needs Triton: pip install triton"
     assert reasons["cubin"] == ("the kernel has 4 operations, and this is made of up to 3: more would take minutes")
     with pytest.raises(tileir.OptionError, match="not to be had here: it needs Triton"):
-        forms.form("ttir")
+        forms.get("ttir")
     with pytest.raises(tileir.OptionError, match="made of up to 3"):
-        forms.form("cubin")
+        forms.get("cubin")
 
 
 def test_engine_that_fails_when_it_is_asked_says_so() -> None:

@@ -18,7 +18,7 @@ def check(name: str, id: str, cpu: str | None = None) -> Representation:
     """A form has the text that the kernel dumps, and every operation but the last one is linked."""
     module = tileir.load(EXAMPLES / name)
     forms = Representations(module, cpu=cpu)
-    form = forms.form(id)
+    form = forms.get(id)
     assert form.text == tileir.compile(module, backend="cpu", cpu=cpu).dump(STAGES[id])
     assert len(form.links) == len(form.lines)
     assert form.notes == []
@@ -53,7 +53,7 @@ def test_compiled_form_of_every_example_and_machine(name: str, cpu: str | None, 
 def test_the_loop_form_says_in_which_mode_it_is_compiled(mode: str) -> None:
     exact, fast = mode == "exact", mode == "fast"
     module = tileir.load(EXAMPLES / "matmul.mlir")
-    form = Representations(module, exact=exact, fast=fast).form("loops")
+    form = Representations(module, exact=exact, fast=fast).get("loops")
     assert form.lines[0].endswith(f", {mode}")
     assert form.text == tileir.compile(module, backend="cpu", exact=exact, fast=fast).dump("loops")
 
@@ -84,7 +84,7 @@ def vector_add() -> Representations:
 
 
 def test_lines_of_loops_have_what_they_compute(vector_add: Representations) -> None:
-    loops = vector_add.form("loops")
+    loops = vector_add.get("loops")
     assert lines_with(loops, "muli") == [[2]]
     assert lines_with(loops, "%2 = addi(%reshape, iota)")[0] == [4, 5, 6]
     assert lines_with(loops, "%3 = cmpi.less_than.signed(%2, %reshape_0)")[0] == [8, 9]
@@ -94,7 +94,7 @@ def test_lines_of_loops_have_what_they_compute(vector_add: Representations) -> N
 
 
 def test_instructions_of_llvm_are_those_of_their_operation(vector_add: Representations) -> None:
-    form = vector_add.form("llvm")
+    form = vector_add.get("llvm")
     assert {tuple(numbers) for numbers in lines_with(form, "fadd <")} == {(22,)}
     loads = lines_with(form, "call <", "@llvm.masked.load")
     assert {number for numbers in loads for number in numbers} & {20, 21, 22, 23} == {20, 21}
@@ -103,15 +103,15 @@ def test_instructions_of_llvm_are_those_of_their_operation(vector_add: Represent
 
 
 def test_what_finds_tile_blocks_is_linked_with_nothing(vector_add: Representations) -> None:
-    form = vector_add.form("llvm")
+    form = vector_add.get("llvm")
     assert lines_with(form, "cmpxchg ptr %range") == [[]]
     assert lines_with(form, "call i64 @take") and not any(lines_with(form, "call i64 @take"))
     assert lines_with(form, "ret i64") and not any(lines_with(form, "ret i64"))
 
 
 def test_links_survive_optimization_and_the_choice_of_instructions(vector_add: Representations) -> None:
-    assert {tuple(numbers) for numbers in lines_with(vector_add.form("llvm-opt"), "fadd <")} == {(22,)}
-    assembly = vector_add.form("assembly")
+    assert {tuple(numbers) for numbers in lines_with(vector_add.get("llvm-opt"), "fadd <")} == {(22,)}
+    assembly = vector_add.get("assembly")
     sums = lines_with(assembly, "\tvaddps\t")
     assert sums and {number for numbers in sums for number in numbers} >= {22}
     assert {22} <= set.intersection(*[set(numbers) for numbers in sums])
@@ -123,7 +123,7 @@ def test_links_survive_optimization_and_the_choice_of_instructions(vector_add: R
 def test_a_constant_is_in_the_lines_that_use_it(vector_add: Representations) -> None:
     names = names_of(vector_add)
     constant = names.index("constant", 3)
-    form = vector_add.form("llvm")
+    form = vector_add.get("llvm")
     lines = [set(form.links[line]) for line in form.lines_of(constant)]
     assert lines and all(numbers & {20, 21} for numbers in lines)
 
@@ -133,7 +133,7 @@ def test_the_body_of_a_loop_is_linked_with_its_operations() -> None:
     forms = Representations(tileir.load(EXAMPLES / "matmul.mlir"), exact=True)
     names = names_of(forms)
     product, loop = names.index("mmaf"), names.index("for")
-    form = forms.form("llvm")
+    form = forms.get("llvm")
     # The products of all turns are computed together: they are the work of the loop too.
     linked = [set(numbers) for numbers in lines_with(form, "@llvm.fma.") if numbers]
     assert linked and all({product} <= numbers <= {product, loop} for numbers in linked)
@@ -142,7 +142,7 @@ def test_the_body_of_a_loop_is_linked_with_its_operations() -> None:
 
 def test_fast_code_and_another_machine_are_shown_as_asked() -> None:
     module = tileir.load(EXAMPLES / "softmax.mlir")
-    fast = Representations(module, fast=True, cpu="x86-64-v4").form("llvm")
+    fast = Representations(module, fast=True, cpu="x86-64-v4").get("llvm")
     assert fast.text == tileir.compile(module, backend="cpu", fast=True, cpu="x86-64-v4").dump("llvm")
     exp = names_of(Representations(module)).index("exp")
     assert any(exp in numbers for numbers in fast.links)
@@ -158,5 +158,5 @@ def test_kernel_of_a_module_with_globals_is_shown() -> None:
         return
       }
     }"""
-    form = Representations(tileir.parse(text)).form("llvm")
+    form = Representations(tileir.parse(text)).get("llvm")
     assert {number for numbers in form.links for number in numbers} == {0, 1, 2, 3}

@@ -40,14 +40,14 @@ def names_at(forms: Representations, form: Representation, text: str) -> set[str
 
 
 def test_script_is_shown_with_its_own_line_numbers(scaled: Representations) -> None:
-    form = scaled.form("source")
+    form = scaled.get("source")
     assert (form.title, form.language) == ("cutile_programs.py", "python")
     lines = (Path(__file__).parent / "cutile_programs.py").read_text().split("\n")[:-1]
     assert form.lines[: len(lines)] == lines
 
 
 def test_lines_have_the_operations_they_became(scaled: Representations) -> None:
-    form = scaled.form("source")
+    form = scaled.get("source")
     assert "get_tile_block_id" in names_at(scaled, form, "block = ct.bid(0)")
     assert {"load_view_tko"} <= names_at(scaled, form, "x = ct.load(")
     assert "store_view_tko" in names_at(scaled, form, "ct.store(target, (block,), y)")
@@ -56,13 +56,13 @@ def test_lines_have_the_operations_they_became(scaled: Representations) -> None:
 
 
 def test_expression_over_several_lines_has_its_operations_on_all(scaled: Representations) -> None:
-    form = scaled.form("source")
+    form = scaled.get("source")
     start = next(number for number, line in enumerate(form.lines) if line.strip() == "x = ct.load(")
     assert all(set(form.links[start]) <= set(form.links[line]) for line in range(start, start + 5))
 
 
 def test_function_of_another_file_is_shown_with_its_call(scaled: Representations) -> None:
-    form = scaled.form("source")
+    form = scaled.get("source")
     assert names_at(scaled, form, "return x + x") == {"addf"}
     assert {"addf", "mulf"} <= names_at(scaled, form, "y = cutile_functions.twice(x) * factor")
     (head,) = [line for line in form.lines if line.startswith("# ") and line.endswith("cutile_functions.py")]
@@ -72,7 +72,7 @@ def test_function_of_another_file_is_shown_with_its_call(scaled: Representations
 
 def test_loop_of_a_script_is_linked_by_its_first_line() -> None:
     forms = forms_of_kernel("counted", numpy.zeros(64, "f4"), numpy.zeros(16, "f4"))
-    form = forms.form("source")
+    form = forms.get("source")
     assert "for" in names_at(forms, form, "for k in range(")
     assert "addf" not in names_at(forms, form, "for k in range(")
     assert "addf" in names_at(forms, form, "total = total + ct.load(")
@@ -80,11 +80,11 @@ def test_loop_of_a_script_is_linked_by_its_first_line() -> None:
 
 def test_script_that_is_gone_is_named(scaled: Representations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linecache, "getlines", lambda file: [])
-    forms = Representations(scaled.module, scaled.entry.symbol_name)
+    forms = Representations(scaled.module, entry=scaled.entry.symbol_name)
     reason = forms.list()[0].reason
     assert reason is not None and reason.endswith("cutile_programs.py cannot be read")
     with pytest.raises(tileir.OptionError, match="no source to show"):
-        forms.form("source")
+        forms.get("source")
 
 
 def test_every_form_of_a_script_is_linked(scaled: Representations) -> None:
@@ -92,7 +92,7 @@ def test_every_form_of_a_script_is_linked(scaled: Representations) -> None:
     product = names.index("mulf")
     steps = [each.id for each in scaled.list() if each.id.startswith("pass-")]
     for id in ("source", "tile", *steps, "bytecode", "loops", "llvm", "llvm-opt", "assembly"):
-        assert scaled.form(id).lines_of(product), id
+        assert scaled.get(id).lines_of(product), id
 
 
 CASES = all_cases() if tools_available() else ()
@@ -102,11 +102,11 @@ def check_case(name: str, ids: tuple[str, ...]) -> None:
     case = next(each for each in CASES if each.name == name)
     module = tileir.from_bytecode(export(case, case.versions[-1]))
     entry = next(iter(entries_of(module)))
-    forms = Representations(module, entry)
+    forms = Representations(module, entry=entry)
     names = names_of(forms)
     kernel = tileir.compile(module, entry=entry, backend="cpu")
     for id in ids:
-        form = forms.form(id)
+        form = forms.get(id)
         if id in ("loops", "llvm"):
             assert form.text == kernel.dump(id)
         linked = {number for numbers in form.links for number in numbers}
@@ -114,7 +114,7 @@ def check_case(name: str, ids: tuple[str, ...]) -> None:
         missing = {names[number] for number in range(len(names)) if number not in linked}
         gone = {"return"} if id != "bytecode" else set()
         if id in ("loops", "llvm"):
-            last = forms.form("pass-1") if any(each.id == "pass-1" for each in forms.list()) else forms.form("tile")
+            last = forms.get("pass-1") if any(each.id == "pass-1" for each in forms.list()) else forms.get("tile")
             alive = {number for numbers in last.links for number in numbers}
             missing = {names[number] for number in alive - linked}
             gone |= {"gdc_launch_dependents_tko", "join_tokens"}
@@ -137,7 +137,7 @@ def test_all_kernels_of_cutile_are_linked(name: str) -> None:
 
 def test_operations_have_the_numbers_that_recordings_give_them(scaled: Representations) -> None:
     program = NumberedProgram(scaled.entry)
-    tile = scaled.form("tile")
+    tile = scaled.get("tile")
     assert tile.lines == program.lines
     for number, line in enumerate(program.line_numbers):
         assert number in tile.links[line]

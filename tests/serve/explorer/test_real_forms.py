@@ -31,7 +31,7 @@ def test_every_form_of_matmul_is_shown_and_linked(part: int, page_for: Any) -> N
     for title in titles[part::2]:
         second.get_by_role("combobox").select_option(title.id)
         second.get_by_role("listbox", name=title.title).wait_for()
-        form = forms.form(title.id)
+        form = forms.get(title.id)
         row = second.locator(".row:not(.is-removed)").first
         line = int(row.locator(".row-number").inner_text()) - 1
         assert row.locator("code").inner_text().expandtabs() == form.lines[line].expandtabs(), title.id

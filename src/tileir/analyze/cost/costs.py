@@ -37,6 +37,9 @@ def cost(
     one may stand for an array, but cuTile kernels need arrays.  `target` is a GPU, as "h200", or "cpu".  With
     `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it takes of the GPU.  With
     `measure` it is launched too, on the arrays that are given, if the target is here.
+
+    >>> tileir.cost(kernel, 8, args, target="h200").bytes_moved
+    12000
     """
     arguments = check_arguments(args)
     chosen = target_named(target)

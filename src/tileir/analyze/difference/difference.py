@@ -154,6 +154,9 @@ def diff(
     Operations are matched by what they are computed from and used for, functions by name; so an operation that stands
     elsewhere is moved, and one with other types, attributes or operands is changed.  `names` says whether names of
     functions and those that authors gave to values count, `locations` whether stated locations do.
+
+    >>> print(tileir.diff(module, "examples/matmul.mlir").summary())
+    entry @matmul added; entry @vector_add removed
     """
     titles = _title(a, 0), _title(b, 1)
     return ProgramDifference(_program(a), _program(b), names=names, locations=locations, titles=titles)

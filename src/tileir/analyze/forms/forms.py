@@ -45,7 +45,7 @@ class Representations:
         forms = tileir.analysis.Representations(tileir.load("examples/softmax.mlir"))
         for each in forms.list():
             print(each.id, each.title, each.reason)
-        print(forms.form("loops").links)
+        print(forms.get("loops").links)
 
     The program is a module or a kernel that was compiled; `entry` names the kernel where a module has several.
     `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast`, `cpu` and
@@ -56,8 +56,8 @@ class Representations:
     def __init__(
         self,
         program: Operation | Kernel | SpecializedKernel,
-        entry: str | None = None,
         *,
+        entry: str | None = None,
         level: int = 3,
         rules: str = "parity",
         fuse_fma: bool = False,
@@ -89,7 +89,7 @@ class Representations:
         """The forms there are, in the order in which a program goes through them."""
         return [title for title, _ in self._offered()]
 
-    def form(self, id: str) -> Representation:
+    def get(self, id: str) -> Representation:
         """A form by its id; an `OptionError` says which there are, or why it is not to be had here."""
         if id not in self._made:
             self._made[id] = self._make(id)
@@ -168,7 +168,7 @@ def _engine_forms() -> list[tuple[Backend, BackendRepresentation]]:
     found: list[tuple[Backend, BackendRepresentation]] = []
     for engine in all_engines()[0]:
         try:
-            forms = list(engine.forms())
+            forms = list(engine.representations())
         except Exception as error:
             if is_own(engine):
                 raise

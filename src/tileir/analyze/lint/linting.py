@@ -42,6 +42,9 @@ def lint(
     one name or several, of rules, of groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or
     several ("h100", "sm_90"), for rules about hardware; `version` the oldest version of the dialect that the program
     has to work with ("13.2").  Comments in the text that silence findings are obeyed (docs/tools/lint.md).
+
+    >>> tileir.lint(module, select="all", target="h100")
+    []
     """
     check_module(module)
     selected = None if select is None else names_given("select", select)

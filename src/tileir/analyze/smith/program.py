@@ -247,6 +247,9 @@ def smith(
     has these and what feeds them; `version` is the oldest bytecode version it keeps to, by default the newest; `size`
     is about how many operations it has.  With `allow_open` some results are of operations whose bits the dialect leaves
     open, in arrays of their own that have a tolerance.
+
+    >>> tileir.smith(7, family="shapes", size=20).grid
+    (1, 1, 1)
     """
     dialect = NEWEST if version is None else version_named(version)
     bits = Bits(

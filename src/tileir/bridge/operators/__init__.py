@@ -44,6 +44,8 @@ def custom_op(
     For torch it is what `torch.library.custom_op` makes, called `tileir::` and the kernel's name, or `name`; torch
     compiles, exports and batches programs with it.  `framework="jax"` makes a function of arrays of JAX instead, whose
     numbers are static.  `options` are those of `tileir.launch`.
+
+    >>> add = tileir.custom_op(vector_add, lambda a: (8,), "c", name="docs::add")
     """
     from tileir.bridge.operators.plan import Plan
 

@@ -39,7 +39,7 @@ class CpuEngine(Backend):
             "threads": str(parallel_launch.default_threads()),
         }
 
-    def forms(self) -> list[BackendRepresentation]:
+    def representations(self) -> list[BackendRepresentation]:
         reason = self.missing()
         return [
             BackendRepresentation("tiles", "Tile program of the CPU engine", "tile", "tiles", reason),

@@ -167,7 +167,7 @@ class Backend(ABC):
         """What `tileir info` shows: versions, limits, devices; where it cannot work, what there is of it."""
         return {}
 
-    def forms(self) -> list[BackendRepresentation]:
+    def representations(self) -> list[BackendRepresentation]:
         """What of its kernels is shown beside the program and those of other engines: by default all `stages`."""
         reason = self.missing()
         titles = {stage: f"{stage}, {self.called}" for stage in self.stages}

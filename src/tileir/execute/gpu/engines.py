@@ -47,7 +47,7 @@ class TileirasEngine(Backend):
             assembler = f"{error.message}; kernels of the cache run without it"
         return {"assembler": assembler, **_gpu_facts()}
 
-    def forms(self) -> list[BackendRepresentation]:
+    def representations(self) -> list[BackendRepresentation]:
         from tileir.execute.gpu import nvidia_tools
         from tileir.execute.gpu.tileiras.tool import SASS, why_missing
 
@@ -93,7 +93,7 @@ class TritonEngine(Backend):
             found = {"compiler": f"{error.message}; kernels of the cache run without it"}
         return {**found, **gpus}
 
-    def forms(self) -> list[BackendRepresentation]:
+    def representations(self) -> list[BackendRepresentation]:
         from tileir.execute.gpu import nvidia_tools
         from tileir.execute.gpu.triton.toolchain import why_missing
 

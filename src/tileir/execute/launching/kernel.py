@@ -92,7 +92,11 @@ _NO_SETTINGS: Final = KernelSettings()
 
 
 class Kernel:
-    """A kernel ready to run; made by `tileir.compile`."""
+    """A kernel ready to run; made by `tileir.compile`.
+
+    >>> isinstance(tileir.compile(module), tileir.Kernel)
+    True
+    """
 
     def __init__(
         self,
@@ -187,15 +191,16 @@ class Kernel:
 
         `args` has an array (NumPy, torch, CuPy, anything with DLPack or an array interface) for each pointer and a
         number for each scalar.  `memory` lists further arrays that the kernel reaches through addresses read from
-        memory.  `schedule` is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
-        blocks at memory operations.  `sanitize` looks for mistakes (docs/tools/sanitizer.md): the launch runs to its
-        end and raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or
-        written twice by one store.  With backend="auto" it uses the interpreter, which finds most; with backend="cpu"
-        compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is called with what the
-        kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
-        blocks and of all.  `threads` is for the CPU engine, by default all processors; so is `unchecked`, by
-        default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
-        its handle; by default the current one of the library that the arrays are from (docs/internals/gpu.md).
+        memory.  `schedule` is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which
+        switches between blocks at memory operations.  `sanitize` looks for mistakes (docs/tools/sanitizer.md): the
+        launch runs to its end and raises `SanitizerError` if there were any; "all" also looks for elements that are
+        never written, or written twice by one store.  With backend="auto" it uses the interpreter, which finds most;
+        with backend="cpu" compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is
+        called with what the kernel prints, by default it goes to standard output.  `progress` is called with the number
+        of finished tile blocks and of all.  `threads` is for the CPU engine, by default all processors; so is
+        `unchecked`, by default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or
+        another library, or its handle; by default the current one of the library that the arrays are from
+        (docs/internals/gpu.md).
         """
         arguments = args if type(args) is tuple else check_arguments(args)
         options = self._ordinary

@@ -81,6 +81,9 @@ def sweep(
     names outcomes that are judged again all the same.  `fail_fast` ends it at the first failure.
     With `reduce_seconds`, each kind of failure that has no reproducer yet is reduced to a small program, in at most
     that time and on this machine.  `progress` is called several times in a second with what is in the file.
+
+    >>> tileir.sweep("examples/vector_add.mlir", "results.sqlite", jobs=1)
+    <SweepResult 1 passed, results.sqlite>
     """
     # What judges needs NumPy: this says so, with the line that installs it.
     import_module("tileir.execute.launching.kernel")

@@ -142,7 +142,7 @@ def program_part(program: NumberedProgram, launch: Launch) -> Part:
 def forms_part(forms: Representations) -> Part:
     """The program in its forms; one is made when it is asked for."""
     return Part(
-        {"form": lambda id: forms.form(id).answer()}, lambda: {"forms": [form._asdict() for form in forms.list()]}
+        {"form": lambda id: forms.get(id).answer()}, lambda: {"forms": [form._asdict() for form in forms.list()]}
     )
 
 

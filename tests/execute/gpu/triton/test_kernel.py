@@ -244,7 +244,7 @@ def test_ttir_is_shown_with_the_operations_that_its_lines_come_from() -> None:
     forms = Representations(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"))
     found = {title.id: title for title in forms.list()}
     assert found["triton-ttir-sm_90"].reason is None
-    form = forms.form("triton-ttir-sm_90")
+    form = forms.get("triton-ttir-sm_90")
     assert form.title == "TTIR for sm_90" and form.lines[0] == "module {"
     (product,) = [links for line, links in zip(form.lines, form.links, strict=True) if "tt.dot " in line]
     assert product
