@@ -14,13 +14,12 @@ from tileir.public import publish
 publish(
     __name__,
     {
-        "tileir.analyze.random_arguments": "SearchTimeout",
         "tileir.analyze.reducing.search": "NotInterestingError",
         "tileir.bytecode.primitives": "BytecodeError",
         "tileir.execute.arguments.argument_text": "LaunchDescriptionError",
-        "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError "
-        "ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError "
-        "NestingError RecordingError WrongDeviceError",
+        "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError EmulationError"
+        " ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError"
+        " SearchTimeout WrongDeviceError",
         "tileir.execute.gpu.cubin": "CubinError",
         "tileir.execute.gpu.driver.library": "DriverError NoGpuError",
         "tileir.execute.gpu.errors": "AssemblerCrash AssemblerError AssemblerTimeout TritonCrash TritonError"

@@ -1,11 +1,10 @@
 # Written by `make docs` from the table of the module.
 # ruff: noqa
 # fmt: off
-from tileir.analyze.random_arguments import SearchTimeout as SearchTimeout
 from tileir.analyze.reducing.search import NotInterestingError as NotInterestingError
 from tileir.bytecode.primitives import BytecodeError as BytecodeError
 from tileir.execute.arguments.argument_text import LaunchDescriptionError as LaunchDescriptionError
-from tileir.execute.errors import AssemblerWarning as AssemblerWarning, AssertionFailedError as AssertionFailedError, ChoiceError as ChoiceError, CompilationError as CompilationError, EmulationError as EmulationError, ExecutionError as ExecutionError, HostCopyWarning as HostCopyWarning, InternalError as InternalError, LaunchError as LaunchError, MissingDependencyError as MissingDependencyError, NestingError as NestingError, RecordingError as RecordingError, WrongDeviceError as WrongDeviceError
+from tileir.execute.errors import AssemblerWarning as AssemblerWarning, AssertionFailedError as AssertionFailedError, ChoiceError as ChoiceError, CompilationError as CompilationError, EmulationError as EmulationError, ExecutionError as ExecutionError, HostCopyWarning as HostCopyWarning, InternalError as InternalError, LaunchError as LaunchError, MissingDependencyError as MissingDependencyError, NestingError as NestingError, RecordingError as RecordingError, SearchTimeout as SearchTimeout, WrongDeviceError as WrongDeviceError
 from tileir.execute.gpu.cubin import CubinError as CubinError
 from tileir.execute.gpu.driver.library import DriverError as DriverError, NoGpuError as NoGpuError
 from tileir.execute.gpu.errors import AssemblerCrash as AssemblerCrash, AssemblerError as AssemblerError, AssemblerTimeout as AssemblerTimeout, TritonCrash as TritonCrash, TritonError as TritonError, TritonTimeout as TritonTimeout

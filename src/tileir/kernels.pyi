@@ -6,7 +6,6 @@ from tileir.execute.arguments.argument_text import LaunchDescription as LaunchDe
 from tileir.execute.arguments.binding import pointer_to as pointer_to
 from tileir.execute.bound import BoundLaunch as BoundLaunch
 from tileir.execute.gpu.cubin import Cubin as Cubin
-from tileir.execute.gpu.triton.code import Tuning as Tuning
 from tileir.execute.launching.release import release_memory as release_memory
 from tileir.execute.launching.timing import Timing as Timing
 from tileir.execute.overlap import overlap as overlap

@@ -1,8 +1,10 @@
 """Watch a launch, operation by operation, in the interpreter.
 
->>> from tileir.observers import Access, Observer, ObserverCallback, TileBlock, Trace
+>>> from tileir.observers import Access, Memory, Observer, ObserverCallback, TileBlock, Trace
 >>> class Accesses(Observer):
 ...     count = 0
+...     def launch_started(self, grid: tuple[int, int, int], memory: Memory) -> None:
+...         print(grid, len(memory.regions))
 ...     def access(self, access: Access) -> None:
 ...         self.count += access.addresses.size
 >>> accesses, lines = Accesses(), []
@@ -27,6 +29,7 @@ publish(
     {},
     {
         "tileir.execute.observing.observer": "Access Observer ObserverCallback TileBlock",
+        "tileir.execute.memory": "Memory",
         "tileir.execute.observing.trace": "Trace",
     },
 )

@@ -1,6 +1,7 @@
 # Written by `make docs` from the table of the module.
 # ruff: noqa
 # fmt: off
+from tileir.execute.memory import Memory as Memory
 from tileir.execute.observing.observer import Access as Access, Observer as Observer, ObserverCallback as ObserverCallback, TileBlock as TileBlock
 from tileir.execute.observing.trace import Trace as Trace
 

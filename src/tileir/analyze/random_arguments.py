@@ -21,7 +21,7 @@ from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
 from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchDescription
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.errors import LaunchError, converted
+from tileir.execute.errors import LaunchError, SearchTimeout, converted
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.observing.observer import Observer, Observers
 from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -53,10 +53,6 @@ def random_launch(entry: Operation, seed: int = 0) -> LaunchArguments:
 
 _Pick = Callable[[int, int], int]
 """A random number within bounds."""
-
-
-class SearchTimeout(LaunchError):
-    """Every trial launch of a program took too long."""
 
 
 class _Search:

@@ -91,6 +91,10 @@ class CompilationError(LaunchError):
     """Native code for a kernel cannot be generated or loaded."""
 
 
+class SearchTimeout(LaunchError):
+    """Every trial launch of a program with random arguments took too long."""
+
+
 class RecordingError(TileIRError):
     """A file is no recording of a launch, or a damaged one."""
 

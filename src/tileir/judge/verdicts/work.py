@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tileir.analyze.random_arguments import SearchTimeout
-from tileir.execute.errors import InternalError, LaunchError
+from tileir.execute.errors import InternalError, LaunchError, SearchTimeout
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerTimeout
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.model import JudgePlan, JudgeStage, Outcome, SweepInput
