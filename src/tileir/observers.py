@@ -9,6 +9,7 @@
 ...         self.count += access.addresses.size
 >>> accesses, lines = Accesses(), []
 >>> kernel.launch(8, args, observer=accesses)
+(8, 1, 1) 3
 >>> kernel.launch(8, args, observer=Trace((0, 0, 0), lines.append))
 >>> accesses.count, len(lines) > 0
 (3072, True)
