@@ -7,7 +7,6 @@ module itself imports when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Final
 
 from generators import ROOT, with_generated
@@ -57,16 +56,14 @@ _EXTRAS: Final = {
 
 def name_stubs() -> dict[str, str]:
     """The stubs of public modules that are tables: every name, imported from its home."""
-    for module in MODULES["tileir"]:
-        import_module(f"tileir.{module}")
     found = {}
     for module, table in TABLES.items():
-        homes: dict[str, list[str]] = {module: sorted(MODULES[module])} if MODULES[module] else {}
-        for name, home in table.items():
-            homes.setdefault(home, []).append(name)
-        lines = ["# Written by `make docs` from the table of the module.", "# ruff: noqa", "# fmt: off"]
+        homes: dict[str, list[str]] = {module: [f"{name} as {name}" for name in MODULES]} if module == "tileir" else {}
+        for name, (home, own) in table.items():
+            homes.setdefault(home.removeprefix("!"), []).append(f"{own} as {name}")
+        lines = ["# Written by `make docs` from `tileir/public.py`.", "# ruff: noqa", "# fmt: off"]
         for home, names in sorted(homes.items()):
-            lines.append(f"from {home} import {', '.join([f'{name} as {name}' for name in sorted(names)])}")
+            lines.append(f"from {home} import {', '.join(sorted(names))}")
         lines += ["", *(["__version__: str"] if module == "tileir" else []), "__all__: list[str]"]
         path = f"src/{module.replace('.', '/')}"
         found[f"{path}/__init__.pyi" if (ROOT / path).is_dir() else f"{path}.pyi"] = "\n".join(lines) + "\n"

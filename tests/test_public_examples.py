@@ -13,10 +13,10 @@ from typing import Any, TypeGuard
 
 import pytest
 
-from tileir.public import MODULES, TABLES
+from tileir.public import MODULES
 
 ROOT = Path(__file__).parents[1]
-SPACES = ["tileir", *[f"tileir.{name}" for name in MODULES["tileir"]]]
+SPACES = ["tileir", *[f"tileir.{name}" for name in MODULES]]
 # What an example may take for granted (docs/reference/api.md); where it needs a package, the name that it uses of it.
 GIVEN = """
 import numpy, tileir
@@ -38,7 +38,9 @@ def tree(module: str) -> ast.Module:
 
 def documentation(space: str, name: str) -> str:
     """The docstring of a public name, from the source: classes of a compiled module come without."""
-    home, found = TABLES.get(space, {}).get(name, ""), getattr(importlib.import_module(space), name)
+    home = TABLES.get(space, {}).get(name, ("", ""))[0].removeprefix("!")
+    home = TABLES[home][name][0] if home in TABLES else home
+    found = getattr(importlib.import_module(space), name)
     nodes = ast.walk(tree(home if home not in ("", "tileir.builder") else found.__module__))
     # Overloads have none.
     return next(filter(None, [ast.get_docstring(node) for node in nodes if is_named(node, name)]), "")

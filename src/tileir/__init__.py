@@ -26,35 +26,4 @@ from tileir import public as _public
 
 __version__ = "0.1.0"
 
-_public.publish(
-    __name__,
-    {
-        "tileir.analyze.difference.difference": "diff",
-        "tileir.analyze.lint.linting": "lint",
-        "tileir.analyze.reducing.reduce": "reduce",
-        "tileir.analyze.smith.program": "smith",
-        "tileir.builder": "Builder",
-        "tileir.bytecode.primitives": "BytecodeError",
-        "tileir.execute.errors": "ExecutionError LaunchError MissingDependencyError",
-        "tileir.execute.sanitizer.report": "SanitizerError",
-        "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
-        "tileir.ir.core": "Block Module Operation Region",
-        "tileir.ir.diagnostics": "BuildError Diagnostic OptionError ParseError PassError TileIRError VerifyError",
-        "tileir.ir.values": "BlockArgument OperationResult Value",
-        "tileir.judge.executor.sweep": "sweep",
-        "tileir.passes.pipeline": "optimize run_passes",
-    },
-    {
-        "tileir.analyze.cost.costs": "cost",
-        "tileir.bridge.compiling": "compile",
-        "tileir.bridge.emulate": "emulate",
-        "tileir.bridge.launch": "launch",
-        "tileir.bridge.operators": "custom_op",
-        "tileir.bridge.recording": "record",
-        "tileir.execute.launching.kernel": "Kernel",
-        "tileir.serve.debugger.scripts": "debug",
-        "tileir.serve.explorer.exploring": "explore",
-    },
-    modules="analysis attributes backends costs declarations errors kernels observers passes recording sanitizer"
-    " sweeps types",
-)
+_public.publish(__name__)

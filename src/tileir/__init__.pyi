@@ -1,4 +1,4 @@
-# Written by `make docs` from the table of the module.
+# Written by `make docs` from `tileir/public.py`.
 # ruff: noqa
 # fmt: off
 from tileir import analysis as analysis, attributes as attributes, backends as backends, costs as costs, declarations as declarations, errors as errors, kernels as kernels, observers as observers, passes as passes, recording as recording, sanitizer as sanitizer, sweeps as sweeps, types as types
@@ -13,13 +13,11 @@ from tileir.bridge.launch import launch as launch
 from tileir.bridge.operators import custom_op as custom_op
 from tileir.bridge.recording import record as record
 from tileir.builder import Builder as Builder
-from tileir.bytecode.primitives import BytecodeError as BytecodeError
-from tileir.execute.errors import ExecutionError as ExecutionError, LaunchError as LaunchError, MissingDependencyError as MissingDependencyError
+from tileir.errors import BuildError as BuildError, BytecodeError as BytecodeError, ExecutionError as ExecutionError, LaunchError as LaunchError, MissingDependencyError as MissingDependencyError, OptionError as OptionError, ParseError as ParseError, PassError as PassError, SanitizerError as SanitizerError, TileIRError as TileIRError, VerifyError as VerifyError
 from tileir.execute.launching.kernel import Kernel as Kernel
-from tileir.execute.sanitizer.report import SanitizerError as SanitizerError
 from tileir.interface import from_bytecode as from_bytecode, load as load, losses as losses, parse as parse, to_bytecode as to_bytecode, verify as verify
 from tileir.ir.core import Block as Block, Module as Module, Operation as Operation, Region as Region
-from tileir.ir.diagnostics import BuildError as BuildError, Diagnostic as Diagnostic, OptionError as OptionError, ParseError as ParseError, PassError as PassError, TileIRError as TileIRError, VerifyError as VerifyError
+from tileir.ir.diagnostics import Diagnostic as Diagnostic
 from tileir.ir.values import BlockArgument as BlockArgument, OperationResult as OperationResult, Value as Value
 from tileir.judge.executor.sweep import sweep as sweep
 from tileir.passes.pipeline import optimize as optimize, run_passes as run_passes

@@ -13,24 +13,6 @@ ProgramDifference ProgramChange SemanticDifference LintFinding LintFix Reduction
 ReductionProgress SmithProgram Representation Exploration 11 1
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {
-        "tileir.analyze.difference.changes": "ProgramChange",
-        "tileir.analyze.difference.difference": "ProgramDifference",
-        "tileir.analyze.forms.form": "Representation",
-        "tileir.analyze.forms.forms": "Representations",
-        "tileir.analyze.lint.fixes": "LintFix",
-        "tileir.analyze.lint.rule": "LintFinding",
-        "tileir.analyze.reducing.reduce": "Reduction ReductionProgress",
-        "tileir.analyze.smith.program": "SMITH_FAMILIES SMITH_STREAM SmithProgram",
-    },
-    {
-        "tileir.analyze.difference.semantic": "SemanticDifference",
-        "tileir.serve.explorer.exploring": "Exploration",
-    },
-)
+publish(__name__)

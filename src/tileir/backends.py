@@ -25,15 +25,6 @@ LaunchOptions (8, 1, 1) 4
 >>> unregister_backend("counting")
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {
-        "tileir.execute.engine.interface": "Backend BackendRepresentation DirectLaunches KernelSettings LaunchOptions"
-        " LocatedText Measurement PreparedKernel",
-        "tileir.execute.engine.registry": "register_backend unregister_backend",
-    },
-)
+publish(__name__)

@@ -1,4 +1,4 @@
-# Written by `make docs` from the table of the module.
+# Written by `make docs` from `tileir/public.py`.
 # ruff: noqa
 # fmt: off
 from tileir.execute.engine.interface import Backend as Backend, BackendRepresentation as BackendRepresentation, DirectLaunches as DirectLaunches, KernelSettings as KernelSettings, LaunchOptions as LaunchOptions, LocatedText as LocatedText, Measurement as Measurement, PreparedKernel as PreparedKernel

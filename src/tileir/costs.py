@@ -7,14 +7,6 @@
 (12000, 1024)
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {
-        "tileir.analyze.cost.occupancy": "Occupancy",
-        "tileir.analyze.cost.result": "Cost Roofline",
-    },
-)
+publish(__name__)

@@ -1,4 +1,4 @@
-# Written by `make docs` from the table of the module.
+# Written by `make docs` from `tileir/public.py`.
 # ruff: noqa
 # fmt: off
 from tileir.analyze.reducing.search import NotInterestingError as NotInterestingError

@@ -13,23 +13,6 @@ BoundLaunch Timing Work
 >>> release_memory()
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {
-        "tileir.execute.arguments.argument_text": "LaunchDescription",
-        "tileir.execute.gpu.cubin": "Cubin",
-        "tileir.execute.launching.release": "release_memory",
-        "tileir.execute.launching.timing": "Timing",
-        "tileir.execute.work.operations": "Work",
-    },
-    {
-        "tileir.bridge.specialized": "SpecializedKernel",
-        "tileir.execute.arguments.binding": "pointer_to",
-        "tileir.execute.bound": "BoundLaunch",
-        "tileir.execute.overlap": "overlap",
-    },
-)
+publish(__name__)

@@ -21,16 +21,6 @@
 (1, 0, 0) 2.0
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {},
-    {
-        "tileir.execute.observing.observer": "Access Observer ObserverCallback TileBlock",
-        "tileir.execute.memory": "Memory",
-        "tileir.execute.observing.trace": "Trace",
-    },
-)
+publish(__name__)

@@ -10,18 +10,6 @@ SanitizerReport []
 SanitizerReport []
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {
-        "tileir.execute.sanitizer.report": "Finding SanitizerReport",
-    },
-    {
-        "tileir.execute.sanitizer.coverage": "Coverage",
-        "tileir.execute.sanitizer.number_watch": "NumberWatch",
-        "tileir.execute.sanitizer.sanitizer": "Sanitizer",
-    },
-)
+publish(__name__)

@@ -14,19 +14,6 @@
 SweepProgress SweepResult Results ResultRow Verdict JudgeStage SweepReport SweepComparison
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {
-        "tileir.judge.executor.scheduler": "SweepProgress",
-        "tileir.judge.executor.sweep": "SweepResult judge_kernels",
-        "tileir.judge.inputs": "SeedRange",
-        "tileir.judge.model": "JudgePlan JudgeStage ProcessLimits SweepInput Verdict",
-        "tileir.judge.report.comparison": "SweepComparison",
-        "tileir.judge.report.reporting": "SweepReport report",
-        "tileir.judge.results.results": "ResultRow Results",
-    },
-)
+publish(__name__)

@@ -34,20 +34,6 @@ True
 strength cse canonicalize
 """
 
-from __future__ import annotations
-
 from tileir.public import publish
 
-publish(
-    __name__,
-    {
-        "tileir.ir.core": "InsertionPoint",
-        "tileir.passes.catalog": "register_pass registered_passes",
-        "tileir.passes.pipeline": "PassReport run_pipeline",
-        "tileir.passes.registry": "Pass PassSession",
-        "tileir.rewrite.driver": "Fold Pattern Statistics apply_greedily",
-        "tileir.rewrite.fact": "Fact",
-        "tileir.rewrite.facts": "Facts",
-        "tileir.rewrite.rewriter": "Rewriter",
-    },
-)
+publish(__name__)
