@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 import pytest
 
-from tileir.public import MODULES
+from tileir.public import MODULES, TABLES
 
 ROOT = Path(__file__).parents[1]
 SPACES = ["tileir", *[f"tileir.{name}" for name in MODULES]]
