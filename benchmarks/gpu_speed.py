@@ -157,7 +157,7 @@ def triton_launches(torch: Any, arrays: Sequence[Any]) -> list[tuple[str, Callab
         examples = Path(__file__).parents[1] / "examples"
         a, b = torch.zeros(64, 64, device="cuda").half(), torch.zeros(64, 64, device="cuda").half()
         kernel = tileir.compile(tileir.load(examples / "matmul.mlir"), backend="triton")
-        return kernel, ((1, 1), a, b, torch.zeros(64, 64, device="cuda"), 64, 64, 64)
+        return kernel, ((1, 1), (a, b, torch.zeros(64, 64, device="cuda"), 64, 64, 64))
 
     def bound(made: Callable[[], tuple[tileir.Kernel, tuple[Any, ...]]]) -> Callable[[], object]:
         kernel, given = made()

@@ -73,7 +73,7 @@ def test_cutile_kernels_have_the_same_values_on_the_cpu_engine_and_more_digits_i
     compared = 0
     for make in comparisons().values():
         comparison = make()
-        given = comparison.kernel, comparison.grid, *comparison.arguments
+        given = comparison.kernel, comparison.grid, comparison.arguments
         recording = record(*given, output=lambda text: None)
         try:
             compare(recording, "f64").block(0)

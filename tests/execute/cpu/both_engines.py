@@ -178,7 +178,7 @@ def _compare(
     try:
         places = stretches(kernel, arguments, memory)
     except LaunchError:
-        return plain(_interpreted(kernel), grid, *arguments, **options)
+        return plain(_interpreted(kernel), grid, arguments, **options)
     before = [place.content() for place in places]
     failure: ExecutionError | None = None
     try:
