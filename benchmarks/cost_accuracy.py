@@ -75,11 +75,11 @@ def on_processor() -> list[Row]:
     rows: list[Row] = []
     for name, text, grid, arguments in launches():
         kernel = tileir.compile(tileir.parse(text), backend="cpu")
-        work = kernel.work(grid, *arguments)
+        work = kernel.work(grid, arguments)
         cells: list[str] = [name]
         for cores, clock in ((1, time.process_time), (here.cores, time.perf_counter)):
             estimated, _ = estimate_on_processor(work, here, cores)
-            measured = best(kernel.bind(grid, *arguments, num_threads=cores), clock)
+            measured = best(kernel.bind(grid, arguments, threads=cores), clock)
             cells += [f"{estimated * 1e3:.2f}", f"{measured * 1e3:.2f}", f"{estimated / measured:.2f}"]
         rows.append(tuple(cells))
     return rows
@@ -118,7 +118,7 @@ def written_down() -> dict[str, float]:
 def measured_here(case: Case, torch: Any) -> float:
     arrays = case.arrays(torch)
     kernel = tileir.compile(case.module(), backend="tileiras")
-    return kernel.time(case.grid, *arrays, repeat=30, flush_cache=True).median
+    return kernel.time(case.grid, arrays, repeat=30, flush_cache=True).median
 
 
 def on_gpu(target: str, torch: Any) -> list[Row]:
@@ -127,7 +127,7 @@ def on_gpu(target: str, torch: Any) -> list[Row]:
     for case in cases(torch):
         arrays = [Bytes(size) for size in SIZES[case.name.split()[0]]]
         measured = known[case.name] if torch is None else measured_here(case, torch)
-        cost = tileir.cost(case.module(), case.grid, *arrays, target=target)
+        cost = tileir.cost(case.module(), case.grid, arrays, target=target)
         decides = next((each for each in cost.reasons if each.endswith(" decides")), "").removesuffix(" decides")
         roofline = max(cost.footprint / cost.roofline.memory, cost.flops / (cost.roofline.attainable or 1e30))
         numbers = (cost.seconds * 1e6, measured * 1e6)

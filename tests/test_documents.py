@@ -117,7 +117,7 @@ def registered_engines() -> object:
     yield
     for engine in all_engines()[0]:
         if engine.name not in known:
-            tileir.unregister_engine(engine.name)
+            tileir.backends.unregister_backend(engine.name)
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_toml_is_toml(block: Block) -> None:
     read = tomllib.loads(block.text)
     assert read
     for group, entries in read.get("project", {}).get("entry-points", {}).items():
-        assert group in ("tileir.engines", "tileir.passes") and entries
+        assert group in ("tileir.backends", "tileir.passes") and entries
 
 
 @pytest.mark.parametrize(

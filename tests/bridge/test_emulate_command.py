@@ -68,11 +68,11 @@ print(c.sum(), WORD, __name__, __file__, sys.argv, os.path.basename(sys.path[0])
 print(sys.modules["__main__"].start is start, os.environ["TILEIR_EMULATE"], __builtins__ is sys.modules["builtins"])
 """
     script = written(tmp_path, body, "inner/script.py")
-    found = emulate("--gpu", "h100", script, "--sanitize", "-x", "--", cwd=tmp_path)
+    found = emulate("--target", "h100", script, "--sanitize", "-x", "--", cwd=tmp_path)
     assert found.stderr == ""
     assert found.stdout.splitlines() == [
         f"64.0 beside __main__ {script} {[script, '--sanitize', '-x', '--']} inner None True",
-        "True gpu=h100 True",
+        "True target=h100 True",
     ]
     assert found.returncode == 0
 

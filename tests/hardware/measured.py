@@ -52,7 +52,7 @@ def found(case: Measured, backend: str, *, optimized: bool = False) -> Bits:
     module = tileir.parse(case.text)
     if optimized:
         tileir.optimize(module, 3, "full")
-    tileir.compile(module, backend=backend, exact=True).launch(1, *arguments)
+    tileir.compile(module, backend=backend, exact=True).launch(1, arguments)
     output = arguments[case.output].reshape(-1)
     bits = output.view(f"u{output.dtype.itemsize}")[case.start : case.start + len(case.ours)]
     return [int(pattern) for pattern in bits]

@@ -255,7 +255,7 @@ attempt("cpu", lambda: tileir.compile(module, backend="cpu").launch(1))
 attempt("interpreter", lambda: tileir.compile(module, backend="interpreter").launch(1))
 attempt("launch", lambda: tileir.launch(lambda: None, 1, ()))
 attempt("emulate", lambda: context(tileir.emulate))
-attempt("overlap", lambda: context(tileir.overlap))
+attempt("overlap", lambda: context(tileir.kernels.overlap))
 for name in sorted(tileir.__all__):
     found = getattr(tileir, name)
     if callable(found) and not name.endswith("Error"):

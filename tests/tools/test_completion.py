@@ -34,7 +34,7 @@ CASES = [
     ("tileir as examples/soft", ["examples/softmax.mlir"], "examples/matmul.mlir"),
     ("tileir dis --output-dir exa", ["examples"], "README.md"),
     ("tileir run --backend ", ["auto", "cpu", "interpreter"], "check"),
-    ("tileir emulate --gpu b", ["b200", "b300"], "h100"),
+    ("tileir emulate --target b", ["b200", "b300"], "h100"),
     ("tileir compile --target sm_9", ["sm_90"], "sm_80"),
     ("tileir cost --target h", ["h100", "h200"], "sm_90"),
     ("tileir run --sanitize=", ["all", "mistakes"], "check"),

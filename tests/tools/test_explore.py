@@ -208,7 +208,7 @@ def test_an_interrupt_of_the_script_interrupts_the_command(tmp_path: Path) -> No
 def test_a_recording_is_written_and_compared_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording, page = tmp_path / "before.tilerec", tmp_path / "page.html"
     assert run(["explore", *LAUNCH, "--record", str(recording), "--export", str(page)]) == 0
-    assert len(tileir.load_recording(recording).blocks) == 3
+    assert len(tileir.recording.load(recording).blocks) == 3
     assert run(["explore", *LAUNCH, "--compare", str(recording), "--export", str(page)]) == 0
     # A page that is given away does not tell where the other recording was.
     bundle = page.read_text().partition('"summary":"')[2].partition('"')[0]
@@ -230,6 +230,6 @@ def test_sanitize_chooses_what_is_looked_for(tmp_path: Path) -> None:
     for what in ("mistakes", "all", "none"):
         found = explored(*arguments, "--sanitize", what)
         assert found.returncode == 0, found.stderr
-        recording = tileir.load_recording(tmp_path / "launch.rec")
+        recording = tileir.recording.load(tmp_path / "launch.rec")
         kinds[what] = sorted({finding.kind for finding in recording.findings})
     assert kinds == {"mistakes": ["uninitialized"], "all": ["uninitialized", "unwritten"], "none": []}

@@ -63,7 +63,7 @@ def test_a_value_that_is_not_listed(command: str, option: str, capsys: pytest.Ca
         ["reduce", FILE, "--differs", "interpreter", "cpu", "--entry", "nonsense"],
         ["reduce", FILE, "--passes", "nonsense"],
         ["emulate", "--backend", "nonsense", "x.py"],
-        ["emulate", "--gpu", "nonsense", "x.py"],
+        ["emulate", "--target", "nonsense", "x.py"],
         ["sweep", FILE, "--engines", "nonsense", "-o", "{folder}/x.sqlite"],
         ["sweep", FILE, "--targets", "nonsense", "-o", "{folder}/x.sqlite"],
         ["sweep", FILE, "--cost", "nonsense", "-o", "{folder}/x.sqlite"],

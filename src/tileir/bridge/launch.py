@@ -23,7 +23,7 @@ from tileir.bridge.parameters import (
 from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependencyError
-from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options
 from tileir.execute.locations.source_locations import location_notes, user_location
@@ -45,9 +45,9 @@ by the architecture they are compiled for, which kernels may ask for, as well.""
 def launch(
     kernel: Any,
     grid: int | tuple[int, ...],
-    args: tuple[object, ...] | list[object] = (),
-    backend: str = "auto",
+    args: Sequence[object] = (),
     *,
+    backend: str = "auto",
     exact: bool = False,
     fast: bool = False,
     **options: Any,
@@ -58,9 +58,13 @@ def launch(
     interface.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
     is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The kernel is compiled
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
-    further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
+    further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`, `output`, ..).
     In an emulation that looks at launches it is looked at as those by `cuda.tile.launch` are, unless it says itself
     with `sanitize` what is to be looked for.
+
+    >>> tileir.launch(vector_add, 8, (a[:128], b[:128], c[:128]), backend="interpreter")
+    >>> float(c[0])
+    2.0
     """
     context = active() if ENTERED else None
     if context is not None and context.watching is not None and "sanitize" not in options:
@@ -72,8 +76,8 @@ def launch(
     known = _KNOWN.get(id(kernel) if context is None else (id(kernel), context.gpu.architecture))
     if known is None or known.kernel() is not kernel:
         known = known_for(kernel)
-    if type(args) is not tuple and not isinstance(args, (tuple, list)):
-        raise no_arguments(args)
+    if type(args) is not tuple:
+        args = check_arguments(args)
     variant = with_options(backend, exact, fast, options) if options else (backend, exact, fast)
     if variant is not None and recognized(known, kernel, grid, args, variant):
         return
@@ -81,22 +85,14 @@ def launch(
         check_options("a launch", options, (*LAUNCH_OPTIONS, "backend", "exact", "fast"))
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
-    compiled.launch(grid, *description.values, memory=description.memory, **options)
+    compiled.launch(grid, description.values, memory=description.memory, **options)
     if variant is not None and not is_new:
         known.learn(args, description.values, compiled, variant)
 
 
-def no_arguments(args: object) -> LaunchError:
-    """The error that the arguments of a launch are nothing of the kind."""
-    kind = type(args).__name__
-    return LaunchError(
-        f"the arguments of a launch are a tuple, but this is of type {kind}: pass launch(kernel, grid, (x, y))"
-    )
-
-
 def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> Variant | None:
     """What a launch with options asks for; None if it is not among those that are recognized."""
-    found: dict[str, Any] = {"num_threads": None, "unchecked": None}
+    found: dict[str, Any] = {"threads": None, "unchecked": None}
     for name, value in options.items():
         if value is not None and type(value) is _RECOGNIZED.get(name):
             found[name] = value
@@ -105,8 +101,8 @@ def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any])
     return backend, exact, fast, *found.values()
 
 
-_RECOGNIZED: Final = {"num_threads": int, "unchecked": bool}
-_NONE: Final = frozenset(("schedule", "observer", "output", "progress", "num_threads", "unchecked"))
+_RECOGNIZED: Final = {"threads": int, "unchecked": bool}
+_NONE: Final = frozenset(("schedule", "observer", "output", "progress", "threads", "unchecked"))
 """Options that None is the same for as leaving them out."""
 
 
@@ -162,7 +158,7 @@ def compiled_for(
         module = from_bytes(_exported(kernel, parameters, architecture))
     except BytecodeError as error:
         raise _placed(error) from None
-    found = known.compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
+    found = known.compiled[key] = compile(module, backend=backend, exact=exact, fast=fast)
     found.find_variables = cache(partial(_variables, known, parameters, architecture, found.entry))
     return found, True
 

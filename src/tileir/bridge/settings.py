@@ -18,7 +18,7 @@ BlockId = tuple[int, int, int]
 # Each option and what it takes; those that take nothing are switches.
 OPTIONS = {
     "backend": "NAME",
-    "gpu": "NAME",
+    "target": "NAME",
     "sanitize": "mistakes|all",
     "watch-nan": "",
     "trace-block": "[KERNEL:]X[,Y[,Z]]",
@@ -38,12 +38,12 @@ class SettingsMistake(ValueError):
 class Settings:
     """What a script is run with.
 
-    `gpu` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for all,
-    and a tile block.
+    `target` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for
+    all, and a tile block.
     """
 
     backend: str = "auto"
-    gpu: str = ""
+    target: str = ""
     sanitize: bool | str = False
     watch_nan: bool = False
     trace_block: tuple[str, BlockId] | None = None
@@ -96,7 +96,7 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
 
 
 def settings_of_variable(text: str) -> Settings | None:
-    """What TILEIR_EMULATE asks for: nothing, `1`, or options as in `sanitize gpu=b200`."""
+    """What TILEIR_EMULATE asks for: nothing, `1`, or options as in `sanitize target=b200`."""
     text = text.strip()
     if text.lower() in NO:
         return None

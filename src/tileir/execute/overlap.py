@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tileir.execute.cpu.runtime.overlap import Launches
 
 # A context variable, not one of the thread: tasks that take turns on a thread have launches of their own.
-_current: ContextVar[Launches | None] = ContextVar("tileir.overlap", default=None)
+_current: ContextVar[Launches | None] = ContextVar("tileir.kernels.overlap", default=None)
 
 
 def overlapped() -> Launches | None:

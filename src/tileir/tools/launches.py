@@ -8,8 +8,8 @@ from typing import Any
 
 from tileir.execute.arguments.argument_text import (
     MARK,
-    LaunchWords,
-    WordError,
+    LaunchDescription,
+    LaunchDescriptionError,
     argument,
     grid_of,
     size_of,
@@ -30,7 +30,7 @@ top, as in {_EXAMPLE}. FILE may be '-' for standard input."""
 """For the help of commands that launch."""
 
 
-def given_launch(given: Arguments, program: Program) -> LaunchWords:
+def given_launch(given: Arguments, program: Program) -> LaunchDescription:
     """The launch that a command line describes; what it leaves out is as the program states it."""
     entry = given.value("entry") or None
     arguments = given.values("arg")
@@ -39,8 +39,10 @@ def given_launch(given: Arguments, program: Program) -> LaunchWords:
         stated = stated_launch(program.text, entry)
     grid = grid_of(given.value("grid", "1"))
     if stated is None:
-        return LaunchWords(grid, arguments, entry)
-    return LaunchWords(grid if given.has("grid") else stated.grid, arguments or stated.arguments, entry or stated.entry)
+        return LaunchDescription(grid, arguments, entry)
+    return LaunchDescription(
+        grid if given.has("grid") else stated.grid, arguments or stated.arguments, entry or stated.entry
+    )
 
 
 def check_given(entry: Operation, arguments: Sequence[str]) -> None:
@@ -70,7 +72,7 @@ def recording_limit(given: Arguments, default: int) -> int:
     """The bytes of --memory."""
     try:
         return size_of(given.value("memory")) if given.has("memory") else default
-    except WordError:
+    except LaunchDescriptionError:
         raise ToolFailure(f"'--memory {given.value('memory')}' is no size: give one as 512M or 4G") from None
 
 

@@ -202,5 +202,5 @@ def test_command_refuses_an_engine_for_gpus_without_a_gpu(capsys: pytest.Capture
 def test_command_refuses_a_gpu_to_emulate_where_there_is_one(
     engine: FakeGpu, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert emulate_tool.run(["--backend", engine.name, "--gpu", "b200", __file__]) == 2
-    assert "the GPU is the one that is there: leave out gpu" in capsys.readouterr().err
+    assert emulate_tool.run(["--backend", engine.name, "--target", "b200", __file__]) == 2
+    assert "the GPU is the one that is there: leave out target" in capsys.readouterr().err

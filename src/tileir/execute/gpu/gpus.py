@@ -1,4 +1,4 @@
-"""GPUs by the names that `tileir.emulate(gpu=..)` and `tileir.cost(target=..)` take, and their peak rates.
+"""GPUs by the names that `tileir.emulate(target=..)` and `tileir.cost(target=..)` take, and their peak rates.
 
 A `Gpu` is what the driver reports: total memory, boost clocks.  `Peaks` are NVIDIA's figures by the driver's names:
 memory in TB/s, arithmetic in TFLOP/s (TOP/s for i8); matmuls are dense and accumulate in f32, the rest is by ordinary
@@ -104,7 +104,7 @@ def matrix_name(element: str) -> str:
 
 
 class Peaks(NamedTuple):
-    key: str  # What `tileir.emulate(gpu=..)` and others call it.
+    key: str  # What `tileir.emulate(target=..)` and others call it.
     names: tuple[str, ...]  # How the names begin that the driver reports for it.
     memory: float
     f64: float | None

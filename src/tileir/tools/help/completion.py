@@ -87,7 +87,7 @@ def described() -> list[Command]:
     values: dict[str, Iterable[str]] = {
         "passes": [known.name for known in registered_passes()],
         "backend": [AUTO, *[engine.name for engine in engines]],
-        "gpu": GPUS,
+        "emulate target": GPUS,
         "target": TARGETS,
         "cost target": target_names(),
         "dump": [stage for engine in engines for stage in engine.stages],

@@ -26,7 +26,7 @@ USAGE = Usage(
     "SCRIPT|-m MODULE|-c CODE [ARGUMENTS..]",
     (
         BACKEND,
-        Option("--gpu NAME", "the GPU that the program sees, such as h100 or b200"),
+        Option("--target NAME", "the GPU that the program sees, such as h100 or b200"),
         SANITIZE,
         WATCH_NAN,
         Option(f"--trace-block {OPTIONS['trace-block']}", "write each value of one tile block to standard error"),
@@ -42,7 +42,7 @@ USAGE = Usage(
     rest_after=("m", "c"),
     details="""Everything after SCRIPT, MODULE or CODE is passed to the program. SCRIPT may be a directory with a
 __main__.py, a zip file, or '-' for standard input. TILEIR_EMULATE=1 in the environment of any Python does the same,
-and so does TILEIR_EMULATE="sanitize gpu=b200" with options. Processes that the program starts are emulated as well.
+and so does TILEIR_EMULATE="sanitize target=b200" with options. Processes that the program starts are emulated as well.
 
 The exit status is that of the program. With --sanitize or --watch-nan, every launch runs to its end, its findings are
 written to standard error, and the program continues; a successful program then exits with 1 if there were any.""",

@@ -24,7 +24,7 @@ from tileir.tools.output import check_target, protect_input
 from tileir.tools.terminal import Progress
 
 if TYPE_CHECKING:
-    from tileir.execute.engine.interface import Engine
+    from tileir.execute.engine.interface import Backend
     from tileir.execute.sanitizer.report import Names, SanitizerReport
 
 USAGE = Usage(
@@ -96,7 +96,7 @@ def run(given: Arguments) -> int:
     return run_in_child(given, lambda: _perform(given, engine), seconds)
 
 
-def _perform(given: Arguments, engine: Engine | None) -> int:
+def _perform(given: Arguments, engine: Backend | None) -> int:
     program = read_program(given.operands[0], given)
     module = program.checked(given)
     # Imported here: its error says what to install where NumPy is missing.
@@ -107,8 +107,8 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
         wanted = given_launch(given, program)
         kernel = launch.compile(
             module,
-            wanted.entry,
-            engine.name if engine is not None else "auto",
+            entry=wanted.entry,
+            backend=engine.name if engine is not None else "auto",
             exact=given.has("exact"),
             fast=given.has("fast"),
             unchecked=given.has("unchecked"),
@@ -133,10 +133,10 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
                 # As many launches as make sense, where no number is given.
                 repeat = given.number("time") if given.value("time") else None
                 flush = given.has("flush-cache")
-                timing = kernel.time(wanted.grid, *values, repeat=repeat, flush_cache=flush, num_threads=threads)
+                timing = kernel.time(wanted.grid, values, repeat=repeat, flush_cache=flush, threads=threads)
             else:
                 observer, bar = observation.observer, _bar(progress)
-                kernel.launch(wanted.grid, *values, observer=observer, progress=bar, num_threads=threads)
+                kernel.launch(wanted.grid, values, observer=observer, progress=bar, threads=threads)
     except ExecutionError as error:
         if given.value("names") == "tile":
             error.tell_as_tile_program()
@@ -185,7 +185,7 @@ class _Observation:
             report.names = names
         self.observer: Observer | None = Observers(observers) if len(observers) > 1 else next(iter(observers), None)
 
-    def report(self, kernel: str, engine: Engine | None, quiet: bool) -> int:
+    def report(self, kernel: str, engine: Backend | None, quiet: bool) -> int:
         """Print what was found, or that nothing was and what was not looked for; the exit status."""
         for report in self._reports:
             report.kernel = report.kernel or kernel
@@ -203,11 +203,11 @@ class _Observation:
 
 
 # Options for the code of a kernel, and the name by which an engine lists that it takes them.
-_ABOUT_CODE = {"threads": "num_threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
+_ABOUT_CODE = {"threads": "threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
 _OBSERVING = ("trace", "watch-nan", "sanitize")
 
 
-def _engine(given: Arguments) -> Engine | None:
+def _engine(given: Arguments) -> Backend | None:
     """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
     name = given.value("backend", AUTO)
     engine = _needed(given) if name == AUTO else find_engine(name)
@@ -235,18 +235,18 @@ def _engine(given: Arguments) -> Engine | None:
     return engine
 
 
-def _takes(engine: Engine, option: str) -> bool:
+def _takes(engine: Backend, option: str) -> bool:
     if option == "dump":
         return bool(engine.stages)
     return ("sanitize" if option == "sanitize" else _ABOUT_CODE.get(option, "observer")) in engine.options
 
 
-def _able(option: str) -> Engine:
+def _able(option: str) -> Backend:
     """The one of tileir's own engines that takes an option."""
     return next(engine for engine in map(find_engine, ("cpu", "interpreter")) if _takes(engine, option))
 
 
-def _needed(given: Arguments) -> Engine | None:
+def _needed(given: Arguments) -> Backend | None:
     """The engine that an option is for: one for code, before one that watches, for which the interpreter sees most."""
     for option in filter(given.has, (*_ABOUT_CODE, "dump")):
         return _able(option)

@@ -43,13 +43,13 @@ def run(given: Arguments) -> None:
     from tileir.execute.launching import kernel as launch
 
     wanted = given_launch(given, program)
-    kernel = launch.compile(module, wanted.entry, "triton", fast=given.has("fast"))
+    kernel = launch.compile(module, entry=wanted.entry, backend="triton", fast=given.has("fast"))
     check_given(kernel.entry, wanted.arguments)
     values = made_arguments(kernel.entry, wanted.arguments)
     with warnings.catch_warnings():
         # The arrays are made here, on the host: nobody could place them elsewhere.
         warnings.simplefilter("ignore", HostCopyWarning)
-        tuning = kernel.tune(wanted.grid, *values, progress=None if given.has("quiet") else _show)
+        tuning = kernel.tune(wanted.grid, values, progress=None if given.has("quiet") else _show)
     print(tuning.text())
 
 

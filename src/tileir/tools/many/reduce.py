@@ -30,7 +30,7 @@ from tileir.analyze.reducing.reduce import program_kind, reduce_program
 from tileir.analyze.reducing.search import NotInterestingError, Search, Test, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
-from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch
+from tileir.execute.arguments.argument_text import LaunchDescription, grid_of, stated_launch
 from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
@@ -165,7 +165,7 @@ class _Reducing:
         origin = None if original is None else origin_of(from_bytecode(self._data, verify=False))
         return ProgramFile(NEWEST if origin is None else origin.version)
 
-    def _launch(self, original: Program | None) -> LaunchWords:
+    def _launch(self, original: Program | None) -> LaunchDescription:
         """What the kernel is launched with: as given, as stated, or random."""
         # Its error says what to install where NumPy is missing.
         __import__("tileir.execute.launching.kernel")
@@ -177,10 +177,12 @@ class _Reducing:
         given, name = self._given, self._given.options.get("entry")
         entry = select_entry(original.module, name)
         if given.has("arg") or given.has("grid"):
-            return LaunchWords(grid_of(given.value("grid", "1")), given.values("arg"), name)
+            return LaunchDescription(grid_of(given.value("grid", "1")), given.values("arg"), name)
         stated = stated_launch(self._text, entry.symbol_name)
         words = random_launch(entry, 0).words if stated is None else stated
-        return LaunchWords(words.grid, words.arguments, name if stated is None or name is not None else stated.entry)
+        return LaunchDescription(
+            words.grid, words.arguments, name if stated is None or name is not None else stated.entry
+        )
 
     def _reduced(
         self, original: Program | None, valid: bool, form: ProgramFile, interest: Interest, verdicts: Verdicts
@@ -257,7 +259,7 @@ def _check_ways(given: Arguments) -> None:
 
 
 def interest_of(
-    given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchWords | None, timeout: float
+    given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchDescription | None, timeout: float
 ) -> Interest:
     """What a command line says is interesting."""
 

@@ -8,16 +8,16 @@ import sys
 from typing import TYPE_CHECKING
 
 from tileir.analyze.cost.targets import target_named
+from tileir.analyze.smith.program import smith
 from tileir.execute.engine.registry import find_engine
 from tileir.execute.gpu.targets import target_named as gpu_named
 from tileir.ir.quoting import harmless
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.sweep import present_engines, sweep
-from tileir.judge.inputs import Seeds
-from tileir.judge.model import Limits, Plan
+from tileir.judge.inputs import SeedRange
+from tileir.judge.model import JudgePlan, ProcessLimits
 from tileir.judge.report.contents import counted
 from tileir.judge.report.tables import shortened
-from tileir.smith import program
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, end_as_interrupted, refusing
@@ -133,14 +133,14 @@ def run(given: Arguments) -> int:
 # --- what the command line says ---
 
 
-def _plan(given: Arguments) -> Plan:
-    usual = Limits()
+def _plan(given: Arguments) -> JudgePlan:
+    usual = ProcessLimits()
     seconds, memory = given.seconds("time-limit", usual.seconds), given.gibibytes("memory-limit", usual.memory)
     most = given.number("programs-per-child", usual.programs_per_child)
     engines = tuple(given.names("engines")) if given.has("engines") else present_engines()
-    plan = Plan(
+    plan = JudgePlan(
         optimize=given.number("optimize", least=0, most=3) if given.has("optimize") else None,
-        engines=() if engines == ("none",) else engines,
+        backends=() if engines == ("none",) else engines,
         sanitize=given.has("sanitize"),
         targets=tuple(given.names("targets")),
         cost=tuple(given.names("cost")),
@@ -149,17 +149,17 @@ def _plan(given: Arguments) -> Plan:
         trials=given.number("trials", 3),
         tolerance=given.amount("tolerance"),
         speedup=given.amount("speedup"),
-        limits=Limits(seconds=seconds, memory=memory, programs_per_child=most),
+        limits=ProcessLimits(seconds=seconds, memory=memory, programs_per_child=most),
     )
     # Names that would fail for each program are mistakes of the command line.
     with refusing():
-        for find, names in ((find_engine, plan.engines), (target_named, plan.cost), (gpu_named, plan.targets)):
+        for find, names in ((find_engine, plan.backends), (target_named, plan.cost), (gpu_named, plan.targets)):
             for name in names:
                 find(name)
     return plan
 
 
-def _seeds(given: Arguments) -> Seeds | None:
+def _seeds(given: Arguments) -> SeedRange | None:
     if not given.has("seeds"):
         given.refuse(("family", "ops", "version", "size"), "is about programs of seeds: give --seeds as well")
         return None
@@ -176,8 +176,8 @@ def _seeds(given: Arguments) -> Seeds | None:
     if families or operations or version:
         # What no seed can be made with is a mistake of the command line: it raises `OptionError`.
         for family in families or (None,):
-            program(seeds[0], family=family, operations=operations or None, version=version or None)
-    return Seeds(seeds, families, operations, version, given.number("size") or None)
+            smith(seeds[0], family=family, operations=operations or None, version=version or None)
+    return SeedRange(seeds, families, operations, version, given.number("size") or None)
 
 
 # --- what is printed ---

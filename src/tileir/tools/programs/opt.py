@@ -141,7 +141,7 @@ def _steps(given: Arguments, rules: str) -> list[Step]:
 def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments) -> bool:
     """Run the passes; errors are printed, False says that there were some."""
     from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
-    from tileir.passes.registry import WrongPassOption
+    from tileir.passes.registry import PassOptionError
 
     def print_after(name: str, module: Operation) -> None:
         _print_line(f"// -----// after {name} //----- //\n{module.text()}")
@@ -159,7 +159,7 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
             run_steps(module, steps, rules, report=report)
         else:
             run_until_stable(module, steps, rules, report=report)
-    except WrongPassOption as error:
+    except PassOptionError as error:
         raise ToolFailure(error.message) from None
     except Exception as error:
         place = _place(error)
