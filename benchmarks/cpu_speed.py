@@ -8,7 +8,8 @@ Each number of threads has a process of its own, since NumPy's is fixed when it 
 take turns in one run and write into arrays that exist already where they can; times are medians, a ratio is the median
 of the rounds' own, and every result is compared with NumPy's first. With one thread it is CPU time that counts, which a
 busy machine leaves alone, with several it is the clock on the wall. `exact` results are the interpreter's bit for bit;
-`default` ones are but for products, which the best unit of the machine makes; `fast` ones are not: see docs/cpu.md.
+`default` ones are but for products, which the best unit of the machine makes; `fast` ones are not: see
+docs/internals/cpu.md.
 
 What is not work but cost (compiling, launching, large grids, tiles over an edge) follows: `cpu_costs.py`.
 """
@@ -143,7 +144,7 @@ class Session:
             peers.insert(0, ("torch.add, out=", lambda: torch.add(x, y, out=z), 1.0 if self.threads > 1 else 0.95))
 
         def ours() -> None:
-            kernel.launch(size // tile, a, b, c, size, num_threads=self.threads)
+            kernel.launch(size // tile, (a, b, c, size), threads=self.threads)
 
         yield from self.compare(name, {"": (ours, c)}, peers, lambda: a + b)
 
@@ -207,7 +208,7 @@ class Session:
             grid = (size // 64, size // 128)
 
             def ours(kernel: Any = kernel, a: Any = a, b: Any = b, c: Any = c, e: Any = extents, g: Any = grid) -> None:
-                kernel.launch(g, a, b, c, *e, num_threads=self.threads)
+                kernel.launch(g, (a, b, c, *e), threads=self.threads)
 
             bar = 1.0 if self.threads == 1 else 0.85
             peers: list[Peer] = [("numpy.matmul (OpenBLAS)", functools.partial(numpy.matmul, a, b, out=d), bar)]
@@ -229,7 +230,7 @@ class Session:
             kernel, out = compiled(cpu_programs.matmul((m, n, k))), numpy.zeros_like(a)
 
             def action(kernel: Any = kernel, out: Array = out, grid: Any = (size // m, size // n)) -> None:
-                kernel.launch(grid, a, b, out, *[size] * 5, num_threads=1)
+                kernel.launch(grid, (a, b, out, *[size] * 5), threads=1)
 
             action()
             check(f"matmul in tiles of {m}x{n}x{k}", out, expected)
@@ -306,7 +307,7 @@ class Session:
             kernel, out = compiled(text, variant), numpy.zeros_like(like)
 
             def action(kernel: Any = kernel, out: Array = out) -> None:
-                kernel.launch(grid, *inputs, out, *scalars, num_threads=self.threads)
+                kernel.launch(grid, (*inputs, out, *scalars), threads=self.threads)
 
             found[variant] = action, out
         return found

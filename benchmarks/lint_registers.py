@@ -6,7 +6,7 @@
 Four families of kernels, each with tiles from small to too large: a loop of products, a loop that carries tiles, tiles
 that are needed after a reduction, and a softmax of rows.  A kernel for which the assembler takes longer than the limit
 counts as one that spills: it does for nothing else.  The model was made with these kernels; those of the tests, which
-it was not made with, are in docs/lint.md.
+it was not made with, are in docs/tools/lint.md.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def spills(text: str, target: str, limit: float) -> bool | None:
     (entry,) = functions(tileir.parse(text, verify=True))
     try:
         return make_cubin(entry, target, AssemblyOptions(time_limit=limit)).resources.spills
-    except tileir.AssemblerTimeout:
+    except tileir.errors.AssemblerTimeout:
         return True
     except tileir.TileIRError:
         return None

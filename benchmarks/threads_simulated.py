@@ -4,7 +4,8 @@
 
 The decisions are those of the engine (how many threads, whom to wake, chunks, ranges, what the first launch does);
 time is the model's: posting to a helper, waking one that sleeps and how long it takes to come, taking a chunk, memory
-of the other socket.  The first two were measured (docs/cpu.md), the others are what such machines are known for.
+of the other socket.  The first two were measured (docs/internals/cpu.md), the others are what such machines are known
+for.
 
 `tests/benchmarks/test_threads_simulated.py` holds what must be so of every launch in the model.
 """

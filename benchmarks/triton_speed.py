@@ -144,7 +144,7 @@ def launch_of(
 ) -> Callable[[], Any]:
     """A launch whose result is torch's."""
     arrays[-1].zero_()
-    launch = tileir.compile(candidate.module(), backend=engine).bind(candidate.grid, *arrays)
+    launch = tileir.compile(candidate.module(), backend=engine).bind(candidate.grid, arrays)
     launch()
     torch.cuda.synchronize()
     off = difference(torch, arrays[-1], expected)

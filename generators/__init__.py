@@ -2,9 +2,9 @@
 
 operation_index  the index of chapters in dialect/ops/__init__.py
 accessors        the properties of operations in ir/accessors.py
-stubs            builder.pyi and __init__.pyi of the package
-reference        docs/operations, and the rules in docs/lint.md
-support          docs/support.md
+stubs            builder.pyi, and a stub for each public module that is a table
+reference        docs/reference/operations, and the rules in docs/tools/lint.md
+support          docs/reference/support.md
 highlighting     the words in editors/; textmate.py has the grammar for Visual Studio Code
 
 Each function returns the text of a file; __main__.py lists the files.  The same declarations give the same bytes.

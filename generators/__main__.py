@@ -11,7 +11,7 @@ from generators.accessors import accessors
 from generators.highlighting import highlighting
 from generators.operation_index import operation_index
 from generators.reference import REFERENCE, reference, rules
-from generators.stubs import builder_stub, names_stub
+from generators.stubs import builder_stub, name_stubs
 from generators.support import support
 
 INDEX = "src/tileir/dialect/ops/__init__.py"
@@ -23,10 +23,10 @@ def files() -> dict[str, str]:
         INDEX: operation_index(),
         "src/tileir/ir/accessors.py": accessors(),
         "src/tileir/builder.pyi": builder_stub(),
-        "src/tileir/__init__.pyi": names_stub(),
+        **name_stubs(),
         **{f"{REFERENCE}/{name}": text for name, text in reference().items()},
-        "docs/lint.md": rules(),
-        "docs/support.md": support(),
+        "docs/tools/lint.md": rules(),
+        "docs/reference/support.md": support(),
         **highlighting(),
     }
 

@@ -1,4 +1,4 @@
-"""The reference: the pages of docs/operations and the list of rules in docs/lint.md.
+"""The reference: the pages of docs/reference/operations and the list of rules in docs/tools/lint.md.
 
 What `tileir explain` shows, as Markdown: a page for each chapter, for the types, the attributes and the versions, and
 an index.
@@ -22,7 +22,7 @@ from tileir.analyze.documentation.vocabulary import (
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
 
-REFERENCE: Final = "docs/operations"
+REFERENCE: Final = "docs/reference/operations"
 _NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"
 
 
@@ -40,8 +40,8 @@ def reference() -> dict[str, str]:
         "`tileir explain NAME` shows the same in the terminal.",
         "",
         "Each operation has an example as text and in Python. In Python, `build` is a "
-        "[`tileir.Builder`](../building.md), types such as `f32`, `ptr` and `tile` come from `tileir.types`, `div_by` "
-        "from `tileir.attributes`, and the other names are values.",
+        "[`tileir.Builder`](../../guide/building.md), types such as `f32`, `ptr` and `tile` come from `tileir.types`, "
+        "`div_by` from `tileir.attributes`, and the other names are values.",
         "",
         "## How syntax is written",
         "",
@@ -55,18 +55,18 @@ def reference() -> dict[str, str]:
         texts[file] = _page_text(title, entries)
         rows = tuple([(f"[`{e.name}`]({file}#{anchor(e.name)})", e.summary.partition(".  ")[0]) for e in entries])
         index += ["", f"## [{title}]({file})", "", *table_lines(Table(("name", "meaning"), rows))]
-    return {**texts, "README.md": "\n".join(index) + "\n"}
+    return {**texts, "index.md": "\n".join(index) + "\n"}
 
 
 def _page_text(title: str, entries: list[Entry]) -> str:
-    lines = [f"# {title}", "", _NOTE, "", "[All chapters](README.md)"]
+    lines = [f"# {title}", "", _NOTE, "", "[All chapters](index.md)"]
     for entry in entries:
-        lines += ["", *page_lines(entry.page(), "..")]
+        lines += ["", *page_lines(entry.page(), "../..")]
     return "\n".join(lines) + "\n"
 
 
 def rules() -> str:
-    """docs/lint.md with the list of rules."""
+    """docs/tools/lint.md with the list of rules."""
     lines = ["", "`make docs` writes this list from the declarations in `src/tileir/analyze/lint/rules`.", ""]
     lines += ["| rule | |", "|---|---|"]
     for group, words in GROUPS.items():
@@ -76,6 +76,6 @@ def rules() -> str:
             off = "" if rule.default else " (off by default)"
             lines.append(f"| [`{rule.name}`](#{rule.name}) | {rule.summary}{off} |")
     for rule in RULES.values():
-        first, *rest = page_lines(rule_page(rule), ".")
+        first, *rest = page_lines(rule_page(rule), "..")
         lines += ["", f"#{first}", *rest]
-    return with_generated("docs/lint.md", "\n".join(lines) + "\n", "## The rules")
+    return with_generated("docs/tools/lint.md", "\n".join(lines) + "\n", "## The rules")

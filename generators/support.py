@@ -1,4 +1,4 @@
-"""Which parts of the toolkit know each operation: docs/support.md, and what its test checks.
+"""Which parts of the toolkit know each operation: docs/reference/support.md, and what its test checks.
 
 A part knows the operations in its table.  Which ones it should know follows from the declarations, so that a new
 operation is a gap until it is in the table of the part, or beside the table with a reason.

@@ -29,23 +29,23 @@ from tileir.tools.main import run
 NOT_RUN: dict[str, dict[str, str]] = {
     "README.md": {"make demo": "installs packages"},
     "CONTRIBUTING.md": {"make demo": "installs packages", "src/tileir/": "the tree, see below"},
-    "docs/api.md": {">>> tileir.compile": "needs a Python without NumPy: tests/test_public_interface.py"},
-    "docs/architecture.md": {
+    "docs/reference/api.md": {">>> tileir.compile": "needs a Python without NumPy: tests/test_public_interface.py"},
+    "docs/internals/architecture.md": {
         "src/tileir/": "the tree, see below",
         "     ": "figures of a benchmark",
         "command ": "figures of a benchmark",
         "operations ": "figures of a benchmark",
         "writing ": "figures of a benchmark",
     },
-    "docs/bytecode.md": {
+    "docs/reference/bytecode.md": {
         "file    :=": "a grammar",
         "section     :=": "a grammar",
         "functions:varint": "a grammar",
         "operation :=": "a grammar",
     },
-    "docs/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
-    "docs/cutile.md": {"import pytest": "needs the plugin: tests/bridge/test_pytest_plugin.py"},
-    "docs/editors.md": {
+    "docs/internals/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
+    "docs/guide/cutile.md": {"import pytest": "needs the plugin: tests/bridge/test_pytest_plugin.py"},
+    "docs/tools/lsp.md": {
         "pip install": "installs packages",
         "vim.opt.runtimepath": "needs Neovim: tests/editors/test_neovim.py",
         "local dap": "needs Neovim and nvim-dap",
@@ -53,22 +53,22 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "(add-to-list": "needs Emacs: tests/editors/test_emacs.py",
         "{": "settings of Zed",
     },
-    "docs/getting_started.md": {"python3 -m venv": "installs packages"},
-    "docs/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
-    "docs/kernel_authors.md": {"pip install": "installs packages"},
-    "docs/sanitizer.md": {
+    "docs/guide/getting_started.md": {"python3 -m venv": "installs packages"},
+    "docs/internals/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
+    "docs/guide/kernel_authors.md": {"pip install": "installs packages"},
+    "docs/tools/sanitizer.md": {
         "// grid ": "tests/execute/test_sanitizer_document.py",
         "watch: ": "the report of the command above, shortened",
     },
-    "docs/sweep.md": {
+    "docs/tools/sweep.md": {
         "dask scheduler": "starts a cluster: tests/judge/test_dask.py",
         "     ": "figures of a benchmark",
     },
-    "docs/lint.md": {"entry @k": "tests/analyze/lint/test_rules.py"},
-    "docs/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
+    "docs/tools/lint.md": {"entry @k": "tests/analyze/lint/test_rules.py"},
+    "docs/internals/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
 }
 # What the blocks of a page take for granted.
-GIVEN = {"docs/cutile.md": "stream, grid, kernel, args = None, (8,), vector_add, (a, b, c)"}
+GIVEN = {"docs/guide/cutile.md": "stream, grid, kernel, args = None, (8,), vector_add, (a, b, c)"}
 ALL_BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 
@@ -117,7 +117,7 @@ def registered_engines() -> object:
     yield
     for engine in all_engines()[0]:
         if engine.name not in known:
-            tileir.unregister_engine(engine.name)
+            tileir.backends.unregister_backend(engine.name)
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_toml_is_toml(block: Block) -> None:
     read = tomllib.loads(block.text)
     assert read
     for group, entries in read.get("project", {}).get("entry-points", {}).items():
-        assert group in ("tileir.engines", "tileir.passes") and entries
+        assert group in ("tileir.backends", "tileir.passes") and entries
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_pictures_are_shown_and_small() -> None:
 
 
 def test_the_first_pages_show_programs_and_commands() -> None:
-    for page in ("README.md", "docs/getting_started.md"):
+    for page in ("README.md", "docs/guide/getting_started.md"):
         languages = [block.language for block in blocks(page)]
         assert "python" in languages and "console" in languages
 

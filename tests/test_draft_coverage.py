@@ -1,4 +1,4 @@
-"""docs/drafts.md names files that exist."""
+"""docs/reference/drafts.md names files that exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 # number, title, asks for, status, implemented in, tested in
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (ROOT / "docs" / "drafts.md").read_text(encoding="utf-8").splitlines()
+    for line in (ROOT / "docs" / "reference" / "drafts.md").read_text(encoding="utf-8").splitlines()
     if line.count("|") == 7 and not line.startswith(("| number", "|---"))
 ]
 DONE = [row for row in ROWS if row[3].startswith("done")]

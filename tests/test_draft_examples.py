@@ -9,7 +9,7 @@ A file of `programs/drafts` holds the examples of one section, wrapped into a mo
   which one statement is refused is spread over two files and marked in both.
 
 The spellings are the drafts' own; the letters and numbers in the comments are rows of
-docs/conflicts.md. The one-line signatures of the operations draft (`cuda_tile.cat %lhs %rhs %dim`) and
+docs/reference/conflicts.md. The one-line signatures of the operations draft (`cuda_tile.cat %lhs %rhs %dim`) and
 the C and C++ fragments of the types, printer and folds drafts are not programs and are not counted.
 """
 

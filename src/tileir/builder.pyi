@@ -1,14 +1,14 @@
 # `make docs` writes the methods below "all others" from the declarations; the rest is written by hand.
 # ruff: noqa
 # fmt: off
-"""Builds programs from Python: a method for each operation, named as in the text (docs/building.md)."""
+"""Builds programs from Python: a method for each operation, named as in the text (docs/guide/building.md)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, overload
 
 from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Block, InsertionPoint, Operation, Region
+from tileir.ir.core import Block, InsertionPoint, Module, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location
 from tileir.ir.types import Type
@@ -51,7 +51,7 @@ class Builder:
     @property
     def module(self) -> Operation:
         """The outermost operation around the insertion point, as it is now."""
-    def finish(self) -> Operation:
+    def finish(self) -> Module:
         """The module, verified: `VerifyError` carries every error."""
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""

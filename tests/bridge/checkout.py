@@ -276,7 +276,7 @@ def _run(given: argparse.Namespace, results: Path) -> None:
         paths += [os.path.abspath(path) for path in given_paths if path]
         threads = str(max(1, (os.cpu_count() or 1) // given.n))
         environment = {
-            "TILEIR_NUM_THREADS": threads,
+            "TILEIR_THREADS": threads,
             "OMP_NUM_THREADS": threads,
             **os.environ,
             _VARIABLE: json.dumps(told),

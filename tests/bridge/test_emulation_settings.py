@@ -15,7 +15,7 @@ def test_variable_that_asks_for_nothing(text: str) -> None:
 @pytest.mark.parametrize("text", ["1", "on", " YES", "true"])
 def test_variable_that_asks_for_no_option(text: str) -> None:
     found = settings_of_variable(text)
-    assert (found.backend, found.gpu, found.sanitize, found.watches) == ("auto", "", False, False)
+    assert (found.backend, found.target, found.sanitize, found.watches) == ("auto", "", False, False)
     assert found.words() == "1"
 
 

@@ -68,7 +68,7 @@ def test_wrong():
 
 def test_marker_and_fixture_work_without_the_option(tmp_path: Path) -> None:
     tests = """
-@pytest.mark.tileir(gpu="a100")
+@pytest.mark.tileir(target="a100")
 def test_marked():
     assert get_compute_capability() == (8, 0) and launched(2) == 32
 def test_fixture(tileir_emulation):

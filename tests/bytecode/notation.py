@@ -1,4 +1,4 @@
-"""The record of an operation in the notation of docs/bytecode.md, to check what is derived from declarations."""
+"""The record of an operation in the notation of docs/reference/bytecode.md, to check what is derived from declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an `assume` may promise: every rule of the three predicate verifiers (the types draft; docs/conflicts.md C1 to C5)."""
+"""What an `assume` may promise: every rule of the three predicate verifiers (the types draft; docs/reference/conflicts.md C1 to C5)."""
 
 from __future__ import annotations
 

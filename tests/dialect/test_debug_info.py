@@ -1,4 +1,4 @@
-"""The rules about debug scopes (docs/conflicts.md F), each with its exact text."""
+"""The rules about debug scopes (docs/reference/conflicts.md F), each with its exact text."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_the_newest_version_spells_pow_differently() -> None:
 
 
 def test_nothing_is_declared_that_the_roster_does_not_have() -> None:
-    # The condition form of the operations draft's assume is an operation of its own (docs/conflicts.md C1).
+    # The condition form of the operations draft's assume is an operation of its own (docs/reference/conflicts.md C1).
     known = {*PUBLIC, *DRAFT_SECTIONS, "assume_cond"}
     assert [d.name for d in DECLARATIONS if d.mnemonic not in known] == []
 

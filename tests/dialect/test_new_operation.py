@@ -328,7 +328,7 @@ def test_it_is_in_the_reference_and_among_the_declarations() -> None:
     written = reference()
     assert "\n## lerp\n" in written["floating_point.md"] and LERP.example in written["floating_point.md"]
     assert "\n## exchange_ptr_tko\n" in written["memory.md"]
-    assert "[`lerp`](floating_point.md#lerp)" in written["README.md"]
+    assert "[`lerp`](floating_point.md#lerp)" in written["index.md"]
     assert "`lerp`" in str(version_page(V13_4))
     assert declaration_of("lerp") is LERP
     assert {LERP, EXCHANGE_PTR_TKO} <= set(declarations())

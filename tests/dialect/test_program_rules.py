@@ -161,7 +161,7 @@ def test_verifier_reports_every_operation_once_and_stops_at_the_first_when_asked
     assert len(context.diagnostics) == 1
 
 
-# --- hints (docs/conflicts.md E) ---
+# --- hints (docs/reference/conflicts.md E) ---
 
 HINTS = {
     "unknown architecture": ("<sm_75 = {occupancy = 2}>", "unknown hint key sm_75"),

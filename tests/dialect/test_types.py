@@ -58,7 +58,7 @@ MISTAKES = [
     ("tile<1x0x2xf32>", "all dimensions must be positive constants, got 1, 0, 2"),
     ("tile<-1xf32>", "expected valid keyword"),
     ("tile<3x5xf32>", "all dimensions must be powers of two, got 3, 5"),
-    # The order is positive, power of two, cap (docs/conflicts.md D6).
+    # The order is positive, power of two, cap (docs/reference/conflicts.md D6).
     ("tile<3x0xf32>", "all dimensions must be positive constants, got 3, 0"),
     ("tile<33554433xf32>", "all dimensions must be powers of two, got 33554433"),
     ("tile<33554432xf32>", "tile would exceed the maximum of 16777216 elements"),
@@ -164,7 +164,7 @@ def test_undefined_type_alias_is_refused() -> None:
     assert mistake("!matrix") == "undefined symbol alias id 'matrix'"
 
 
-# --- palettes (docs/conflicts.md D2) ---
+# --- palettes (docs/reference/conflicts.md D2) ---
 
 FIRST = "f16 or bf16 or f32 or tf32 or f64 or f8E4M3FN or f8E5M2"
 LAST = "i1 or i8 or i16 or i32 or i64"
@@ -334,7 +334,7 @@ def test_tile_cap_is_inclusive() -> None:
     assert tile_error((MAXIMUM_TILE_ELEMENTS, 2), I8) is not None
 
 
-# --- string (docs/conflicts.md D3) ---
+# --- string (docs/reference/conflicts.md D3) ---
 
 
 @pytest.mark.parametrize(

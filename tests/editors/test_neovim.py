@@ -1,4 +1,4 @@
-"""Neovim with the lines of docs/editors.md: file types, colors, diagnostics and hover, from a real `tileir lsp`."""
+"""Neovim with the lines of docs/tools/lsp.md: file types, colors, diagnostics and hover, from a real `tileir lsp`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def version() -> tuple[int, int]:
 
 def settings() -> str:
     """The block of the page that is for this version."""
-    newer, older = [block.text for block in blocks("docs/editors.md") if block.first_line.startswith("vim.opt.runtime")]
+    newer, older = [
+        block.text for block in blocks("docs/tools/lsp.md") if block.first_line.startswith("vim.opt.runtime")
+    ]
     return (newer if version() >= (0, 11) else older).replace("PATH/", f"{ROOT}/")
 
 

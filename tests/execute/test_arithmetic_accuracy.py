@@ -163,7 +163,7 @@ def angles(count: int) -> numpy.ndarray:
     )
 
 
-# The bounds of docs/numerics.md.
+# The bounds of docs/reference/numerics.md.
 BOUNDS: dict[str, tuple[float, Any, Any]] = {
     "rsqrt": (1.5, lambda x: 1 / mpmath.sqrt(x), positive),
     "exp": (0.7, mpmath.exp, lambda count: growing(708, count)),

@@ -20,16 +20,16 @@ PROGRAMS = {
 }
 
 
-def notes(program: str) -> tileir.SanitizerReport:
+def notes(program: str) -> tileir.sanitizer.SanitizerReport:
     kernel = tileir.compile(tileir.parse(program, "k.mlir"))
     values = [numpy.arange(4096, dtype="i4") if "ptr" in type else 2 for type in kernel.parameters]
-    sanitizer = tileir.Sanitizer()
-    kernel.launch(1, *values, observer=sanitizer)
+    sanitizer = tileir.sanitizer.Sanitizer()
+    kernel.launch(1, values, observer=sanitizer)
     assert not sanitizer.report, sanitizer.report.render()
     return sanitizer.report
 
 
-def about(report: tileir.SanitizerReport) -> list[str]:
+def about(report: tileir.sanitizer.SanitizerReport) -> list[str]:
     """The places on the page that the notes point to."""
     return [match for note in report.notes for match in re.findall(rf"{PAGE}#([a-z-]+)", note.hint)]
 
@@ -83,7 +83,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
         "      |           ^\n"
         "  both touch argument 0 (array int32[4096]) at [63], and tokens order them: the program is right\n"
         "  that load is load_ptr_tko at k.mlir:17:25\n"
-        "  hint: NVIDIA's assembler 13.4 has been observed to do this (docs/nvidia.md#token-of-a-load-whose-mask-is-false): "
+        "  hint: NVIDIA's assembler 13.4 has been observed to do this (docs/internals/nvidia.md#token-of-a-load-whose-mask-is-false): "
         "pass the token of store_ptr_tko on directly, too (join_tokens)"
     )
     loop = notes(PROGRAMS[IN_LOOP]).notes[0]
@@ -150,12 +150,12 @@ def test_the_command_line_prints_notes_and_succeeds(capsys: pytest.CaptureFixtur
 
 def test_a_launch_with_notes_alone_raises_nothing() -> None:
     kernel = tileir.compile(tileir.parse(PROGRAMS[AGAIN], "k.mlir"))
-    kernel.launch(1, numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4"), sanitize=True)
+    kernel.launch(1, (numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4")), sanitize=True)
 
 
 def test_notes_are_told_once_by_an_observer_of_several_launches() -> None:
-    sanitizer = tileir.Sanitizer()
+    sanitizer = tileir.sanitizer.Sanitizer()
     kernel = tileir.compile(tileir.parse(PROGRAMS[AGAIN], "k.mlir"))
     for _ in range(3):
-        kernel.launch(1, numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4"), observer=sanitizer)
+        kernel.launch(1, (numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4")), observer=sanitizer)
     assert [note.count for note in sanitizer.report.notes] == [3]

@@ -1,4 +1,4 @@
-"""The reports that docs/sanitizer.md shows are those the programs there get."""
+"""The reports that docs/tools/sanitizer.md shows are those the programs there get."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tileir
 from tileir.execute.arguments.argument_text import argument
 from tileir.execute.observing.observer import Observers
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "tools" / "sanitizer.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^```mlir\n(// grid .*?)^```\n\n```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 KINDS = re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.MULTILINE)
 
@@ -21,11 +21,11 @@ def test_the_page_shows_what_the_sanitizer_says(program: str, shown: str) -> Non
     grid, _, given = program.partition("\n")[0].removeprefix("// grid ").partition(": ")
     arguments = [argument(text, None) for text in given.split()]
     empty = [value for value, text in zip(arguments, given.split(), strict=True) if text.startswith("empty:")]
-    sanitizer = tileir.Sanitizer(uninitialized=empty)
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=empty)
     blocks, *everything = grid.split()
-    coverage = [tileir.Coverage(report=sanitizer.report)] if everything == ["all"] else []
+    coverage = [tileir.sanitizer.Coverage(report=sanitizer.report)] if everything == ["all"] else []
     kernel = tileir.compile(tileir.parse(program, "k.mlir"))
-    kernel.launch(int(blocks), *arguments, observer=Observers([sanitizer, *coverage]))
+    kernel.launch(int(blocks), arguments, observer=Observers([sanitizer, *coverage]))
     report = "\n\n".join([finding.render() for finding in [*sanitizer.report.findings, *sanitizer.report.notes]]) + "\n"
     assert re.sub("0x[0-9a-f]+", "0x..", report) == shown
     assert set(sanitizer.report.kinds) <= set(KINDS)

@@ -116,7 +116,7 @@ SUM = "%s = addf %current, %previous : tile<f32>\nyield %s : tile<f32>"
 
 
 def in_documented_order(x: numpy.ndarray, axis: int) -> numpy.ndarray:
-    """The sum of f32 elements in the order docs/execution.md states."""
+    """The sum of f32 elements in the order docs/guide/execution.md states."""
     items = list(numpy.moveaxis(x, axis, 0))
     if len(items) > 64:
         lanes = items[:64]
@@ -278,7 +278,7 @@ def test_short_cuts_give_the_bits_of_the_general_way(combination: str, dtype: st
     body = f"%s = {name} %previous, %current {rest} : tile<{element}>\nyield %s : tile<{element}>"
     identity = "0" if element[0] == "i" else "0.0"
 
-    class Watching(tileir.Observer):
+    class Watching(tileir.observers.Observer):
         """Somebody who watches the operations of a body keeps it from being replaced."""
 
         def before(self, *arguments: object) -> None:

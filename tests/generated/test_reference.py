@@ -21,7 +21,7 @@ def headings(text: str) -> list[str]:
 
 def test_there_is_a_page_per_chapter_and_four_more() -> None:
     assert len(PAGES) == len(CHAPTERS) + 4
-    assert {"README.md", "types.md", "attributes.md", "versions.md", "control_flow.md"} <= set(PAGES)
+    assert {"index.md", "types.md", "attributes.md", "versions.md", "control_flow.md"} <= set(PAGES)
 
 
 def explained() -> list[Entry]:
@@ -30,7 +30,7 @@ def explained() -> list[Entry]:
 
 
 def test_everything_that_can_be_explained_has_a_heading_once() -> None:
-    found = [name for file, text in PAGES.items() if file != "README.md" for name in headings(text)]
+    found = [name for file, text in PAGES.items() if file != "index.md" for name in headings(text)]
     # The rules of lint have a page of their own.
     assert sorted(found) == sorted(entry.name for entry in explained())
 
@@ -41,7 +41,7 @@ def test_an_operation_stands_in_the_page_of_its_chapter() -> None:
 
 
 def test_links_of_the_index_lead_to_headings() -> None:
-    links = re.findall(r"\]\((\w+\.md)(?:#([\w-]+))?\)", PAGES["README.md"])
+    links = re.findall(r"\]\((\w+\.md)(?:#([\w-]+))?\)", PAGES["index.md"])
     assert len(links) > len(explained())
     for file, fragment in links:
         assert file in PAGES
@@ -50,7 +50,7 @@ def test_links_of_the_index_lead_to_headings() -> None:
 
 
 def test_links_to_other_documents_lead_to_files() -> None:
-    targets = {target for text in PAGES.values() for target in re.findall(r"\]\(\.\./(\w+\.md)\)", text)}
+    targets = {target for text in PAGES.values() for target in re.findall(r"\]\(\.\./\.\./(\w+/\w+\.md)\)", text)}
     assert targets
     for target in targets:
         assert (DOCUMENTS / target).is_file(), target

@@ -1,4 +1,4 @@
-"""Random locations, with debug information that obeys the scope rules (docs/conflicts.md F)."""
+"""Random locations, with debug information that obeys the scope rules (docs/reference/conflicts.md F)."""
 
 from __future__ import annotations
 

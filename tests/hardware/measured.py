@@ -15,7 +15,7 @@ import tileir
 from tileir.execute.dtypes import memory_dtype
 from tileir.ir.types import FLOAT_TYPES, Type, integer_type
 
-PAGE = Path(__file__).parents[2] / "docs" / "nvidia.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "nvidia.md"
 
 Bits = list[int]
 
@@ -52,14 +52,14 @@ def found(case: Measured, backend: str, *, optimized: bool = False) -> Bits:
     module = tileir.parse(case.text)
     if optimized:
         tileir.optimize(module, 3, "full")
-    tileir.compile(module, backend=backend, exact=True).launch(1, *arguments)
+    tileir.compile(module, backend=backend, exact=True).launch(1, arguments)
     output = arguments[case.output].reshape(-1)
     bits = output.view(f"u{output.dtype.itemsize}")[case.start : case.start + len(case.ours)]
     return [int(pattern) for pattern in bits]
 
 
 def page_programs() -> dict[str, list[str]]:
-    """The programs of docs/nvidia.md by the anchors of their sections."""
+    """The programs of docs/internals/nvidia.md by the anchors of their sections."""
     programs: dict[str, list[str]] = {}
     for section in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")

@@ -1,8 +1,8 @@
 """The smallest programs that told the interpreter and an H200 apart, the hardware's bits beside ours.
 
 FOLLOWED: the hardware was right, or is what users get, and both engines give its bits.
-FREE: the dialect leaves it open and ours differs in exactly this way (docs/numerics.md, "On hardware").
-The programs in which NVIDIA's assembler seems wrong are in docs/nvidia.md and `test_nvidia_page`.
+FREE: the dialect leaves it open and ours differs in exactly this way (docs/reference/numerics.md, "On hardware").
+The programs in which NVIDIA's assembler seems wrong are in docs/internals/nvidia.md and `test_nvidia_page`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ FOLLOWED = [
         [[0x49742400, 0x7F800000, 0xFF800000, 0x47600000]], [0x7B, 0x7B, 0xFB, 0x7B],
     ),
     _elementwise("itof to f8E4M3FN", "itof %a_v signed", ["i16"], "f8E4M3FN", [[0x3E8, 0xFC18]], [0x7E, 0xFE]),
-    # The other element of this program is rounded twice by the assembler: docs/nvidia.md.
+    # The other element of this program is rounded twice by the assembler: docs/internals/nvidia.md.
     _elementwise("itof to f8E5M2", "itof %a_v signed", ["i32"], "f8E5M2", [[0x186A0, 0]], [0x7B, 0]),
     _elementwise("mulf", "mulf %a_v, %b_v flush_to_zero", ["f32", "f32"], "f32", [[0x29044A9D], [0x16F7B20C]], [0]),
     _elementwise("divf", "divf %a_v, %b_v flush_to_zero", ["f32", "f32"], "f32", [[0x00FFFFFF], [0x40000000]], [0]),
@@ -108,7 +108,7 @@ FOLLOWED = [
         [patterns("tf32", [SIGNALLING, 0x3F801FFF]), patterns("tf32", [0, 0])], 1,
         [SIGNALLING, 0x3F801FFF], [SIGNALLING, 0x3F801FFF],
     ),
-    # The sum of constants is a tie: without `flush_to_zero` the assembler rounds it as it should (docs/nvidia.md).
+    # The sum of constants is a tie: without `flush_to_zero` the assembler rounds it as it should (docs/internals/nvidia.md).
     Measured(
         "sum of constants",
         _kernel({}, "%x = constant <f32: 0x3DCCCCCD> : tile<4xf32>\n%y = constant <f32: 0xBCD4EE0A> : tile<4xf32>\n"

@@ -1,4 +1,4 @@
-"""docs/nvidia.md: its programs give on both engines what the dialect says, whatever NVIDIA's assembler makes of them."""
+"""docs/internals/nvidia.md: its programs give on both engines what the dialect says, whatever NVIDIA's assembler makes of them."""
 
 from __future__ import annotations
 

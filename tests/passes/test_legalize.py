@@ -201,7 +201,7 @@ def run(module: Operation, inputs: list[numpy.ndarray], type: str) -> numpy.ndar
     shape, element = split_tile(type)
     kind = FLOAT_TYPES[element] if element in FLOAT_TYPES else integer_type(int(element[1:]))
     output = numpy.zeros(shape, memory_dtype(kind))
-    tileir.compile(module, backend="interpreter").launch(1, *[array.copy() for array in inputs], output)
+    tileir.compile(module, backend="interpreter").launch(1, (*[array.copy() for array in inputs], output))
     return output
 
 

@@ -163,7 +163,7 @@ def test_nested_ifs_that_agree_on_the_other_value_become_one() -> None:
 
 
 def test_nested_ifs_with_an_observable_inner_value_stay() -> None:
-    # The folds draft's sample combines these, and would give %b where %c holds and %d does not (docs/conflicts.md H3).
+    # The folds draft's sample combines these, and would give %b where %c holds and %d does not (docs/reference/conflicts.md H3).
     assert "CombineNestedIfs" not in fired(VALUE, nested("%a", "%b"))
 
 

@@ -1,4 +1,4 @@
-"""cuTe layout attributes: carried as written, never as opaque text (the printer draft; docs/conflicts.md A14)."""
+"""cuTe layout attributes: carried as written, never as opaque text (the printer draft; docs/reference/conflicts.md A14)."""
 
 from __future__ import annotations
 

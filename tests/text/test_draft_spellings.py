@@ -1,6 +1,6 @@
 """Each spelling that only the drafts have is read, remarked upon, and printed in the public form.
 
-The ids are rows of docs/conflicts.md.  With `draft_spellings=False`, as the drop-ins of NVIDIA's tools read, the same
+The ids are rows of docs/reference/conflicts.md.  With `draft_spellings=False`, as the drop-ins of NVIDIA's tools read, the same
 texts are refused.
 """
 

@@ -255,7 +255,7 @@ attempt("cpu", lambda: tileir.compile(module, backend="cpu").launch(1))
 attempt("interpreter", lambda: tileir.compile(module, backend="interpreter").launch(1))
 attempt("launch", lambda: tileir.launch(lambda: None, 1, ()))
 attempt("emulate", lambda: context(tileir.emulate))
-attempt("overlap", lambda: context(tileir.overlap))
+attempt("overlap", lambda: context(tileir.kernels.overlap))
 for name in sorted(tileir.__all__):
     found = getattr(tileir, name)
     if callable(found) and not name.endswith("Error"):
@@ -294,9 +294,3 @@ def test_public_functions_name_what_is_missing(blocked: str, missing: dict[str, 
         elif name != "launch":
             # Which is given no cuTile kernel.
             assert outcome == "works", line
-
-
-def test_package_metadata_has_addresses() -> None:
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    addresses = text.partition("[project.urls]\n")[2].partition("\n\n")[0]
-    assert '"https://pypi.org/project/tileir/"' in addresses

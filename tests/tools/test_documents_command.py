@@ -13,19 +13,21 @@ from tileir.tools.more import documents
 ROOT = Path(__file__).parents[2]
 # Of a checkout those of the repository, of a wheel those that it carries.
 FOLDER = Path(documents.directory_of_pages())
-PAGES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.md"))
+PAGES = documents.pages_in(str(FOLDER))
 
 
 def test_every_page_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert documents.run([]) == 0
     listed = re.findall(r"^  (\S+)  +\S", capsys.readouterr().out, re.MULTILINE)
-    assert sorted(listed) == PAGES
+    assert listed == list(PAGES)
+    paths = [path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.md")]
+    assert sorted(PAGES.values()) == sorted(paths), "two pages have one name"
 
 
-@pytest.mark.parametrize("spelled", ["cpu", "cpu.md", "docs/cpu.md"])
+@pytest.mark.parametrize("spelled", ["cpu", "cpu.md", "internals/cpu", "docs/internals/cpu.md"])
 def test_page_is_printed_as_it_is(spelled: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert documents.run([spelled]) == 0
-    assert capsys.readouterr().out == (FOLDER / "cpu.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == (FOLDER / "internals" / "cpu.md").read_text(encoding="utf-8")
 
 
 def test_section_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -234,6 +234,6 @@ def test_sanitize_chooses_what_is_looked_for(tmp_path: Path) -> None:
     for what in ("mistakes", "all", "none"):
         found = explored(*arguments, f"--sanitize={what}")
         assert found.returncode == 0, found.stderr
-        recording = tileir.load_recording(tmp_path / "launch.rec")
+        recording = tileir.recording.load(tmp_path / "launch.rec")
         kinds[what] = sorted({finding.kind for finding in recording.findings})
     assert kinds == {"mistakes": ["uninitialized"], "all": ["uninitialized", "unwritten"], "none": []}

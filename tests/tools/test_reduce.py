@@ -155,12 +155,12 @@ def test_ctrl_c_leaves_the_best_so_far(tmp_path: Path) -> None:
 # --- what is ready-made ---
 
 
-class Wrong(tileir.Engine):
+class Wrong(tileir.backends.Backend):
     """The interpreter, but for an addition that is a subtraction, and a crash at every `xori`."""
 
     name = "wrong"
 
-    def prepare(self, entry: Operation, globals: dict[str, Any], settings: Any) -> tileir.PreparedKernel:
+    def prepare(self, entry: Operation, globals: dict[str, Any], settings: Any) -> tileir.backends.PreparedKernel:
         module = entry.parent_operation
         assert module is not None
         copy = clone(module)
@@ -175,9 +175,9 @@ class Wrong(tileir.Engine):
 
 @pytest.fixture
 def wrong() -> Iterator[None]:
-    tileir.register_engine(Wrong())
+    tileir.backends.register_backend(Wrong())
     yield
-    tileir.unregister_engine("wrong")
+    tileir.backends.unregister_backend("wrong")
 
 
 SUM = """// tileir: --grid 2 --arg iota:i32:32 --arg zeros:i32:32 --arg 7

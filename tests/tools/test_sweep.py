@@ -14,7 +14,7 @@ import pytest
 
 import tileir
 from tileir.judge.executor.scheduler import SweepProgress
-from tileir.judge.model import Step, Verdict
+from tileir.judge.model import JudgeStage, Verdict
 from tileir.judge.report.text import progress_line, progress_summary
 from tileir.judge.results.results import Results
 from tileir.tools.main import run
@@ -162,7 +162,7 @@ def _count(path: Path) -> int:
     try:
         with Results(str(path)) as results:
             return sum(results.counts().values())
-    except tileir.ResultsError:
+    except tileir.errors.ResultsError:
         return 0
 
 
@@ -194,7 +194,7 @@ def test_the_first_of_each_cause_is_told_and_nothing_in_it_reaches_the_terminal(
     reporter = SweepReporter(False, False)
     found = progress()
     for number in range(40):
-        step = Step("run cpu", "failed", f"\x1b[31mwrong {number}\nmore", f"cause {number % 25}")
+        step = JudgeStage("run cpu", "failed", f"\x1b[31mwrong {number}\nmore", f"cause {number % 25}")
         found.latest = [(f"a\x1b]0;{number}", Verdict("", "failed", step.cause, [step]))]
         reporter.show(found)
     told = capsys.readouterr().err.splitlines()

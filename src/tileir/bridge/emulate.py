@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Final
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
-from tileir.bridge.emulated.installation import install
-from tileir.bridge.emulated.threads import enter_device, leave_device
+from tileir.bridge.emulated.installation import enter_device, install, leave_device
 from tileir.bridge.entry_points import hook_cutile
+from tileir.bridge.hooks import after_import
 from tileir.bridge.launch import cutile
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
@@ -30,7 +30,7 @@ def emulate(
     backend: str = "auto",
     *,
     exact: bool = False,
-    gpu: str = DEFAULT_GPU,
+    target: str = DEFAULT_GPU,
     sanitize: bool | str = False,
     watch_nan: bool = False,
     trace_block: str | int | tuple[int, ...] | None = None,
@@ -41,7 +41,7 @@ def emulate(
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
 
     Streams are ignored: a launch is over when it returns.  torch's CUDA device is emulated, with its tensors in
-    main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `gpu`.  The
+    main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `target`.  The
     other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
 
@@ -52,10 +52,13 @@ def emulate(
     ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every
     kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `debug` opens Python's debugger at a launch that fails.  These speak
     of the script's lines and variables; with `names="tile"` of the tile program's operations and values.  With
-    `TILEIR_DEBUG=1` in the environment launches stop in the debugger of kernels (docs/debugging.md).
+    `TILEIR_DEBUG=1` in the environment launches stop in the debugger of kernels (docs/tools/debug.md).
 
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.
+
+    >>> with tileir.emulate(target="b200"):
+    ...     tileir.launch(vector_add, 8, (a[:128], b[:128], c[:128]))
     """
     check_options("emulate", options, {*LAUNCH_OPTIONS, *_OPTIONS})
     if backend != AUTO:
@@ -70,10 +73,10 @@ def emulate(
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
     options = {"backend": backend, "exact": exact, **options}
-    return EmulationContext(partial(_context, gpu, options, watcher_of(settings), bool(sanitize)))
+    return EmulationContext(partial(_context, target, options, watcher_of(settings), bool(sanitize)))
 
 
-_OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block", "debug", "names")
+_OPTIONS: Final = ("backend", "exact", "fast", "target", "watch_nan", "trace_block", "debug", "names")
 """Those of `emulate` beside the options of launches."""
 
 
@@ -85,7 +88,7 @@ class EmulationContext(ContextDecorator):
         self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 
     def __enter__(self) -> None:
-        hook_cutile(cutile())
+        cutile()
         manager = entered(self._make())
         context = manager.__enter__()
         self._entered.append((context, manager))
@@ -110,7 +113,7 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
     """
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
     watching = watcher or watcher_of(settings, findings)
-    context = _context(settings.gpu or DEFAULT_GPU, options, watching, bool(settings.sanitize))
+    context = _context(settings.target or DEFAULT_GPU, options, watching, bool(settings.sanitize))
     enter_for_good(context)
     if not context.is_real:
         enter_device()
@@ -118,6 +121,8 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
 
 def _context(gpu: str, options: dict[str, Any], watching: Watcher | None, sanitizes: bool) -> Emulation:
     """A new context, with what it needs installed."""
+    # Each time: somebody may have replaced the functions since the last one.
+    after_import("cuda.tile", hook_cutile)
     is_real = runs_on_gpu(options["backend"])
     found = gpu_named(gpu) if is_real else install(gpu)
     if sanitizes:

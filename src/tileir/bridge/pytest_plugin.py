@@ -74,7 +74,7 @@ def _options(given: Any) -> list[tuple[str, str | None]]:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "tileir(**options): run this test in a tileir.emulate context, with options as gpu='b200' or sanitize=True",
+        "tileir(**options): run this test in a tileir.emulate context, with options as target='b200' or sanitize=True",
     )
 
 
@@ -84,7 +84,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     from tileir.execute.gpu.gpus import DEFAULT, gpu_named
 
-    gpu = gpu_named(settings.gpu or DEFAULT)
+    gpu = gpu_named(settings.target or DEFAULT)
     return f"tileir: kernels run on this machine, which emulates an {gpu.name} ({gpu.architecture})"
 
 

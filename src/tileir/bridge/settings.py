@@ -28,7 +28,7 @@ OPTIONS = {
     "fast": "",
 }
 # What `Settings` and `tileir.emulate` call those that have another name there.
-_ATTRIBUTES = {"target": "gpu", "watch-nan": "watch_nan", "trace": "trace_block", "pdb": "debug"}
+_ATTRIBUTES = {"watch-nan": "watch_nan", "trace": "trace_block", "pdb": "debug"}
 NO = ("", "0", "no", "off", "false")
 _YES = ("1", "yes", "on", "true")
 
@@ -40,12 +40,12 @@ class SettingsMistake(ValueError):
 class Settings:
     """What a script is run with.
 
-    `gpu` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for all,
-    and a tile block.
+    `target` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for
+    all, and a tile block.
     """
 
     backend: str = "auto"
-    gpu: str = ""
+    target: str = ""
     sanitize: bool | str = False
     watch_nan: bool = False
     trace_block: tuple[str, BlockId] | None = None

@@ -1,4 +1,4 @@
-"""Bytecode: programs to bytes and back, in the public layout and in the documented one (docs/bytecode.md).
+"""Bytecode: programs to bytes and back, in the public layout and in the documented one (docs/reference/bytecode.md).
 
 Begin with `layouts.py`: `from_bytes`, `to_bytes`, and what bytecode cannot hold.  Below it, from the bytes up:
 

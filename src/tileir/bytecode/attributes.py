@@ -1,4 +1,4 @@
-"""Self-contained attributes of the public layout (docs/bytecode.md section 6)."""
+"""Self-contained attributes of the public layout (docs/reference/bytecode.md section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instructions of a function in the public layout, read (docs/bytecode.md section 6).
+"""The instructions of a function in the public layout, read (docs/reference/bytecode.md section 6).
 
 The prefix of a record is its opcode, result types, flags and attributes: all in front of its operands.  Prefixes repeat
 throughout a program, so that each is decoded once and cached by its bytes.  The length of a prefix follows from its

@@ -1,4 +1,4 @@
-"""The instructions of a function in the public layout, written (docs/bytecode.md section 6)."""
+"""The instructions of a function in the public layout, written (docs/reference/bytecode.md section 6)."""
 
 from __future__ import annotations
 

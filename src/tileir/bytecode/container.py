@@ -1,4 +1,4 @@
-"""The envelope both layouts share: magic, version, sections (docs/bytecode.md section 2)."""
+"""The envelope both layouts share: magic, version, sections (docs/reference/bytecode.md section 2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONSTANT: Final = 4
 TYPE: Final = 5
 GLOBAL: Final = 6
 PRODUCER: Final = 7
-# Only the documented layout has it: this section identifies the layout (docs/bytecode.md section 10).
+# Only the documented layout has it: this section identifies the layout (docs/reference/bytecode.md section 10).
 ATTRIBUTE: Final = 8
 
 SECTION_NAMES: Final[dict[int, str]] = {

@@ -1,4 +1,4 @@
-"""The debug section, read and written: locations per function and operation (docs/bytecode.md section 7)."""
+"""The debug section, read and written: locations per function and operation (docs/reference/bytecode.md section 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of entries behind their offsets, of strings and of constants (docs/bytecode.md sections 2 and 3).
+"""Tables of entries behind their offsets, of strings and of constants (docs/reference/bytecode.md sections 2 and 3).
 
 Entries are decoded on first use, because a bad entry that nothing uses is no error.
 """

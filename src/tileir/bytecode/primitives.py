@@ -1,4 +1,4 @@
-"""Numbers as bytes (docs/bytecode.md section 1).
+"""Numbers as bytes (docs/reference/bytecode.md section 1).
 
 `ByteReader` never reads past its end and takes no memory on the word of a count: lists grow item by item, and every
 item takes at least one byte, so a list is never longer than the bytes it is read from.

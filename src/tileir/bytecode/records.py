@@ -1,4 +1,4 @@
-"""How an operation is laid out in bytecode, derived from its declaration (docs/bytecode.md sections 6 and 10).
+"""How the bytecode of an operation follows from its declaration (docs/reference/bytecode.md sections 6 and 10).
 
 No record is written per operation: the order of results, flags, attributes, operands and regions, the bits of the
 flags and the gates by version all follow from the one declaration.  In the documented layout a record has seven fields
@@ -227,7 +227,7 @@ def maximum_opcode(version: Version) -> int:
     return max(_opcodes(version))
 
 
-# --- the documented layout (docs/bytecode.md section 10) ---
+# --- the documented layout (docs/reference/bytecode.md section 10) ---
 
 
 class Schema:

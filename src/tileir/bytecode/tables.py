@@ -1,4 +1,4 @@
-"""What the records of a file refer to, read and collected (docs/bytecode.md sections 2 to 4)."""
+"""What the records of a file refer to, read and collected (docs/reference/bytecode.md sections 2 to 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types in the public layout, read and written (docs/bytecode.md section 4)."""
+"""Types in the public layout, read and written (docs/reference/bytecode.md section 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public layout, written (docs/bytecode.md).
+"""The public layout, written (docs/reference/bytecode.md).
 
 Tables are filled in order of first use, as NVIDIA's writer fills them.  With `preserve` a module that was read from a
 file first gets that file's tables, section order and encoding choices back: unchanged, it is written as the same bytes.

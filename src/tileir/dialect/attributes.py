@@ -65,7 +65,7 @@ class DivByAttribute(PredicateAttribute):
 class BoundedAttribute(PredicateAttribute):
     """`bounded<0, ?>`: every element, read as signed, lies between the bounds.
 
-    `strict` excludes the bounds themselves; only the types draft has it (docs/conflicts.md C2).
+    `strict` excludes the bounds themselves; only the types draft has it (docs/reference/conflicts.md C2).
     """
 
     __slots__ = ("lower", "strict", "upper")
@@ -138,7 +138,7 @@ class OptimizationHintsAttribute(Attribute):
 
 
 def _architecture_text(name: str, hints: Attribute) -> str:
-    """Names of architectures and hints are never quoted (docs/printing.md section 6)."""
+    """Names of architectures and hints are never quoted (docs/reference/printing.md section 6)."""
     if not isinstance(hints, DictionaryAttribute):
         return f"{name} = {hints.text}"
     return f"{name} = {{{', '.join([f'{key} = {_untyped_text(value)}' for key, value in hints.entries])}}}"
@@ -163,7 +163,7 @@ def hint_entry_error(name: str, value: Attribute) -> str:
     return f"expected dictionary attribute for optimization_hints entry `{name}` got value={value.text}"
 
 
-# --- which hints exist, for which operation, with which values (docs/conflicts.md E) ---
+# --- which hints exist, for which operation, with which values (docs/reference/conflicts.md E) ---
 #
 # Hints are advice, so by default unknown ones are accepted; with the mode "warn" each doubtful hint is a warning, with
 # "error" the operation is refused after its warnings (the contract of the types draft).
@@ -266,7 +266,7 @@ def hint_of(operation: Operation, name: str, target: str) -> int | None:
     return found
 
 
-# --- cuTe layouts (the printer draft, "cuTe Layout Attributes"; docs/conflicts.md A14) ---
+# --- cuTe layouts (the printer draft, "cuTe Layout Attributes"; docs/reference/conflicts.md A14) ---
 
 CUTE_KINDS: Final[tuple[str, ...]] = ("layout", "shape", "stride")
 
@@ -390,6 +390,7 @@ def _check_integers(name: str, *values: object) -> None:
 
 
 def div_by(divisor: int, every: int | None = None, along: int | None = None) -> DivByAttribute:
+    """The assumption that a divisor divides integers, addresses or extents."""
     key = (divisor, every, along)
     found = _div_by.get(key)
     if found is None:
@@ -399,6 +400,7 @@ def div_by(divisor: int, every: int | None = None, along: int | None = None) -> 
 
 
 def bounded(lower: int | None, upper: int | None, strict: bool = False) -> BoundedAttribute:
+    """The assumption that integers are within bounds; `strict` excludes the bounds."""
     key = (lower, upper, strict)
     found = _bounded.get(key)
     if found is None:
@@ -408,6 +410,7 @@ def bounded(lower: int | None, upper: int | None, strict: bool = False) -> Bound
 
 
 def same_elements(values: tuple[int, ...]) -> SameElementsAttribute:
+    """The assumption that the elements of each group of this shape are equal."""
     found = _same_elements.get(values)
     if found is None:
         if type(values) is not tuple:
@@ -417,11 +420,12 @@ def same_elements(values: tuple[int, ...]) -> SameElementsAttribute:
     return found
 
 
-# Stands for `same_elements<dense<c>>` until its tile type is known (docs/conflicts.md C3); never in a program.
+# Stands for `same_elements<dense<c>>` until its tile type is known (docs/reference/conflicts.md C3); never in a program.
 SAME_ELEMENTS_EVERYWHERE: Final = SameElementsAttribute((-1,))
 
 
 def optimization_hints(entries: DictionaryAttribute) -> OptimizationHintsAttribute:
+    """Hints for GPUs, by architecture."""
     key = ("hints", entries)
     return cast(
         OptimizationHintsAttribute, COMPOSITES.get(key) or intern(COMPOSITES, key, OptimizationHintsAttribute(entries))

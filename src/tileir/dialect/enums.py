@@ -1,7 +1,7 @@
 """The enumerations of cuda_tile.
 
 Values are the bytes of the public bytecode.  Keywords that only the drafts have are kept in the IR where they mean
-something of their own (`cluster`, `seq_cst`) and read as aliases where they do not (docs/conflicts.md B).
+something of their own (`cluster`, `seq_cst`) and read as aliases where they do not (docs/reference/conflicts.md B).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 An access states how others may access the same memory at the same time (its ordering) and which others (its scope).  A
 weak access promises that there are none, so it has no scope; every other one needs a scope.
-`seq_cst` has no public form; it is accepted here and refused when the program is legalized (docs/conflicts.md B2).
+`seq_cst` has no public form; it is accepted here and refused when the program is legalized (docs/reference/conflicts.md B2).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The types of cuda_tile.
 
 Each has a factory that returns the interned type, and a `*_error` function that returns NVIDIA's message for invalid
-parameters (the types draft; docs/conflicts.md D).  The factories do not check: their callers call `*_error` first.
+parameters (the types draft; docs/reference/conflicts.md D).  The factories do not check: their callers call `*_error` first.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TileType(Type):
 
 
 class PointerType(Type):
-    """`ptr<f32>`; `attribute` is the pointer attribute keyword that 13.4 added (docs/conflicts.md D1)."""
+    """`ptr<f32>`; `attribute` is the pointer attribute keyword that 13.4 added (docs/reference/conflicts.md D1)."""
 
     __slots__ = ("attribute", "pointee")
 
@@ -171,7 +171,7 @@ class TokenType(Type):
 
 
 class StringType(Type):
-    """The types draft's string handle; no portable program has one (docs/conflicts.md D3)."""
+    """The types draft's string handle; no portable program has one (docs/reference/conflicts.md D3)."""
 
     __slots__ = ()
 

@@ -1,9 +1,10 @@
 """Element types as NumPy arrays: what a tile value is, and what memory holds.
 
-docs/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is held in 32 bits.  What moves it
-copies them all, as GPUs do; what computes with it takes the low 13 for zeros (`tf32_numbers`), and what makes one
-leaves zeros.  Integers are signless: an unsigned operation views its operands as unsigned.  No element shares a byte
-(docs/conflicts.md C15): four-bit data that is packed two to a byte is read as i8 and goes through `unpack`.
+docs/reference/numerics.md has the dtype of each element type, in values and in memory.  A tf32 is held in 32 bits.
+What moves it copies them all, as GPUs do; what computes with it takes the low 13 for zeros (`tf32_numbers`), and what
+makes one leaves zeros.  Integers are signless: an unsigned operation views its operands as unsigned.  No element shares
+a byte (docs/reference/conflicts.md C15): four-bit data that is packed two to a byte is read as i8 and goes through
+`unpack`.
 """
 
 from __future__ import annotations

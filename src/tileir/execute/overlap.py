@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tileir.execute.cpu.runtime.overlap import Launches
 
 # A context variable, not one of the thread: tasks that take turns on a thread have launches of their own.
-_current: ContextVar[Launches | None] = ContextVar("tileir.overlap", default=None)
+_current: ContextVar[Launches | None] = ContextVar("tileir.kernels.overlap", default=None)
 
 
 def overlapped() -> Launches | None:
@@ -32,7 +32,7 @@ def overlap() -> Iterator[None]:
     those of one launch after the other; independent ones run at the same time.  Leaving the context waits for all of
     them and raises the error of the first that failed: results are in the arrays then, and not to be looked at
     before.  Launches that print, sanitize, report progress or reach memory by addresses, and those on the interpreter,
-    run at once, after all earlier ones.  See docs/cpu.md.
+    run at once, after all earlier ones.  See docs/internals/cpu.md.
     """
     from tileir.execute.cpu.runtime.overlap import Launches
 

@@ -33,7 +33,7 @@ HINT_MODES: Final = ("ignore", "warn", "error")
 class VerifyContext:
     """Settings and findings of one verification.
 
-    `hints` is the treatment of unknown optimization hints: "ignore", "warn" or "error" (docs/conflicts.md E).
+    `hints` is the treatment of unknown optimization hints: "ignore", "warn" or "error" (docs/reference/conflicts.md E).
     `first_only` stops at the first error, as NVIDIA's tools do.  `subjects` has for each finding the operation it is
     about, where it is about one.  `symbols` resolves references.
     `verified` has the structural keys of operations that broke no rule; verifications with the same settings share it.
@@ -408,7 +408,7 @@ class OperationDeclaration:
         return self._operand_index[name]
 
     def spelled_name(self, version: Version) -> str:
-        """The mnemonic in the text of a dialect version (13.4 renamed one operation, docs/conflicts.md A16)."""
+        """The mnemonic in the text of a dialect version; 13.4 renamed one (docs/reference/conflicts.md A16)."""
         if self.newer_mnemonic is not None and version >= V13_4:
             return self.newer_mnemonic
         return self.mnemonic

@@ -62,7 +62,7 @@ class DenseAttribute(Attribute):
 
     @property
     def literal(self) -> str:
-        """The text between `<f32: ` and `>` (docs/printing.md section 6)."""
+        """The text between `<f32: ` and `>` (docs/reference/printing.md section 6)."""
         found = self._literal
         if found is None:
             found = self._spell()

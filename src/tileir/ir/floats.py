@@ -5,7 +5,7 @@ arithmetic here is on integers, so no result depends on the host's floating poin
 conversion is correctly rounded (nearest, ties to even). A finite value is always
 `(-1)**negative * significand * 2**exponent`.
 
-The literals follow docs/printing.md, section 6; name hints section 3.
+The literals follow docs/reference/printing.md, section 6; name hints section 3.
 """
 
 NAN_IEEE = "ieee"
@@ -67,7 +67,7 @@ class FloatFormat:
             self.quiet_nan = self.magnitude_mask
             self.largest = self.magnitude_mask - 1
         self.decimal_digits: int = 2 + self.precision * 59 // 196
-        """Significant digits of the long literal form (docs/printing.md, section 6, step 2)."""
+        """Significant digits of the long literal form (docs/reference/printing.md, section 6, step 2)."""
         self.printed: dict[int, str] = {}
         """Literals already produced, at most `MEMO_LIMIT`."""
         self.parsed: dict[str, int] = {}
@@ -347,7 +347,7 @@ def format_float(format: FloatFormat, bits: int) -> str:
 
 
 def _literal(format: FloatFormat, bits: int) -> str:
-    """docs/printing.md, section 6: steps 1, 2 and 3 in order."""
+    """docs/reference/printing.md, section 6: steps 1, 2 and 3 in order."""
     magnitude = bits & format.magnitude_mask
     if magnitude > format.largest:
         return f"0x{bits:X}"

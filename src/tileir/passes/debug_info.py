@@ -12,7 +12,8 @@
 The file position of a location is the location itself, or that of its child (name), fallback (opaque), caller (call
 site) or the first file position directly among its parts (fused).
 
-**Renaming** keeps the linkage name of a function's subprogram equal to the function's name (docs/conflicts.md F):
+**Renaming** keeps the linkage name of a function's subprogram equal to the function's name
+(docs/reference/conflicts.md F):
 
 5. The scope of the renaming encloses the symbol.
 6. With `update_uses`, references in the symbol table follow.

@@ -1,7 +1,7 @@
 """Operations written with other operations: those of the drafts for `legalize`, newer forms for `downlevel`.
 
-Float functions of the drafts follow the formulas that the engines compute (dialect/draft_formulas.py, docs/conflicts.md
-C6 and K).
+Float functions of the drafts follow the formulas that the engines compute (dialect/draft_formulas.py,
+docs/reference/conflicts.md C6 and K).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ from tileir.rewrite.simplifier_rules import SWAPPED
 
 _ORDERING: Final = "memory_ordering_semantics"
 _SCOPE: Final = "memory_scope"
-# Attributes of the drafts on public operations, without an effect (docs/conflicts.md C6, C7).
+# Attributes of the drafts on public operations, without an effect (docs/reference/conflicts.md C6, C7).
 _WITHOUT_EFFECT: Final[dict[OperationDeclaration, str]] = {
     MAXF: "comparison_ordering",
     MINF: "comparison_ordering",

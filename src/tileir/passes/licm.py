@@ -3,9 +3,9 @@
 An operation directly in the body of a `for` or `loop` moves in front of that loop if
 
 1. it may be executed speculatively (a loop may have no iteration): it is pure, which `divi` and the operations that
-   read a view's shape are not (docs/conflicts.md C21).  The dialect calls `remi` pure, but its remainder by zero is
-   undefined, so it moves only with a divisor that is known not to be zero.  As in MLIR, a broken promise about wrapping
-   spoils only the result, which is unused then;
+   read a view's shape are not (docs/reference/conflicts.md C21).  The dialect calls `remi` pure, but its remainder by
+   zero is undefined, so it moves only with a divisor that is known not to be zero.  As in MLIR, a broken promise about
+   wrapping spoils only the result, which is unused then;
 2. it is no terminator and has no regions;
 3. no operand is defined in the body.
 
@@ -15,7 +15,8 @@ A moved operation may move on out of the next loop, as far as loops are directly
 Operations are visited in program order, so operands are already in their final position and one visit finds that of
 their user: the body of the loop that defines the innermost operand.  Moved operations keep their order.  The result is
 that of MLIR's pass, which moves one loop at a time, innermost first.  NVIDIA's pipeline names that pass too, but it
-moves nothing there: the public dialect does not tell MLIR that `for` and `loop` are loops (docs/conflicts.md H12).
+moves nothing there: the public dialect does not tell MLIR that `for` and `loop` are loops (docs/reference/conflicts.md
+H12).
 """
 
 from __future__ import annotations

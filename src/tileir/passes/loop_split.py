@@ -28,8 +28,8 @@ the constant 1, it is moved up to the next value of the induction variable:
 
     split = lb + ceil((split - lb) / step) * step
 
-8. These sums can wrap, and then NVIDIA's computation splits at the wrong point (docs/conflicts.md H10).  It is used
-   where value ranges prove that nothing wraps; otherwise a longer one is used, which is right for all values.
+8. These sums can wrap, and then NVIDIA's computation splits at the wrong point (docs/reference/conflicts.md H10).  It
+   is used where value ranges prove that nothing wraps; otherwise a longer one is used, which is right for all values.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ FUNCTION: Final = "function"  # each function in it
 MODULE: Final = "module"  # each cuda_tile.module in it
 SCOPES: Final = (ANY, MODULE, FUNCTION)
 
-# Rule sets (docs/conflicts.md H): those of NVIDIA's public tools, and those together with the folds draft's.
+# Rule sets (docs/reference/conflicts.md H): those of NVIDIA's public tools, and those together with the folds draft's.
 PARITY: Final = "parity"
 FULL: Final = "full"
 
@@ -75,7 +75,7 @@ class PipelineError(PassError):
         super().__init__(message, UNKNOWN)
 
 
-class WrongPassOption(PipelineError):
+class PassOptionError(PipelineError):
     """An option of a pass has a value that it does not take."""
 
 
@@ -85,7 +85,7 @@ class Pass:
     `run` takes an operation, the options as strings and the session, and returns the number of changes it made.
     `scope` selects the operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function",
     each function.  `options` are the names it accepts with their defaults; `run` is called with the default of each
-    option that the pipeline does not set.  See docs/writing_passes.md.
+    option that the pipeline does not set.  See docs/guide/writing_passes.md.
     """
 
     __slots__ = ("name", "options", "run", "scope", "summary")
@@ -118,14 +118,14 @@ def integer_option(options: Options, name: str) -> int:
     try:
         return int(options[name])
     except ValueError:
-        raise WrongPassOption(f"'{options[name]}' value invalid for integer option '{name}'") from None
+        raise PassOptionError(f"'{options[name]}' value invalid for integer option '{name}'") from None
 
 
 def bool_option(options: Options, name: str) -> bool:
     """Return an option that is true or false; without a value it is true."""
     text = options[name]
     if text not in ("", "true", "1", "false", "0"):
-        raise WrongPassOption(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
+        raise PassOptionError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
     return text not in ("false", "0")
 
 

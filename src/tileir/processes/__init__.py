@@ -10,5 +10,5 @@ landlock.py      files that it may read and write
 seccomp.py       the system-call filter, made of the table in system_calls.py
 linux.py         calls of the Linux kernel that Python has no names for
 
-docs/judging.md says what is in force on which system.
+docs/guide/judging.md says what is in force on which system.
 """

@@ -1,7 +1,7 @@
 """Folds, the patterns of `select` and `addf`, and the addition of float constants.
 
 A fold returns what an operation computes without creating another operation (the folds draft, Fold Surface).  Its
-number is that of the table in docs/optimizing.md.
+number is that of the table in docs/tools/opt.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The patterns of `if` (the folds draft, IfOp Canonicalization Pattern Set).
 
-Names and conditions are those of NVIDIA's public dialect (docs/conflicts.md H); its conditions are sound.  Where `if`s
-are combined, result lists are concatenated, never reordered, and operations keep their order (the folds draft, third
-and first contract).
+Names and conditions are those of NVIDIA's public dialect (docs/reference/conflicts.md H); its conditions are sound.
+Where `if`s are combined, result lists are concatenated, never reordered, and operations keep their order (the folds
+draft, third and first contract).
 """
 
 from __future__ import annotations
@@ -339,8 +339,8 @@ def _combine_nested_ifs(operation: Operation, rewriter: Rewriter) -> bool:
 
     Both else branches may only yield.  Where the outer `if` forwards a result of the inner one, both else branches must
     yield the same value for it: it is the result when a is true and b is false.  The folds draft's sample omits this
-    condition and would change results (docs/conflicts.md H3).  Any other yielded value must be defined outside, so that
-    it can be selected.
+    condition and would change results (docs/reference/conflicts.md H3).  Any other yielded value must be defined
+    outside, so that it can be selected.
     """
     nested = _only_nested_if(operation)
     if nested is None:

@@ -74,7 +74,7 @@ class _OpenDictionary(OpenAttribute):
 
 
 class _OpenHints(_OpenDictionary):
-    """hints ::= `<` (entry (`,` entry)*)? `>`; the draft puts braces inside (docs/conflicts.md A7)."""
+    """hints ::= `<` (entry (`,` entry)*)? `>`; the draft puts braces inside (docs/reference/conflicts.md A7)."""
 
     __slots__ = ("is_braced", "start")
 
@@ -275,7 +275,7 @@ class AttributeCursor(TypeCursor):
         return self.begin_debug_attribute(name, path)
 
     def parse_optional_enum(self, kind: EnumKind, is_string_allowed: bool = False) -> EnumAttribute | None:
-        """A keyword of an enumeration that the version has; a draft spelling is remarked upon (docs/conflicts.md B)."""
+        """A keyword that the version has; a draft spelling gets a remark (docs/reference/conflicts.md B)."""
         start = self.position
         keyword = self.tokens[start]
         if is_string_allowed and keyword[:1] == '"':
@@ -328,7 +328,7 @@ class AttributeCursor(TypeCursor):
         return found
 
     def _parse_strictness(self) -> bool:
-        """`bounded<0, 8, strict>`, which only the drafts have (docs/conflicts.md C2)."""
+        """`bounded<0, 8, strict>`, which only the drafts have (docs/reference/conflicts.md C2)."""
         if not self.draft_spellings or not self.accept(","):
             return False
         if not self.accept("strict"):
@@ -366,7 +366,7 @@ class AttributeCursor(TypeCursor):
     def _begin_hints(self, path: list[OpenAttribute]) -> Attribute | None:
         start = self.position
         self.expect("<")
-        # The draft writes braces: `optimization_hints=<{sm_90 = {}}>` (docs/conflicts.md A7).
+        # The draft writes braces: `optimization_hints=<{sm_90 = {}}>` (docs/reference/conflicts.md A7).
         is_braced = self.draft_spellings and self.peek() == "{"
         if is_braced:
             self.remark("the braces around the hints are left out", self.position)

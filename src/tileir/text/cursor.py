@@ -79,7 +79,7 @@ class Cursor:
         raise SyntaxFailure(Diagnostic("error", message, location, None, code))
 
     def remark(self, message: str, token: int) -> None:
-        """Report that a spelling of the drafts was read as its public form (docs/conflicts.md A to D)."""
+        """Report that a spelling of the drafts was read as its public form (docs/reference/conflicts.md A to D)."""
         self.diagnostics.append(Diagnostic("remark", message, self.location(token)))
 
     def enter(self) -> None:

@@ -177,7 +177,7 @@ class DenseReader:
             cursor.fail("expected integer elements, but parsed floating-point", position)
         if negative:
             value = -value
-        # A literal may be read as signed or as unsigned (docs/printing.md section 6); i1 takes -1, 0 and 1.
+        # A literal may be read as signed or as unsigned (docs/reference/printing.md section 6); i1 takes -1, 0 and 1.
         if not -(1 << (width - 1)) <= value < 1 << width:
             cursor.fail("integer constant out of range for type", position)
         return value & ((1 << width) - 1)

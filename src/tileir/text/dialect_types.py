@@ -18,7 +18,7 @@ WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 # The tile extents of a view are 32-bit.
 _I32_LIMIT: Final = (1 << 31) - 1
-# Names of element types that only the drafts have (docs/conflicts.md A15).
+# Names of element types that only the drafts have (docs/reference/conflicts.md A15).
 _DRAFT_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
 
 
@@ -37,7 +37,7 @@ def builtin_type(name: str) -> Type | None:
 
 
 def draft_element_type(cursor: Cursor, name: str, token: int) -> Type | None:
-    """`fp8e4m3fn` and `fp8e5m2` (docs/conflicts.md A15)."""
+    """`fp8e4m3fn` and `fp8e5m2` (docs/reference/conflicts.md A15)."""
     found = _DRAFT_ELEMENTS.get(name)
     if found is None or not cursor.draft_spellings:
         return None
@@ -207,7 +207,7 @@ class TypeText:
         return cuda_tile.tile_type(shape, element)
 
     def _pointer_element(self, element: Type, start: int) -> Type:
-        """The operations draft writes a tile of pointers as `tile<T*>` (docs/conflicts.md A15)."""
+        """The operations draft writes a tile of pointers as `tile<T*>` (docs/reference/conflicts.md A15)."""
         cursor = self.cursor
         if not cursor.draft_spellings or not self.accept("*"):
             return element
@@ -227,7 +227,7 @@ class TypeText:
         return cuda_tile.pointer_type(pointee, attribute)
 
     def parse_pointer_attribute(self) -> str:
-        """The only pointer attribute the tools accept is `none` (docs/conflicts.md D1)."""
+        """The only pointer attribute the tools accept is `none` (docs/reference/conflicts.md D1)."""
         self.skip_blanks()
         start = self.offset
         if self.accept("#"):
@@ -316,7 +316,7 @@ class TypeText:
 
     def parse_tile_shape(self) -> tuple[int, ...]:
         """`tile` `=` `(` integer (`x` integer)* `)`"""
-        # One example of the operations draft leaves the shape out (docs/conflicts.md A5).
+        # One example of the operations draft leaves the shape out (docs/reference/conflicts.md A5).
         if self.cursor.draft_spellings and self.peek_word() == "tensor_view":
             self.fail("expected 'tile': nothing else tells the shape of the tiles")
         self.expect_key("tile")

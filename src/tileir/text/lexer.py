@@ -1,8 +1,8 @@
 """Text into tokens.
 
 Tokens are plain strings from one `findall`, or from `scanned_tokens` in a compiled build.  A position is the number of
-a token; it becomes a line and column only for a diagnostic (docs/architecture.md, "Why the parser is fast").  A whole
-dialect type such as `tile<4x8xf32>` is one token, so reading a type is one dictionary lookup.
+a token; it becomes a line and column only for a diagnostic (docs/internals/architecture.md, "Why the parser is fast").
+A whole dialect type such as `tile<4x8xf32>` is one token, so reading a type is one dictionary lookup.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the printer calls each value (docs/printing.md sections 3 and 4)."""
+"""What the printer calls each value (docs/reference/printing.md sections 3 and 4)."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ forget_with(_constant_names.clear)
 
 
 def constant_name(value: DenseAttribute, is_draft: bool = False) -> str:
-    """The name hint of a constant (docs/printing.md section 3), or with `is_draft` that of the printer draft."""
+    """The name hint of a constant (docs/reference/printing.md section 3), with `is_draft` that of the printer draft."""
     element = value.element_type
     stem = "cst"
     if value.is_splat:

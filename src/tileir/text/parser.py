@@ -232,7 +232,7 @@ class Parser(ValueCursor):
         return found
 
     def remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
-        """Whether a name is a draft's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
+        """Whether a draft alone has this name for an operation (docs/reference/conflicts.md A16, A17): a remark."""
         mnemonic = name.rpartition(".")[2]
         if mnemonic not in found.aliases:
             return False

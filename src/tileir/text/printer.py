@@ -1,4 +1,4 @@
-"""Operations into text, byte for byte what NVIDIA's printers write (docs/printing.md)."""
+"""Operations into text, byte for byte what NVIDIA's printers write (docs/reference/printing.md)."""
 
 from __future__ import annotations
 

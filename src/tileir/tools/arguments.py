@@ -136,12 +136,12 @@ class Arguments:
         """A number of bytes, which the command line gives with a unit."""
         if name not in self.options:
             return default
-        from tileir.execute.arguments.argument_text import WordError, size_of
+        from tileir.execute.arguments.argument_text import LaunchDescriptionError, size_of
 
         text = self.options[name]
         try:
             return size_of("" if text.isdecimal() else text)
-        except WordError:
+        except LaunchDescriptionError:
             raise ToolFailure(f"'--{name} {text}' is no size: give one with its unit, as 512M or 4G") from None
 
     def format(self) -> str:

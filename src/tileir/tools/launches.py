@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tileir.execute.arguments.argument_text import MARK, LaunchWords, argument, grid_of, stated_launch
+from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, stated_launch
 from tileir.execute.errors import HostCopyWarning, LaunchError
 from tileir.execute.launching.entries import check_number
 from tileir.ir.core import Operation
@@ -26,7 +26,7 @@ STATED = f"""A program may state its launch itself: without --grid and --arg, th
 top, as in {_EXAMPLE}. FILE may be '-' for standard input."""
 
 
-def given_launch(given: Arguments, program: Program) -> LaunchWords:
+def given_launch(given: Arguments, program: Program) -> LaunchDescription:
     """The launch that a command line describes; what it leaves out is as the program states it."""
     entry = given.value("entry") or None
     arguments = given.values("arg")
@@ -35,15 +35,17 @@ def given_launch(given: Arguments, program: Program) -> LaunchWords:
         stated = stated_launch(program.text, entry)
     grid = grid_of(given.value("grid", "1"))
     if stated is None:
-        return LaunchWords(grid, arguments, entry)
-    return LaunchWords(grid if given.has("grid") else stated.grid, arguments or stated.arguments, entry or stated.entry)
+        return LaunchDescription(grid, arguments, entry)
+    return LaunchDescription(
+        grid if given.has("grid") else stated.grid, arguments or stated.arguments, entry or stated.entry
+    )
 
 
-def compiled(module: Operation, wanted: LaunchWords, backend: str, **options: Any) -> Kernel:
+def compiled(module: Operation, wanted: LaunchDescription, backend: str, **options: Any) -> Kernel:
     # Imported here: its error says what to install where NumPy is missing.
     from tileir.execute.launching import kernel
 
-    return kernel.compile(module, wanted.entry, backend, **options)
+    return kernel.compile(module, entry=wanted.entry, backend=backend, **options)
 
 
 @contextmanager

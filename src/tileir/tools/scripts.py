@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, ToolFailure
 from tileir.tools.command import need_packages
@@ -28,7 +28,7 @@ class ScriptLaunch(NamedTuple):
     number: int
     """Launches are counted from 1."""
     data: bytes
-    words: LaunchWords
+    words: LaunchDescription
     names: list[str]
     """For each argument of the compiled kernel, the array of the script's that it is; empty for others."""
 
@@ -61,7 +61,7 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
     found: dict[str, ScriptLaunch] = {}
     for each in chosen:
         key = json.dumps([each["program"], each["grid"], each["arguments"]])
-        words = LaunchWords(tuple(each["grid"]), each["arguments"], each["kernel"])
+        words = LaunchDescription(tuple(each["grid"]), each["arguments"], each["kernel"])
         found.setdefault(key, ScriptLaunch(each["number"], bytes.fromhex(each["program"]), words, each["names"]))
     return list(found.values())
 

@@ -26,7 +26,7 @@ def recorded(name: str, example: Any, **options: Any) -> Recording:
     # Products of matrices are the same on every engine only so.
     kernel = tileir.compile(EXAMPLES / f"{name}.mlir", backend="interpreter", exact=True)
     given = [*example.inputs, example.output.copy(), *example.scalars]
-    return record(kernel, example.grid, *given, **options)
+    return record(kernel, example.grid, given, **options)
 
 
 def same_values(comparison: Comparison, blocks: list[int]) -> None:
@@ -73,7 +73,7 @@ def test_cutile_kernels_have_the_same_values_on_the_cpu_engine_and_more_digits_i
     compared = 0
     for make in comparisons().values():
         comparison = make()
-        given = comparison.kernel, comparison.grid, *comparison.arguments
+        given = comparison.kernel, comparison.grid, comparison.arguments
         recording = record(*given, output=lambda text: None)
         try:
             compare(recording, "f64").block(0)

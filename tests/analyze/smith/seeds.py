@@ -32,10 +32,10 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
     """What is wrong with a program, or nothing."""
     tileir.verify(program.module)
     if sanitize:
-        sanitizer = tileir.Sanitizer()
+        sanitizer = tileir.sanitizer.Sanitizer()
         arguments = program.arguments
         tileir.compile(program.module, backend="interpreter", exact=True).launch(
-            program.grid, *arguments, observer=sanitizer, output=lambda text: None
+            program.grid, arguments, observer=sanitizer, output=lambda text: None
         )
         if sanitizer.report.findings:
             return f"sanitizer: {sanitizer.report.render()}"
@@ -56,7 +56,7 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
     for name, module, engine, schedule in ways:
         arguments = program.arguments
         kernel = tileir.compile(module, backend=engine, exact=True, schedule=schedule)
-        kernel.launch(program.grid, *arguments, output=lambda text: None)
+        kernel.launch(program.grid, arguments, output=lambda text: None)
         difference = program.check(arguments)
         if difference is not None:
             return f"{name}: {difference}"
@@ -78,7 +78,7 @@ def check_assembler(program: smith.SmithProgram, tool: str) -> str:
 
 def check_seed(seed: int, assembler: str | None, **wanted: Any) -> str:
     try:
-        program = smith.program(seed, **wanted)
+        program = smith(seed, **wanted)
         return check_engines(program) or (check_assembler(program, assembler) if assembler else "")
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

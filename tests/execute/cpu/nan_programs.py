@@ -1,4 +1,4 @@
-"""Kernels of elementwise operations on NaNs of every kind in every lane, and what docs/numerics.md says of their bits.
+"""Kernels of elementwise operations on NaNs of every kind in every lane, and what docs/reference/numerics.md says of their bits.
 
     moves            absf, negf, select, bitcast: the bits of an operand, but for the sign in absf and negf
     maxf and minf    the canonical NaN, where the result is one
@@ -248,7 +248,7 @@ class Program:
         size = self.arrays[0].size
         inputs = [a.view(memory_dtype(e)) for a, e in zip(self.arrays, self.elements, strict=True)]
         outputs = [numpy.zeros(size, memory_dtype(result)) for result in self.results]
-        kernel.launch(-(-size // max(self.extent, 1)), *inputs, *outputs)
+        kernel.launch(-(-size // max(self.extent, 1)), (*inputs, *outputs))
         return [out.view(bits_dtype(result)) for out, result in zip(outputs, self.results, strict=True)]
 
 

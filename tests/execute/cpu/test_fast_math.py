@@ -42,7 +42,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "cos": (1.6, 0.7),
     "rsqrt": (1.5, 1.5),
 }
-"""The largest error in units of the last place, with fused multiply-add and without; docs/cpu.md has the same table."""
+"""The largest error in units of the last place, with fused multiply-add and without; docs/internals/cpu.md has the same table."""
 
 
 def _sigmoid(value: Array) -> Array:
@@ -372,7 +372,7 @@ def test_a_kernel_is_fast_if_it_is_compiled_so() -> None:
     results = {}
     for name, backend, fast in (("interpreter", "interpreter", False), ("exact", "cpu", False), ("fast", "cpu", True)):
         results[name] = numpy.zeros_like(values)
-        tileir.compile(tileir.parse(KERNEL), backend=backend, fast=fast).launch((2, 1), values, results[name])
+        tileir.compile(tileir.parse(KERNEL), backend=backend, fast=fast).launch((2, 1), (values, results[name]))
     assert results["exact"].tobytes() == results["interpreter"].tobytes()
     assert results["fast"].tobytes() != results["interpreter"].tobytes()
     near = numpy.isclose(results["fast"], results["interpreter"], rtol=1e-5, atol=0)
@@ -382,7 +382,7 @@ def test_a_kernel_is_fast_if_it_is_compiled_so() -> None:
 
 
 def test_the_documentation_states_these_errors() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "cpu.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "internals" / "cpu.md").read_text(encoding="utf-8")
     text = page.partition("### Fast functions\n")[2].partition("\n#")[0]
     stated = {}
     for names, fused, plain in re.findall(r"^\| ([a-z0-9, ]+) \| ([0-9.]+) \| ([0-9.]+) \|", text, re.MULTILINE):

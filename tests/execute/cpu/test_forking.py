@@ -39,7 +39,7 @@ def check(constant, together=False):
     array = numpy.zeros(64, "f4")
     kernel = tileir.compile(tileir.parse(program(constant)), backend="cpu")
     if together:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             kernel.launch(1, array)
     else:
         kernel.launch(1, array)
@@ -94,7 +94,7 @@ kernel.launch(1, arrays[0])
 for _ in range(10):
     children = []
     try:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             for array in arrays:
                 kernel.launch(1, array)
                 kernel.launch(1, array)

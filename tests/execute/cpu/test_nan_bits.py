@@ -1,4 +1,4 @@
-"""Which NaN a NaN is (docs/numerics.md), in both engines: every operation, type and lane."""
+"""Which NaN a NaN is (docs/reference/numerics.md), in both engines: every operation, type and lane."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_driver_without_a_gpu_says_so(
     with pytest.raises(tileir.OptionError, match=f"say for which GPU, as in 'sm_90': {words}"):
         target_here()
     with pytest.raises(tileir.MissingDependencyError, match=f"'tileiras' cannot work here: {words}"):
-        tileir.compile(tileir.parse(TEXT), backend="tileiras").launch(1, one_float(), 1)
+        tileir.compile(tileir.parse(TEXT), backend="tileiras").launch(1, (one_float(), 1))
 
 
 # --- what a launch is given ---

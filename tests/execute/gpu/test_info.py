@@ -51,7 +51,7 @@ def test_choice_between_engines_is_told(
     fake: FakeDriver, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv("TILEIR_GPU_ENGINE", raising=False)
+    monkeypatch.delenv("TILEIR_GPU_BACKEND", raising=False)
 
     def told() -> str:
         assert info.run(["--json"]) == 0
@@ -62,8 +62,8 @@ def test_choice_between_engines_is_told(
     keep_choice(choice_key(("a",)), Choice("triton", {"triton": 1e-3}, {}))
     assert f"1 are kept (triton 1); to forget them, remove {tmp_path}/choice-*" in told()
     assert info.run([]) == 0 and "auto" in capsys.readouterr().out
-    monkeypatch.setenv("TILEIR_GPU_ENGINE", "triton")
-    assert told() == "'triton', which TILEIR_GPU_ENGINE names"
+    monkeypatch.setenv("TILEIR_GPU_BACKEND", "triton")
+    assert told() == "'triton', which TILEIR_GPU_BACKEND names"
 
 
 def test_triton_is_described(fake: FakeDriver, capsys: pytest.CaptureFixture[str]) -> None:

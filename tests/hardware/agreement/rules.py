@@ -1,7 +1,7 @@
 """Where a GPU may differ from the interpreter: every rule with its reason, and no difference without a rule.
 
 A rule says for which programs it is, which of the elements that differ it explains, and how far apart they are.
-`docs/numerics.md` has the rules of the dialect, "On hardware" there what was seen; `docs/nvidia.md` the assembler's.
+`docs/reference/numerics.md` has the rules of the dialect, "On hardware" there what was seen; `docs/internals/nvidia.md` the assembler's.
 """
 
 from __future__ import annotations
@@ -384,7 +384,7 @@ RULES = [
         _all_bits_of_tf32,
     ),
     Rule(
-        "identities", OPEN, "", "a GPU begins with the identity, any number of times (docs/numerics.md)",
+        "identities", OPEN, "", "a GPU begins with the identity, any number of times (docs/reference/numerics.md)",
         lambda found: "identity" in found.program.details, _identity,
     ),
     Rule(
@@ -420,11 +420,11 @@ RULES = [
         lambda found: bool(found.program.details.get("open")) and found.is_float, _near,
     ),
     Rule(
-        "two roundings", ASSEMBLER, "ulp", "docs/nvidia.md#two-roundings",
+        "two roundings", ASSEMBLER, "ulp", "docs/internals/nvidia.md#two-roundings",
         lambda found: found.mnemonic in ("ftof", "itof") and found.element in ("tf32", "f8E4M3FN", "f8E5M2"), _rounded_twice,
     ),
     Rule(
-        "folded constants", ASSEMBLER, "", "docs/nvidia.md#folded-constants",
+        "folded constants", ASSEMBLER, "", "docs/internals/nvidia.md#folded-constants",
         lambda found: found.program.family == "folded" and found.mnemonic in ("maxf", "minf"), _signalling_folded,
     ),
     Rule(
@@ -437,19 +437,19 @@ RULES = [
         lambda found: (found.operand(0) == 1 << (8 * found.operand(0).itemsize - 1), None),
     ),
     Rule(
-        "folded sums", ASSEMBLER, "ulp", "docs/nvidia.md#folded-constants",
+        "folded sums", ASSEMBLER, "ulp", "docs/internals/nvidia.md#folded-constants",
         lambda found: found.program.family == "folded" and "flush_to_zero" in found.operation, within({"f32": 1}),
     ),
     Rule(
-        "padding of tf32", ASSEMBLER, "", "docs/nvidia.md#padding-of-tf32",
+        "padding of tf32", ASSEMBLER, "", "docs/internals/nvidia.md#padding-of-tf32",
         lambda found: found.element == "tf32" and "padding" in found.program.details, _padding,
     ),
     Rule(
-        "nearest_away of a NaN", ASSEMBLER, "", "docs/nvidia.md#nearest_away-of-a-nan",
+        "nearest_away of a NaN", ASSEMBLER, "", "docs/internals/nvidia.md#nearest_away-of-a-nan",
         _about("ftof", having="nearest_away"), _infinity_of_nan,
     ),
     Rule(
-        "lost order", ASSEMBLER, "", "docs/nvidia.md: the sanitizer's notes name the pattern",
+        "lost order", ASSEMBLER, "", "docs/internals/nvidia.md: the sanitizer's notes name the pattern",
         lambda found: bool(found.notes), _all,
     ),
 ]  # fmt: skip

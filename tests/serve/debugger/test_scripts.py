@@ -177,7 +177,7 @@ def test_a_launch_that_fails_raises_what_a_plain_one_does(commands: list[str], t
     path = tmp_path / "failing.mlir"
     path.write_text(FAILING)
     with pytest.raises(tileir.ExecutionError) as plain:
-        tileir.compile(path, backend="interpreter").launch(1, 3)
+        tileir.compile(path, backend="interpreter").launch(1, (3,))
     with pytest.raises(type(plain.value)) as debugged:
         tileir.debug(str(path), 1, (3,), commands=commands)
     assert type(debugged.value) is type(plain.value) and str(debugged.value) == str(plain.value)

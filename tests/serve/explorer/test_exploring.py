@@ -146,7 +146,7 @@ def test_mistakes_are_told_in_words() -> None:
 
 
 def test_other_recordings_are_compared_with() -> None:
-    before = tileir.record(VECTOR_ADD, 3, *vectors())
+    before = tileir.record(VECTOR_ADD, 3, vectors())
     args = vectors()
     args[1][5] = 7
     with tileir.explore(VECTOR_ADD, 3, args, compare={"with ones": before}, open=False) as found:
@@ -158,7 +158,7 @@ def test_other_recordings_are_compared_with() -> None:
 
 
 def test_every_question_is_on_the_page() -> None:
-    text = (EXAMPLES.parent / "docs" / "explorer.md").read_text(encoding="utf-8")
+    text = (EXAMPLES.parent / "docs" / "tools" / "explore.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", text, re.MULTILINE)
     told = {question: re.findall(r"`(\w+)`", parameters) for question, parameters in rows}
     assert told == {question: list(parameters) for question, parameters in QUESTIONS.items()}

@@ -1,7 +1,7 @@
 """What a launch costs on a GPU, which need not be here, or on this processor: from counts, peaks and a model.
 
-The counts are `execute/work`'s, the peaks of GPUs `execute/gpu/peaks.py`'s; docs/cost.md describes the model and how
-far off it is.
+The counts are `execute/work`'s, the peaks of GPUs `execute/gpu/peaks.py`'s; docs/tools/cost.md describes the model and
+how far off it is.
 
     costs.py          `cost`: kernels, modules, files and cuTile kernels in, a `Cost` out
     estimating.py     one kernel, one target

@@ -1,4 +1,4 @@
-"""How long a launch takes on a GPU, and why: as long as the slowest of the units of the model in docs/cost.md."""
+"""How long a launch takes on a GPU, and why: as long as the slowest of the units of the model in docs/tools/cost.md."""
 
 from __future__ import annotations
 

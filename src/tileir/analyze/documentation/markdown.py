@@ -1,6 +1,6 @@
-"""Pages as Markdown: for docs/operations and for editors.
+"""Pages as Markdown: for docs/reference/operations and for editors.
 
-Texts name other pages as `docs/NAME.md`; these become links where it is said where those pages are.
+Texts name other pages as `docs/FOLDER/NAME.md`; these become links where it is said where those pages are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from tileir.analyze.documentation.pages import Block, Bullets, Code, Page, Paragraph, Section, Table
 
-_DOCUMENT: Final = re.compile(r"docs/(\w+\.md)")
+_DOCUMENT: Final = re.compile(r"docs/(\w+/\w+\.md)")
 
 
 def anchor(name: str) -> str:

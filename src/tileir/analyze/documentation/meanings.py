@@ -95,7 +95,7 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "A handle to a string, not part of any portable program",
         "string",
         "Exists only in the types draft.  It is read and printed, but no public version of the dialect has it "
-        "(docs/conflicts.md D3).",
+        "(docs/reference/conflicts.md D3).",
         "string",
         None,
     ),
@@ -146,7 +146,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Promise of `assume`: elements lie between two bounds",
         "bounded<(LOWER | ?), (UPPER | ?) (, strict)?>",
         "For tiles of integers, read as signed.  Both bounds are included; `?` means no bound.  `strict`, which exists "
-        "only in the types draft, excludes the bounds themselves (docs/conflicts.md C2).",
+        "only in the types draft, excludes the bounds themselves (docs/reference/conflicts.md C2).",
         "bounded<0, 1023>\nbounded<0, ?>",
         group="Assumptions",
     ),
@@ -174,7 +174,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "<ELEMENT: (NUMBER | [NUMBER, ...])>",
         "A single number is the value of all elements, a nested list gives each of them.  Numbers are decimal "
         "integers, decimal floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  "
-        "The drafts write `dense<0>`, which is also accepted (docs/conflicts.md A1).",
+        "The drafts write `dense<0>`, which is also accepted (docs/reference/conflicts.md A1).",
         "<f32: [1.0, 2.5]>\n<i32: 0>\n<i1: true>",
         group="Constants",
     ),
@@ -183,7 +183,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "A source position and the scope that contains it",
         "#cuda_tile.di_loc<LOCATION in SCOPE>",
         "The scope is a subprogram or a lexical block.  Operations of an entry have scopes only if the entry has one, "
-        "and all belong to the same subprogram (docs/conflicts.md F).",
+        "and all belong to the same subprogram (docs/reference/conflicts.md F).",
         '#cuda_tile.di_loc<loc("k.py":7:3) in #cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = '
         '"k", '
         'linkageName = "k", compileUnit = <file = <"k.py" in "/src">>>>',
@@ -229,7 +229,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "A cuTe layout, shape or stride attached to an operation",
         "#cute.(layout | shape | stride)<TERM>",
         "A term is an integer, `extent@dimension`, or a list of terms in parentheses.  Its syntax is checked, and it "
-        "is printed again; it has no effect and no bytecode (docs/conflicts.md A14).",
+        "is printed again; it has no effect and no bytecode (docs/reference/conflicts.md A14).",
         "#cute.layout<(1@0, 16@1)>",
         None,
         ("layout", "cute.layout", "cute.shape", "cute.stride"),

@@ -8,5 +8,5 @@
     configuration   which rules are on, by words and by `pyproject.toml`
     linting         programs in, findings out, but those that comments silence; a text with its fixes made
 
-docs/lint.md lists the rules; `tileir explain` shows one.
+docs/tools/lint.md lists the rules; `tileir explain` shows one.
 """

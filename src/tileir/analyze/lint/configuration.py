@@ -1,4 +1,5 @@
-"""Which rules are on, and what programs are meant for: by words, and as the nearest pyproject.toml says (docs/lint.md).
+"""Which rules are on, and what programs are meant for: by words, and as the nearest pyproject.toml says
+(docs/tools/lint.md).
 
 The command line goes first: its `--select` and `--target` replace those of the file, its `--ignore` adds to them.  What
 names a rule more exactly decides: `--select all --ignore memory --select dead-store` has `dead-store` on.

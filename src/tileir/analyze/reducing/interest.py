@@ -21,7 +21,7 @@ from tileir.analyze.reducing.candidate_tests import (
 )
 from tileir.analyze.reducing.program import Program, ProgramFile
 from tileir.analyze.reducing.search import Test
-from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.ir.quoting import harmless
 
 
@@ -95,7 +95,9 @@ def check(message: str, original: Program | None, timeout: float) -> Interest:
     return found._replace(contents=ObservationTest(ask_contents, lambda told: message in told, timeout))
 
 
-def difference(first: str, second: str, launch: LaunchWords, original: Program | None, timeout: float) -> Interest:
+def difference(
+    first: str, second: str, launch: LaunchDescription, original: Program | None, timeout: float
+) -> Interest:
     """Two engines give different results, as for the original."""
     question, missed = ask_difference(first, second, launch), f"{first} and {second} give the same results"
     return _observed(question, f"differs {first} {second}", missed, same_difference, original, timeout)

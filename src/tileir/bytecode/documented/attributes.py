@@ -1,4 +1,4 @@
-"""The thirteen attribute tags of the documented layout (docs/bytecode.md section 10).
+"""The thirteen attribute tags of the documented layout (docs/reference/bytecode.md section 10).
 
 The failure of each tag is the text of the bytecode draft, verbatim ("Per-Tag Builder Cluster").  The payload of tag 13
 is a reference to another attribute, so the attribute table reads and writes it.

@@ -1,4 +1,4 @@
-"""The attribute table of the documented layout, read and written (docs/bytecode.md section 10).
+"""The attribute table of the documented layout, read and written (docs/reference/bytecode.md section 10).
 
 The bytecode draft lets each operation refer to a dictionary in an attribute table and describes payloads (enumerations,
 hints, operand segments, shapes) that none of its thirteen tags covers.  The kind byte in front of each value is this

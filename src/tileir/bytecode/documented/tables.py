@@ -1,4 +1,6 @@
-"""Enumerations, types, debug attributes and pooled numbers in the documented layout (docs/bytecode.md section 10).
+"""Enumerations, types, debug attributes and pooled numbers in the documented layout.
+
+docs/reference/bytecode.md section 10 describes it.
 
 There are nineteen type tags, 0 to 18 (the bytecode draft, "TypeTag Dispatcher").  The numbers are the public ones, the
 payloads are not: shapes are lists of varints, a pointer has an address space, and f8E8M0FNU is a leaf that only tiles
@@ -110,7 +112,7 @@ class DocumentedTypeTable(TypeTable):
         pointee = self._type(reader, "pointeeType")
         space = reader.varint("failed to read address space")
         if space:
-            # Neither the dialect nor its text can express one (docs/conflicts.md D1).
+            # Neither the dialect nor its text can express one (docs/reference/conflicts.md D1).
             reader.fail(f"address space {space} is not supported, pointers have address space 0")
         self._checked(reader, cuda_tile.pointer_error(pointee, NEWEST))
         return cuda_tile.pointer_type(pointee)

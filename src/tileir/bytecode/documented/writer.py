@@ -1,4 +1,4 @@
-"""The documented layout, written (docs/bytecode.md section 10).
+"""The documented layout, written (docs/reference/bytecode.md section 10).
 
 The bytecode draft has no writer, so the choices are this project's: strings by index, arrays inline, a bound in the tag
 that fits what it has.  Tables are filled in order of first use.

@@ -1,7 +1,7 @@
 """Reductions and scans (the operations draft, sections 8.3.14 and 8.3.16).
 
 Both carry a body that combines two elements per operand `i`, its arguments `2i` and `2i + 1`.  In a reduction the first
-is the current element and the second what was accumulated so far, in a scan the other way round (docs/conflicts.md C13).
+is the current element and the second what was accumulated so far, in a scan the other way round (docs/reference/conflicts.md C13).
 """
 
 from __future__ import annotations

@@ -391,7 +391,7 @@ LOOP: Final[OperationDeclaration] = OperationDeclaration(
     description=(
         "Runs its body again and again until a `break`, whose operands are the results.  `continue` starts the "
         "next iteration with its operands as carried values.  Results and carried values may differ in number and "
-        "type (docs/conflicts.md C12).  Views can be neither.  Memory of an `alloca` in the body is freed "
+        "type (docs/reference/conflicts.md C12).  Views can be neither.  Memory of an `alloca` in the body is freed "
         "after each iteration."
     ),
     example=("%r = loop iter_values(%a = %x) : tile<i32> -> tile<f32> {\n  break %y : tile<f32>\n}"),

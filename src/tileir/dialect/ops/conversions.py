@@ -258,7 +258,7 @@ FTOF: Final[OperationDeclaration] = _conversion(
         "`positive_inf`.  Up to 13.3, all other conversions have only the default mode; 13.4 also accepts `zero` if "
         "a standard type is narrowed, `nearest_away` from f32 to tf32, the directed modes from f64 to f32, and any of "
         "these if the target holds every value of the source, so that nothing is rounded.  Values beyond the range of "
-        "f8E4M3FN and f8E5M2, including infinities, become their largest value (docs/conflicts.md C27)."
+        "f8E4M3FN and f8E5M2, including infinities, become their largest value (docs/reference/conflicts.md C27)."
     ),
     example="%h = ftof %x : tile<4xf32> -> tile<4xf16>",
     attributes=(_NEAREST,),
@@ -277,7 +277,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
         "Drops the fraction of each element and returns the integer, signed or unsigned.  NaN, an infinity, or a value "
         "outside the range of the target is undefined behavior in the public dialect; with `saturating` (13.4) such "
         "a value becomes the nearest integer of the range and NaN becomes 0.  The draft always saturates and maps NaN "
-        "to 0, which is also what the interpreter does (docs/conflicts.md C10).  An i1 becomes true for every value "
+        "to 0, which is also what the interpreter does (docs/reference/conflicts.md C10).  An i1 becomes true for every value "
         "that is not zero, fractions and NaN among them."
     ),
     example="%i = ftoi %x signed : tile<4xf32> -> tile<4xi32>",
@@ -304,7 +304,7 @@ ITOF: Final[OperationDeclaration] = _conversion(
     description=(
         "Converts each element, read as signed or unsigned, to the nearest value of the float type, ties to even.  "
         "A value beyond the range becomes an infinity, or NaN in a type that has no infinity; f8E4M3FN and f8E5M2 "
-        "saturate (docs/conflicts.md C27).  There is no conversion to f8E8M0FNU: go through another float type."
+        "saturate (docs/reference/conflicts.md C27).  There is no conversion to f8E8M0FNU: go through another float type."
     ),
     example="%f = itof %i unsigned : tile<4xi32> -> tile<4xf32>",
     attributes=(_SIGNEDNESS, _NEAREST),

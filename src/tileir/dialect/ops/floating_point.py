@@ -92,7 +92,7 @@ def _verify_f32(operation: Operation, modifier: str) -> None:
 
 def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
     # In the draft remf has a rounding mode; the remainder is exact, so only the default can be dropped without a loss
-    # (docs/conflicts.md C7).
+    # (docs/reference/conflicts.md C7).
     mode = operation.attributes.get("rounding_mode")
     if mode is not None and mode is not ROUNDING["nearest_even"]:
         raise Invalid("invalid rounding mode specified. Only 'nearest_even' is supported")
@@ -212,7 +212,7 @@ _EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
     attribute("propagate_nan", UNIT_ATTRIBUTE, "let a NaN in either operand win", optional=True),
     FLUSH_TO_ZERO,
 )
-# The draft's ordering has no effect on a maximum or minimum (docs/conflicts.md C6): on maxf and minf it is carried as
+# The draft's ordering has no effect on a maximum or minimum (docs/reference/conflicts.md C6): on maxf and minf it is carried as
 # a discardable attribute, on the draft's own operations it is declared.
 _DRAFT_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
     attribute("comparison_ordering", _ORDERING_ATTRIBUTE, "carried along, without effect", optional=True),
@@ -312,7 +312,7 @@ REMF: Final[OperationDeclaration] = elementwise(
     description=(
         "Returns `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
         "or an infinite dividend gives NaN, an infinite divisor the finite dividend itself.  The draft speaks of the "
-        "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/conflicts.md C7)."
+        "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/reference/conflicts.md C7)."
     ),
     returns="the remainder",
     cost=ElementCost(FUNCTION, 1.2, 64, 2, True),

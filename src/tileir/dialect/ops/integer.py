@@ -115,7 +115,7 @@ DIVI: Final[OperationDeclaration] = elementwise(
         attribute("rounding", ROUNDING_ATTRIBUTE, "where an inexact quotient goes", ROUNDING["zero"]),
     ),
     modifiers="keyword(signedness) enclosed(rounding)",
-    # docs/conflicts.md C21: no memory effect, but not speculatable either.
+    # docs/reference/conflicts.md C21: no memory effect, but not speculatable either.
     traits=NO_MEMORY_EFFECT | ELEMENTWISE,
     verify_attributes=_verify_division,
 )

@@ -27,7 +27,7 @@ def _holds_integers_or_pointers(type: TileType) -> bool:
 
 
 def _verify_div_by(predicate: DivByAttribute, type: Type) -> None:
-    """The types draft, "DivByAttr Verifier", in the public order of checks (docs/conflicts.md C4, C5)."""
+    """The types draft, "DivByAttr Verifier", in the public order of checks (docs/reference/conflicts.md C4, C5)."""
     name = f"'{predicate.name}'"
     every = predicate.every
     along = predicate.along
@@ -58,7 +58,7 @@ def _verify_div_by(predicate: DivByAttribute, type: Type) -> None:
 
 
 def _warn_about_pointee(predicate: DivByAttribute, operation: Operation, context: VerifyContext) -> None:
-    """The types draft refuses an alignment below the pointee's own; public tools take it (docs/conflicts.md C4)."""
+    """The types draft refuses an alignment below the pointee's own; public tools take it (docs/reference/conflicts.md C4)."""
     type = operation.operands[0].type
     if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
         return

@@ -73,7 +73,7 @@ def _verify_tensor_shape(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_pointer_attribute(base: PointerType, view: TensorViewType) -> None:
-    """A tensor view carries the pointer attribute of its base, no more and no less (13.4, docs/conflicts.md D1)."""
+    """A tensor view carries the pointer attribute of its base, no more and no less (13.4, docs/reference/conflicts.md D1)."""
     if base.attribute == view.attribute:
         return
     if base.attribute is None:

@@ -119,8 +119,8 @@ _INTEGRAL: Final[dict[str, Unary]] = {
 def float_to_integer(
     source: FloatType, target: IntegerType, signedness: str, rounding: str = "nearest_int_to_zero"
 ) -> Unary:
-    """ftoi: rounds to an integer, then saturates, with or without `saturating`; NaN becomes 0 (docs/conflicts.md C10).
-    An i1 is whether the operand differs from zero, as fractions and NaN do."""
+    """ftoi: rounds to an integer, then saturates, with or without `saturating`; NaN becomes 0
+    (docs/reference/conflicts.md C10). An i1 is whether the operand differs from zero, as fractions and NaN do."""
     integral = _INTEGRAL[rounding]
     up = widen(source)
     if target is I1:

@@ -1,8 +1,8 @@
 """Integer and bitwise operations: two's complement, wrapping, on signless values.
 
 i1 values are `bool_`; arithmetic on them runs on bytes and keeps the last bit, with true read as 1 unsigned and -1
-signed.  What the specification leaves undefined, as division by zero, is defined here: docs/numerics.md has the
-results.  The overflow flags of an operation promise that nothing wraps; they do not change what is computed.
+signed.  What the specification leaves undefined, as division by zero, is defined here: docs/reference/numerics.md has
+the results.  The overflow flags of an operation promise that nothing wraps; they do not change what is computed.
 """
 
 from __future__ import annotations

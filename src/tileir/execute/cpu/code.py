@@ -70,7 +70,7 @@ class KernelCode:
         return found
 
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
-        """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
+        """A version of the kernel as text: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/internals/cpu.md)."""
         if stage == "tiles":
             entry = self.entry if sanitize else _pipeline().optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"

@@ -1,8 +1,9 @@
 """Structured control flow, and `reduce` and `scan` with any body.
 
-The order is fixed, and every engine keeps to it: docs/execution.md states it; that of a scan is the one of NVIDIA's
-compiler (docs/conflicts.md C13).  Identities are never an operand: a tile has at least one element.  The body runs on
-whole slices at once where all its operations are elementwise, otherwise element by element in the same order.
+The order is fixed, and every engine keeps to it: docs/guide/execution.md states it; that of a scan is the one of
+NVIDIA's compiler (docs/reference/conflicts.md C13).  Identities are never an operand: a tile has at least one element.
+The body runs on whole slices at once where all its operations are elementwise, otherwise element by element in the same
+order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A recording out of a file (docs/recording.md).
+"""A recording out of a file (docs/tools/recording.md).
 
 A file may come from anywhere: everything in it is checked before it is used, and what is wrong is a `RecordingError`.
 """
@@ -133,8 +133,9 @@ def within(name: str, column: Array, least: int, most: int) -> None:
         raise RecordingError(f"{name} has numbers that are not from {least} to {most}")
 
 
-def load_recording(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recording:
-    """The recording in a file that `Recording.save` wrote (docs/recording.md); `limit` is how many bytes it may take.
+def load(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recording:
+    """The recording in a file that `Recording.save` wrote (docs/tools/recording.md); `limit` is how many bytes it may
+    take.
 
     Nothing of it runs before something is asked of it.  A file that is no recording is a `RecordingError`.
     """

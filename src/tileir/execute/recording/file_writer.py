@@ -1,4 +1,4 @@
-"""A recording into a file: a zip archive of JSON, the program, and columns of numbers (docs/recording.md)."""
+"""A recording into a file: a zip archive of JSON, the program, and columns of numbers (docs/tools/recording.md)."""
 
 from __future__ import annotations
 

@@ -287,12 +287,12 @@ def _unordered(access: Access, earlier: Event, place: Place, other: Place, targe
     return Finding("unordered", title, place, details, hint, "after", other)
 
 
-# Where NVIDIA's assembler seems to lose an order that tokens give; notes, as the program is right (docs/nvidia.md):
+# Where NVIDIA's assembler seems to lose the order of tokens (docs/internals/nvidia.md); notes, as the program is right:
 # - the order goes through the token of a load whose mask is false, and through nothing else;
 # - a load and then a store to the same memory in a `loop`, in which other elements of the tile meet;
 # - a load, then a store to the same memory, and the loaded value is used after the store.
 
-PAGE: Final = "docs/nvidia.md"
+PAGE: Final = "docs/internals/nvidia.md"
 MASKED: Final = "token-of-a-load-whose-mask-is-false"
 IN_LOOP: Final = "load-and-store-in-a-loop"
 AGAIN: Final = "load-issued-again"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
+from tileir import notebook
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.program_text import Spelling
@@ -54,8 +55,9 @@ class Place:
 class Finding:
     """One mistake of one operation; `count` is how often it was seen, `place` where it was seen first.
 
-    `kind` is one of the kinds in docs/sanitizer.md, `title` a one-line summary, `details` has the numbers, `other` is
-    the second operation, for example in a race, and `relation` the word before it.  Notes are findings of kind "note".
+    `kind` is one of the kinds in docs/tools/sanitizer.md, `title` a one-line summary, `details` has the numbers,
+    `other` is the second operation, for example in a race, and `relation` the word before it.  Notes are findings of
+    kind "note".
     """
 
     kind: AnyKind
@@ -145,6 +147,10 @@ class SanitizerReport:
 
     def __str__(self) -> str:
         return self.render()
+
+    def _repr_html_(self) -> str:
+        caption, *findings = self.render().split("\n\n")
+        return notebook.report(caption, findings)
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(self.kinds)) or "nothing"

@@ -21,7 +21,7 @@ from tileir.judge.report.text import kernels_table, kinds_table, steps_of, steps
 
 
 def json_report(contents: Contents) -> str:
-    """Everything, as one object; docs/report.md has its keys."""
+    """Everything, as one object; docs/tools/report.md has its keys."""
     report = {
         "file": os.path.basename(contents.path),
         "plan": {"digest": contents.plan, "settings": contents.settings},

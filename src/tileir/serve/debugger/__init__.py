@@ -1,4 +1,4 @@
-"""The debugger: a launch that is stopped, inspected, and run forwards and backwards (docs/debugging.md).
+"""The debugger: a launch that is stopped, inspected, and run forwards and backwards (docs/tools/debug.md).
 
 Begin with `session`: `Debugger` has everything that users can do, and returns data.  `terminal/` (gdb's commands) and
 `adapter/` (the debug adapter protocol) show it.  Each module is built on those above it:

@@ -291,7 +291,7 @@ class Inspection:
         return accesses_since(self.recording, position, earlier.step if is_near else position.step - 1)
 
     def evaluate(self, expression: str, frame: Frame | None = None, more: Lookup | None = None) -> Variable:
-        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/debugging.md)."""
+        """Compute an expression in NumPy's terms over what there is now, and `more` by name (docs/tools/debug.md)."""
         read = Expression(expression, self._names.is_known)
         now = self._standing()
         position = frame.position if frame is not None else now

@@ -35,6 +35,10 @@ def debug(
     when this returns.  `listen="HOST:PORT"`, or `TILEIR_DEBUG=tcp:HOST:PORT` in the environment, waits for an editor;
     otherwise there is a prompt, which carries out `commands` first.  `stop_on` are "failure", "sanitizer" and "nan";
     `schedule`, `limit` are those of `tileir.record`, and `names="tile"` shows the tile program instead of the script.
+
+    >>> tileir.debug(kernel, 8, args, commands=["continue"])
+    [Switching to tile block 0 (0, 0, 0)]
+    ...
     """
     front = _front(_settings(os.environ.get(VARIABLE, ""))[1] if listen is None else listen, commands)
     debugging = ScriptDebugging(front, stop_on=stop_on, names=names, limit=limit)

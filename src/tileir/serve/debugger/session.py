@@ -34,7 +34,7 @@ Unit = Literal["line", "operation"]
 
 
 class Debugger(Inspection):
-    """A launch under the debugger (docs/debugging.md); `kernel` is what `tileir.record` takes.
+    """A launch under the debugger (docs/tools/debug.md); `kernel` is what `tileir.record` takes.
 
     Nothing runs before `start`; the caller's arrays have the results when the launch has come to its end.
     """
@@ -53,7 +53,7 @@ class Debugger(Inspection):
         memory: Iterable[object] = (),
     ) -> None:
         self.stop_on: set[Event] = set(stop_on)
-        prepared = prepared_launch(kernel, grid, *arguments, schedule=schedule, limit=limit, memory=memory)
+        prepared = prepared_launch(kernel, grid, arguments, schedule=schedule, limit=limit, memory=memory)
         write: Callable[[str], object] = output if output is not None else sys.stdout.write
         super().__init__(prepared, "sanitizer" in self.stop_on, write, names)
         self.breakpoints = LaunchBreakpoints(self._program, self.lines, self._names, prepared.launch.grid)

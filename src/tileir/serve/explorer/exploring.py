@@ -52,6 +52,9 @@ def explore(
     costs are shown, by default all; `compare` has other recordings to look at beside this one, by the titles that the
     page gives them.  Findings are those of the sanitizer: `sanitize` and
     `uninitialized` are as for `tileir.record`.
+
+    >>> tileir.explore(kernel, 8, args, export="page.html").title
+    'vector_add: tileir explorer'
     """
     launch = launch_of(kernel, grid, args, entry)
     chosen = None if targets is None else list(targets)
@@ -82,7 +85,7 @@ class Exploration:
         return f"<Exploration of {summary['kernel']}, grid {tuple(summary['grid'])}{where}>"
 
     def answer(self, question: str, parameters: Mapping[str, str | int] | None = None) -> dict[str, Any]:
-        """What the page is told when it asks; docs/explorer.md lists the questions."""
+        """What the page is told when it asks; docs/tools/explore.md lists the questions."""
         return self._explorer.answer(question, parameters)
 
     @property

@@ -1,4 +1,4 @@
-"""The language server: features of an editor for tile programs while they are written (docs/editors.md).
+"""The language server: features of an editor for tile programs while they are written (docs/tools/lsp.md).
 
     document/     a text that an editor changes: syntax tree, names, analysis, statements and their formats
     completion/   the cursor, completion, snippets, signature help

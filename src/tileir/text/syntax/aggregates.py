@@ -52,7 +52,7 @@ class Combine(Custom):
         out = printer.out
         operands = printer.type_list(operation.operands)
         results = printer.type_list(operation.results)
-        # The first line ends in a blank (docs/printing.md section 7).
+        # The first line ends in a blank (docs/reference/printing.md section 7).
         region = operation.regions[0]
         out.append(f" : {operands} -> {results} \n{printer.indent}({printer.argument_list(region)}) ")
         printer.print_region(region)
@@ -62,7 +62,7 @@ class Assume(Custom):
     """assume ::= (predicate | `[` predicate (`,` predicate)* `]`) `,` value attr-dict `:` type
 
     A list becomes a chain of assumes; `assume %condition : type` is the draft's form and another operation
-    (docs/conflicts.md C1).
+    (docs/reference/conflicts.md C1).
     """
 
     def parse(self, parser: Parser, state: ParseState) -> None:
@@ -107,7 +107,7 @@ class Assume(Custom):
         return found
 
     def _for_type(self, parser: Parser, state: ParseState, predicate: Attribute, type: Type) -> Attribute:
-        """The splat form of same_elements speaks of the whole tile (docs/conflicts.md C3)."""
+        """The splat form of same_elements speaks of the whole tile (docs/reference/conflicts.md C3)."""
         if predicate is not SAME_ELEMENTS_EVERYWHERE:
             return predicate
         found = same_elements(type.shape if isinstance(type, TileType) else ())
@@ -162,7 +162,7 @@ class PrintArguments(Custom):
         state.set_attribute("str", string_attribute(text))
 
     def _placeholders(self, parser: Parser, text: str, types: list[Type], token: int) -> str:
-        """A bare `%` takes the conversion of its argument's element type (docs/conflicts.md A8)."""
+        """A bare `%` takes the conversion of its argument's element type (docs/reference/conflicts.md A8)."""
         # Here, not above: most programs print nothing.
         import re
 
@@ -221,7 +221,7 @@ class CastTypes(Custom):
 
 
 class ComparisonTypes(Custom):
-    """`:` type (`->` type)?; the draft leaves the result type out (docs/conflicts.md A2)."""
+    """`:` type (`->` type)?; the draft leaves the result type out (docs/reference/conflicts.md A2)."""
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
@@ -256,7 +256,7 @@ class GridType(Custom):
 
 
 class AtomicOperands(Custom):
-    """pointers `,` mode `,` value; the printer draft puts the mode first (docs/conflicts.md A11, B4)."""
+    """pointers `,` mode `,` value; the printer draft puts the mode first (docs/reference/conflicts.md A11, B4)."""
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         declared = self.declaration.inherent["mode"]
@@ -278,7 +278,7 @@ class AtomicOperands(Custom):
 
 
 class AtomicMode(Custom):
-    """Nothing in the text: the draft's `add` on floats is the public `addf` (docs/conflicts.md B4)."""
+    """Nothing in the text: the draft's `add` on floats is the public `addf` (docs/reference/conflicts.md B4)."""
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])

@@ -197,7 +197,7 @@ class Enclosed(EnumDirective):
 
 
 class Rounding(Directive):
-    """`rounding<zero>`: its blank is printed even when it is left out (docs/printing.md section 7)."""
+    """`rounding<zero>`: its blank is printed even when it is left out (docs/reference/printing.md section 7)."""
 
     def __init__(self, name: str, modes: list[str], is_open: bool) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""Spellings of operations that only the drafts have (docs/conflicts.md A to D); those of types and attributes are read
-where these are.
+"""Spellings of operations that only the drafts have (docs/reference/conflicts.md A to D); those of types and attributes
+are read where these are.
 
 Each is read as its public form, with a remark.  The drop-ins for NVIDIA's tools read none of them: every function here
 checks `draft_spellings` first, and does nothing where it is off.

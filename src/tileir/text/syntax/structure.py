@@ -113,7 +113,7 @@ class Global(Custom):
     def print(self, printer: TextOutput, operation: Operation) -> None:
         attributes = operation.attributes
         out = printer.out
-        # The visibility directive prints a blank of its own (docs/printing.md section 1).
+        # The visibility directive prints a blank of its own (docs/reference/printing.md section 1).
         private = operation.attribute("symbol_visibility") is SYMBOL_VISIBILITY["private"]
         out.append(" private " if private else " ")
         if "constant" in attributes:

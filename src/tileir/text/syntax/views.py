@@ -325,7 +325,7 @@ class ViewAccess(Custom):
             parser.fail("expected token type", start)
 
     def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
-        """One type stands for all; none is the draft's form (docs/conflicts.md A3)."""
+        """One type stands for all; none is the draft's form (docs/reference/conflicts.md A3)."""
         if len(given) == len(indices):
             return given
         if len(given) == 1:

@@ -23,7 +23,7 @@ from tileir.tools.input import read_program, refuse_script
 from tileir.tools.output import check_target, protect_input
 
 if TYPE_CHECKING:
-    from tileir.execute.engine.interface import Engine
+    from tileir.execute.engine.interface import Backend
     from tileir.execute.launching.timing import Timing
     from tileir.execute.sanitizer.report import Names, SanitizerReport
 
@@ -99,7 +99,7 @@ def run(given: Arguments) -> int:
     return run_in_child(given, lambda: _perform(given, engine), seconds)
 
 
-def _perform(given: Arguments, engine: Engine | None) -> int:
+def _perform(given: Arguments, engine: Backend | None) -> int:
     program = read_program(given.operands[0], given)
     wanted, unchecked, is_quiet = launches.given_launch(given, program), given.has("unchecked"), given.has("quiet")
     timing: Timing | None = None
@@ -132,10 +132,10 @@ def _perform(given: Arguments, engine: Engine | None) -> int:
                     # As many launches as make sense, where no number is given.
                     repeat = given.number("time") if given.value("time") else None
                     flush = given.has("flush-cache")
-                    timing = kernel.time(wanted.grid, *values, repeat=repeat, flush_cache=flush, num_threads=threads)
+                    timing = kernel.time(wanted.grid, values, repeat=repeat, flush_cache=flush, threads=threads)
                 else:
                     observer, bar = observation.observer, _bar(progress)
-                    kernel.launch(wanted.grid, *values, observer=observer, progress=bar, num_threads=threads)
+                    kernel.launch(wanted.grid, values, observer=observer, progress=bar, threads=threads)
     except ExecutionError as error:
         if given.value("names") == "tile":
             error.tell_as_tile_program()
@@ -203,7 +203,7 @@ class _Observation:
 
         return [finding_facts(each, path) for report in self._reports for each in SanitizerError(report).diagnostics]
 
-    def print_reports(self, kernel: str, engine: Engine | None, quiet: bool) -> None:
+    def print_reports(self, kernel: str, engine: Backend | None, quiet: bool) -> None:
         """Print what was found, or that nothing was and what was not looked for."""
         for report in self._reports:
             report.kernel = report.kernel or kernel
@@ -221,11 +221,11 @@ class _Observation:
 
 # Options for engines that make code, then those that observe, each with the name by which an engine lists that it takes
 # it; one that dumps has stages.
-_OF_CODE = {"dump": "", "threads": "num_threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
+_OF_CODE = {"dump": "", "threads": "threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
 _OBSERVING = {"trace": "observer", "watch-nan": "observer", "sanitize": "sanitize", "schedule": "schedule"}
 
 
-def _engine(given: Arguments) -> Engine | None:
+def _engine(given: Arguments) -> Backend | None:
     """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
     if given.has("fast") and given.has("exact"):
         raise ToolFailure("--exact and --fast contradict each other: use one of them")

@@ -57,7 +57,7 @@ def run(given: Arguments) -> None:
             progress.step(line)
 
     with Progress(is_quiet=given.has("quiet")) as progress, host_arrays():
-        tuning = kernel.tune(wanted.grid, *values, progress=show)
+        tuning = kernel.tune(wanted.grid, values, progress=show)
     if not given.has("json"):
         print(tuning.text())
         return

@@ -86,7 +86,7 @@ def _cost(
     from tileir.execute.launching.kernel import Kernel
 
     values = made_arguments(entry, texts)
-    return cost(Kernel(entry), grid, *values, target=target.key, assemble=assemble, measure=True)
+    return cost(Kernel(entry), grid, values, target=target.key, assemble=assemble, measure=True)
 
 
 def _described(text: str) -> object:

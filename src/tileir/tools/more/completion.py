@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tileir.tools.arguments import Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
 from tileir.tools.commands import COMMANDS
-from tileir.tools.more.documents import directory_of_pages, page_names
+from tileir.tools.more.documents import directory_of_pages, pages_in
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -94,7 +94,7 @@ def described() -> list[Command]:
         "schedule": ("forward", "reverse", "random:", "interleaved"),
     }
     entries = [entry.name for entry in all_entries()]
-    operands = {"explain": entries, "docs": page_names(directory_of_pages()), "completion": SHELLS}
+    operands = {"explain": entries, "docs": pages_in(directory_of_pages()), "completion": SHELLS}
     found = [Command("help", "describe a command", [], tuple(COMMANDS), False)]
     for name, (summary, _) in COMMANDS.items():
         flags = [Flag(each, each.choices or _words(values.get(each.name, ()))) for each in usage_of(name).options]

@@ -25,28 +25,35 @@ explain NAME' is shorter for an operation, a type or an attribute.""",
 )
 
 _EXTENSION = ".md"
+_CHAPTERS = {
+    "guide": "Guide",
+    "tools": "Tools",
+    "reference": "Reference",
+    "reference/operations": "Operations, types and attributes",
+    "internals": "Internals",
+}
 _HEADING = re.compile(r"(#+) (.+)")
 
 
 @command(USAGE)
 def run(given: Arguments) -> None:
     directory = directory_of_pages()
-    names = page_names(directory)
+    pages = pages_in(directory)
     if given.has("path"):
         print(directory)
         return
-    text = "\n".join([_text(operand, directory, names) for operand in given.operands] or [_overview(directory, names)])
+    text = "\n".join([_text(operand, directory, pages) for operand in given.operands] or [_overview(directory, pages)])
     sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
 
 
-def _text(operand: str, directory: str, names: list[str]) -> str:
-    """The page, or the section of a page, that an operand names; `docs/cpu.md` is how texts refer to a page."""
+def _text(operand: str, directory: str, pages: dict[str, str]) -> str:
+    """The page, or the section of a page, that an operand names, with or without folders and `.md`."""
     path, _, anchor = operand.partition("#")
-    name = path.removeprefix("docs/").removesuffix(_EXTENSION)
-    if name not in names:
-        hint = did_you_mean(name, names)[2:] or "'tileir docs' lists the pages"
+    name = _name(path.removesuffix(_EXTENSION))
+    if name not in pages:
+        hint = did_you_mean(name, list(pages))[2:] or "'tileir docs' lists the pages"
         raise ToolFailure(f"there is no page '{operand}': {hint}", EXIT_WRONG_INPUT)
-    text = _page(directory, name)
+    text = _page(directory, pages[name])
     found = section(text, anchor) if anchor else text
     if not found:
         anchors = ", ".join([slug for slug, _, _, _ in sections(text)])
@@ -59,28 +66,42 @@ def directory_of_pages() -> str:
     # A wheel has the pages in the package, a checkout beside the sources.
     for place in ("docs", os.path.join("..", "..", "docs")):
         directory = os.path.normpath(os.path.join(package, place))
-        if os.path.isfile(os.path.join(directory, "command_line" + _EXTENSION)):
+        if os.path.isfile(os.path.join(directory, "index" + _EXTENSION)):
             return directory
     raise ToolFailure("the pages are not in this installation of tileir", EXIT_WRONG_INPUT)
 
 
-def page_names(directory: str) -> list[str]:
-    """The pages, those of folders after the others: `api`, .., `operations/core`."""
-    folders = ("", "operations/")
-    found = [folder + name for folder in folders for name in sorted(os.listdir(os.path.join(directory, folder)))]
-    return [name.removesuffix(_EXTENSION) for name in found if name.endswith(_EXTENSION)]
+def pages_in(directory: str) -> dict[str, str]:
+    """The path of each page from the directory, by the name that people type."""
+    paths = [
+        folder + file
+        for folder in ("", *[f"{chapter}/" for chapter in _CHAPTERS])
+        for file in sorted(os.listdir(os.path.join(directory, folder)))
+        if file.endswith(_EXTENSION)
+    ]
+    return {_name(path.removesuffix(_EXTENSION)): path for path in paths}
 
 
-def _page(directory: str, name: str) -> str:
-    with open(os.path.join(directory, *f"{name}{_EXTENSION}".split("/")), encoding="utf-8") as file:
+def _name(path: str) -> str:
+    """The last part of a path; an index has the name of its folder."""
+    return path.removesuffix("/index").rpartition("/")[2]
+
+
+def _page(directory: str, path: str) -> str:
+    with open(os.path.join(directory, path), encoding="utf-8") as file:
         return file.read()
 
 
-def _overview(directory: str, names: list[str]) -> str:
-    lines = ["# Pages", ""]
-    width = max([len(name) for name in names])
-    for name in names:
-        title = next((title for _, _, title, _ in sections(_page(directory, name))), "")
+def _overview(directory: str, pages: dict[str, str]) -> str:
+    lines = ["# Pages"]
+    width = max([len(name) for name in pages])
+    chapter = None
+    for name, path in pages.items():
+        folder = os.path.dirname(path)
+        if folder != chapter:
+            chapter = folder
+            lines += ["", *([f"## {_CHAPTERS[folder]}", ""] if folder else [])]
+        title = next((title for _, _, title, _ in sections(_page(directory, path))), "")
         lines.append(f"  {name:{width}}  {title}")
     return "\n".join([*lines, "", "`tileir docs PAGE` prints one, `tileir explain NAME` what a name means.", ""])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tileir.analyze.difference.difference import ProgramDifference
 from tileir.dialect.ops import ENTRY
-from tileir.execute.arguments.argument_text import LaunchWords, grid_of, natural, stated_launch
+from tileir.execute.arguments.argument_text import LaunchDescription, grid_of, natural, stated_launch
 from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.ir.quoting import harmless
 from tileir.ir.traversal import functions
@@ -127,7 +127,7 @@ def _run_both(given: Arguments, difference: ProgramDifference, left: Program, ri
     backend = given.value("backend", AUTO)
     if backend != AUTO:
         find_engine(backend)
-    launches: dict[str, LaunchWords] = {}
+    launches: dict[str, LaunchDescription] = {}
     for kernel in functions(difference.left):
         name = kernel.symbol_name or ""
         partner = difference.partner(kernel)

@@ -16,7 +16,7 @@ from tileir.tools.main import identity_text
 from tileir.tools.options import JSON, READING, SCRIPT
 
 if TYPE_CHECKING:
-    from tileir.execute.engine.interface import Engine
+    from tileir.execute.engine.interface import Backend
 
 USAGE = Usage(
     "tileir info",
@@ -89,7 +89,7 @@ def _installation() -> dict[str, Any]:
     }
 
 
-def _engine(engine: Engine) -> dict[str, Any]:
+def _engine(engine: Backend) -> dict[str, Any]:
     """What an engine says of itself, and why it cannot work here."""
     from tileir.execute.engine.registry import why_missing
 

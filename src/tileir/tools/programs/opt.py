@@ -80,7 +80,7 @@ USAGE = Usage(
 {SCRIPT} Its kernel is then read.
 {SCRIPT_ARGUMENTS}
 
-FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs optimizing' is about levels, rules
+FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs opt' is about levels, rules
 and passes, 'tileir docs writing_passes' about your own; with --load FILE.py this help lists those of the file too.""",
     most=-1,
     more_help=passes_help,
@@ -139,7 +139,7 @@ def _steps(given: Arguments, rules: str) -> list[Step]:
 def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments) -> bool:
     """Run the passes; errors are printed, False says that there were some."""
     from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
-    from tileir.passes.registry import WrongPassOption
+    from tileir.passes.registry import PassOptionError
 
     print_line = partial(print, file=sys.stderr)
 
@@ -159,7 +159,7 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
             run_steps(module, steps, rules, report=report)
         else:
             run_until_stable(module, steps, rules, report=report)
-    except WrongPassOption as error:
+    except PassOptionError as error:
         raise ToolFailure(error.message) from None
     except Exception as error:
         place = _place(error)

@@ -15,7 +15,7 @@ from tileir.analyze.reducing.reduce import program_kind, reduce_program
 from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
 from tileir.bytecode.container import origin_of
-from tileir.execute.arguments.argument_text import LaunchWords, grid_of, stated_launch
+from tileir.execute.arguments.argument_text import LaunchDescription, grid_of, stated_launch
 from tileir.execute.engine.registry import find_engine, require
 from tileir.execute.gpu.gpus import target_named
 from tileir.interface import from_bytecode, load
@@ -146,7 +146,7 @@ class _Reducing:
         origin = None if original is None else origin_of(from_bytecode(self._data, verify=False))
         return ProgramFile(NEWEST if origin is None else origin.version)
 
-    def _launch(self, original: Program | None) -> LaunchWords:
+    def _launch(self, original: Program | None) -> LaunchDescription:
         """What the kernel is launched with: as given, as stated, or random."""
         need_packages()
         if original is None:
@@ -157,10 +157,12 @@ class _Reducing:
         given, name = self._given, self._given.options.get("entry")
         entry = select_entry(original.module, name)
         if given.has("arg") or given.has("grid"):
-            return LaunchWords(grid_of(given.value("grid", "1")), given.values("arg"), name)
+            return LaunchDescription(grid_of(given.value("grid", "1")), given.values("arg"), name)
         stated = stated_launch(self._text, entry.symbol_name)
         words = random_launch(entry, 0).words if stated is None else stated
-        return LaunchWords(words.grid, words.arguments, name if stated is None or name is not None else stated.entry)
+        return LaunchDescription(
+            words.grid, words.arguments, name if stated is None or name is not None else stated.entry
+        )
 
     def _reduced(
         self, original: Program | None, valid: bool, form: ProgramFile, wanted: interest.Interest, verdicts: Verdicts
@@ -239,7 +241,7 @@ def _engines(given: Arguments) -> list[str]:
 
 
 def _interest(
-    given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchWords | None, timeout: float
+    given: Arguments, form: ProgramFile, original: Program | None, launch: LaunchDescription | None, timeout: float
 ) -> interest.Interest:
     """What a command line says is interesting."""
     if given.has("interesting"):

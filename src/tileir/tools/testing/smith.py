@@ -47,11 +47,11 @@ _LARGEST = 100_000
 
 @command(USAGE)
 def run(given: Arguments) -> None:
-    from tileir import smith
+    from tileir.analyze.smith.program import SMITH_FAMILIES, smith
 
     if given.has("list-families"):
-        width = max(map(len, smith.FAMILIES))
-        for family in smith.FAMILIES.values():
+        width = max(map(len, SMITH_FAMILIES))
+        for family in SMITH_FAMILIES.values():
             print(f"{family.name:{width}}  {family.summary}")
         return
     first, count = given.number("seed", 0, least=0), given.number("count", 1, least=0, most=_LARGEST)
@@ -63,7 +63,7 @@ def run(given: Arguments) -> None:
     folder = output != "-" and (count > 1 or output.endswith(os.sep) or os.path.isdir(output))
     _check(given, count, output, folder)
     for seed in tracked(range(first, first + count), count, "programs", is_quiet=given.has("quiet")):
-        program = smith.program(seed, **options)
+        program = smith(seed, **options)
         if given.has("expected"):
             _save(program, given.value("expected"))
         if given.has("json"):

@@ -7,16 +7,16 @@ import sys
 from typing import TYPE_CHECKING
 
 from tileir.analyze.cost.targets import DEFAULT, target_named
+from tileir.analyze.smith.program import smith
 from tileir.execute.engine.registry import find_engine
 from tileir.execute.gpu.gpus import target_named as gpu_named
 from tileir.ir.quoting import harmless
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.sweep import present_engines, sweep
-from tileir.judge.inputs import Seeds
-from tileir.judge.model import Limits, Plan
+from tileir.judge.inputs import SeedRange
+from tileir.judge.model import JudgePlan, ProcessLimits
 from tileir.judge.report.tables import shortened
 from tileir.judge.report.text import progress_line, progress_summary
-from tileir.smith import program
 from tileir.terminal import Progress, paint
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
@@ -136,8 +136,8 @@ def run(given: Arguments) -> int:
     return EXIT_FINE if found.passed else EXIT_WRONG_INPUT
 
 
-def _plan(given: Arguments) -> Plan:
-    usual = Limits()
+def _plan(given: Arguments) -> JudgePlan:
+    usual = ProcessLimits()
     seconds, memory = given.seconds("timeout", usual.seconds), given.size("memory-limit", usual.memory)
     most = given.number("programs-per-child", usual.programs_per_child)
     engines = tuple(given.names("backend")) if given.has("backend") else present_engines()
@@ -150,9 +150,9 @@ def _plan(given: Arguments) -> Plan:
             find_engine(name)
         costs = [target_named(name).key for name in targets if given.has("cost")]
         gpus = [gpu_named(name) for name in targets if given.has("compile")]
-    return Plan(
+    return JudgePlan(
         optimize=int(given.value("O")) if given.has("O") else None,
-        engines=() if engines == ("none",) else engines,
+        backends=() if engines == ("none",) else engines,
         sanitize=given.has("sanitize"),
         targets=tuple(dict.fromkeys(gpus)),
         cost=tuple(dict.fromkeys(costs)),
@@ -161,11 +161,11 @@ def _plan(given: Arguments) -> Plan:
         trials=given.number("trials", 3),
         tolerance=given.amount("tolerance"),
         speedup=given.amount("speedup"),
-        limits=Limits(seconds=seconds, memory=memory, programs_per_child=most),
+        limits=ProcessLimits(seconds=seconds, memory=memory, programs_per_child=most),
     )
 
 
-def _seeds(given: Arguments) -> Seeds | None:
+def _seeds(given: Arguments) -> SeedRange | None:
     if not given.has("seeds"):
         given.refuse([option.name for option in _OF_SEEDS], "is about programs of seeds: give --seeds as well")
         return None
@@ -182,8 +182,8 @@ def _seeds(given: Arguments) -> Seeds | None:
     if families or operations or version:
         # What no seed can be made with is a mistake of the command line: it raises `OptionError`.
         for family in families or (None,):
-            program(seeds[0], family=family, operations=operations or None, version=version or None)
-    return Seeds(seeds, families, operations, version, given.number("size") or None)
+            smith(seeds[0], family=family, operations=operations or None, version=version or None)
+    return SeedRange(seeds, families, operations, version, given.number("size") or None)
 
 
 class SweepReporter:

@@ -1,4 +1,4 @@
-"""Programs of every operation compiled by Triton for three generations of GPUs, but for the few that docs/triton.md names."""
+"""Programs of every operation compiled by Triton for three generations of GPUs, but for the few that docs/internals/triton.md names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LACKING: dict[str, tuple[str, ...]] = {
     "sm_90": (),
     "sm_100": ("failed to find valid tcgen05.mma layout",),
 }
-"""What docs/triton.md says is not compiled, by the words of the error; under no name for all GPUs."""
+"""What docs/internals/triton.md says is not compiled, by the words of the error; under no name for all GPUs."""
 
 
 @functools.cache

@@ -278,7 +278,7 @@ def test_the_process_launches_the_candidate(
     monkeypatch.setattr("tileir.execute.gpu.triton.kernel.compile_kernel", compile_kernel)
     monkeypatch.setattr(trial, "end_with_parent", lambda: None)
     monkeypatch.setattr(search, "run_command", here)
-    with pytest.warns(tileir.HostCopyWarning):
+    with pytest.warns(tileir.errors.HostCopyWarning):
         tuning = Tuned({4: 100, 8: 10}).tune((1, 1, 1), tensors(), ORDINARY)
     assert compiled == [specialized] and tuning.schedule == specialized
 

@@ -1,4 +1,4 @@
-"""Functions of f32 in a few instructions, within about one unit in the last place (docs/cpu.md).
+"""Functions of f32 in a few instructions, within about one unit in the last place (docs/internals/cpu.md).
 
 They are used where an operation asks for them (`rounding<approx>`) and in kernels compiled with `fast=True`.  Narrower
 types go through f32; f64 keeps the exact functions.

@@ -1,4 +1,4 @@
-"""Which NaN a result is (docs/numerics.md): where instructions alone do not say, or LLVM leaves one out.
+"""Which NaN a result is (docs/reference/numerics.md): where instructions alone do not say, or LLVM leaves one out.
 
 Arithmetic instructions make every NaN quiet.  LLVM takes signalling NaNs for quiet ones, though, and replaces `x * 1`
 and its like by `x`: `handed_on` finds those, and `quieted` makes their results quiet.
@@ -15,15 +15,7 @@ import numpy
 
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
-from tileir.execute.cpu.vector.casting import (
-    binary,
-    bits,
-    choose,
-    compare,
-    intrinsic,
-    reinterpret,
-    to_machine,
-)
+from tileir.execute.cpu.vector.casting import binary, bits, choose, compare, intrinsic, reinterpret, to_machine
 from tileir.execute.cpu.vector.lanes import in_parts
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType

@@ -1,7 +1,7 @@
 """A kernel as the assembler gets it, bytecode of a copy of its module, and diagnostics of what the assembler reports.
 
-Draft operations are legalized, forms that the assembler refuses or miscompiles are rewritten (docs/nvidia.md; each
-function says what up to 13.4.92 does), and the program is down-leveled for an assembler older than the dialect.
+Draft operations are legalized, forms that the assembler refuses or miscompiles are rewritten (docs/internals/nvidia.md;
+each function says what up to 13.4.92 does), and the program is down-leveled for an assembler older than the dialect.
 Operations are located by number (`NUMBERED`), so equal programs have equal bytecode and reports lead to an operation;
 only for profilers do they keep the locations of the source.
 

@@ -173,7 +173,7 @@ def _decisions(prepared: Prepared, limits: Limits) -> str:
         f"descriptors for TMA: {by_tma}, of {len(program.views)} tensor views",
         *prepared.lowered.notes,
         "",
-        f"schedule, by {'the rules of docs/triton.md' if rules else 'a search or a request'}:",
+        f"schedule, by {'the rules of docs/internals/triton.md' if rules else 'a search or a request'}:",
     ]
     for name, value in prepared.schedule._asdict().items():
         why = f"  {rules[name].condition}: {rules[name].because}" if name in rules else ""

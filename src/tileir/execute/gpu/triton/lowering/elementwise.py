@@ -2,7 +2,8 @@
 
 A line names the rule, `rule(build, operation, *names, *operands)`, and the names that it takes of TTIR, PTX or the
 library; it serves tiles, scalars, and regions of reductions and scans.  Integers wrap, with a result for every operand
-(docs/numerics.md): LLVM never gets a zero divisor or a shift past the width; facts that rule them out save the check.
+(docs/reference/numerics.md): LLVM never gets a zero divisor or a shift past the width; facts that rule them out save
+the check.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ through f32, other modes through f32 *rounded to odd* (an inexact result has an 
 more, it can be rounded again in any mode.  Rounding down and up give the two neighbors of an inexact result, of which
 one is odd.  `arith.divf` and `math.sqrt` of f32 are approximations, which `approx` and `fast` take.
 
-Functions come from libdevice or OCML, f16 and bf16 through f32 (docs/numerics.md).  LLVM (Triton 3.5 to 3.9) crashes
-where it folds one to a subnormal number: a move hides constants that may lead to that.
+Functions come from libdevice or OCML, f16 and bf16 through f32 (docs/reference/numerics.md).  LLVM (Triton 3.5 to 3.9)
+crashes where it folds one to a subnormal number: a move hides constants that may lead to that.
 """
 
 from __future__ import annotations

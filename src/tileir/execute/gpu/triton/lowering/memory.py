@@ -1,8 +1,8 @@
 """Lowering of loads and stores: through tiles of pointers, and through views by TMA or by addresses.
 
-The launcher makes TMA descriptors (docs/triton.md lists what they serve).  Their dimensions are in an order of their
-own: those of one element first, which Triton drops, and the contiguous one last.  A tile of 1x64x1x128 is a box of
-1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
+The launcher makes TMA descriptors (docs/internals/triton.md lists what they serve).  Their dimensions are in an order
+of their own: those of one element first, which Triton drops, and the contiguous one last.  A tile of 1x64x1x128 is a
+box of 1x1x64x128, loaded as 64x128; a view that reads rows as columns is loaded as it lies, and transposed.
 """
 
 from __future__ import annotations

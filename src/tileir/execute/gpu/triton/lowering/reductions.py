@@ -216,7 +216,7 @@ def lower_scan(build: Lowering, operation: Operation) -> None:
     values = made = build.operands(operation)
     if axis is not None:
         _check(build, operation)
-        # Here it is the other way round (docs/conflicts.md C13).
+        # Here it is the other way round (docs/reference/conflicts.md C13).
         made = build.scan(
             _all_as_bits(build, values),
             axis,

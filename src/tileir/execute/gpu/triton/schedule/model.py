@@ -1,6 +1,6 @@
 """The rules that choose how the work of a tile block is laid out on a GPU: for each setting, the first that holds wins.
 
-The figures behind them were measured on an H200; `docs/triton.md` shows the table.
+The figures behind them were measured on an H200; `docs/internals/triton.md` shows the table.
 """
 
 from __future__ import annotations
