@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterator
 
 import tileir
-from tileir.analyze.documentation.markdown import anchor as slug_of
-from tileir.terminal import paint
+from tileir.analyze.documentation.markdown import colored, section, sections
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
@@ -32,7 +29,6 @@ _CHAPTERS = {
     "reference/operations": "Operations, types and attributes",
     "internals": "Internals",
 }
-_HEADING = re.compile(r"(#+) (.+)")
 
 
 @command(USAGE)
@@ -43,7 +39,7 @@ def run(given: Arguments) -> None:
         print(directory)
         return
     text = "\n".join([_text(operand, directory, pages) for operand in given.operands] or [_overview(directory, pages)])
-    sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
+    sys.stdout.write(colored(text) if given.wants_color(sys.stdout) else text)
 
 
 def _text(operand: str, directory: str, pages: dict[str, str]) -> str:
@@ -104,40 +100,3 @@ def _overview(directory: str, pages: dict[str, str]) -> str:
         title = next((title for _, _, title, _ in sections(_page(directory, path))), "")
         lines.append(f"  {name:{width}}  {title}")
     return "\n".join([*lines, "", "`tileir docs PAGE` prints one, `tileir explain NAME` what a name means.", ""])
-
-
-def sections(text: str) -> list[tuple[str, int, str, int]]:
-    """The headings of a page: as links name them, with their level, their words and the number of their line."""
-    lines = [(number, _HEADING.fullmatch(line)) for number, line in _outside_fences(text)]
-    return [(slug_of(found[2]), len(found[1]), found[2], number) for number, found in lines if found is not None]
-
-
-def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not code, with their numbers."""
-    fenced = False
-    for number, line in enumerate(text.split("\n")):
-        if line.startswith("```"):
-            fenced = not fenced
-        elif not fenced:
-            yield number, line
-
-
-def section(text: str, anchor: str) -> str:
-    """A part of a page from its heading to the next one that is not below it; empty if there is none."""
-    headings = sections(text)
-    for place, (slug, level, _, begin) in enumerate(headings):
-        if slug == anchor.lower():
-            end = next((line for _, other, _, line in headings[place + 1 :] if other <= level), None)
-            return "\n".join(text.split("\n")[begin:end]).rstrip() + "\n"
-    return ""
-
-
-def _styled(text: str) -> str:
-    """Headings in bold and code in color, for a terminal."""
-    lines = text.split("\n")
-    for number, line in _outside_fences(text):
-        if _HEADING.fullmatch(line):
-            lines[number] = paint(line, "title")
-        else:
-            lines[number] = re.sub(r"`[^`]+`", lambda found: paint(found[0], "code"), line)
-    return "\n".join(lines)
