@@ -157,7 +157,7 @@ def parts() -> list[Part]:
             given,
         ),
         Part("interpreter", "runs in the interpreter", is_executed, OPERATIONS.__contains__),
-        Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),
+        Part("CPU backend", "is compiled by the CPU backend", is_executed, HANDLERS.__contains__),
         Part(
             "Triton engine",
             "is compiled by the engine `triton`; what only the drafts have is legalized first",
