@@ -69,8 +69,8 @@ def compile(
 
     `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed one
     (docs/guide/execution.md), or "auto": the CPU backend if llvmlite is installed, and the interpreter for launches
-    that only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit of
-    the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
+    that only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit
+    of the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
     step rounded once, so that the interpreter and the CPU backend give the same bits on every machine
     (docs/reference/numerics.md).  `fast` lets the CPU backend use faster functions that round differently; it
     contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.
