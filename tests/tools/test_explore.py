@@ -212,7 +212,7 @@ def test_an_interrupt_of_the_script_interrupts_the_command(tmp_path: Path) -> No
 def test_a_recording_is_written_and_compared_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording, page = tmp_path / "before.tilerec", tmp_path / "page.html"
     assert run(["explore", *LAUNCH, "--record", str(recording), "--html", str(page)]) == 0
-    assert len(tileir.load_recording(recording).blocks) == 3
+    assert len(tileir.recording.load(recording).blocks) == 3
     assert run(["explore", *LAUNCH, "--compare", str(recording), "--html", str(page)]) == 0
     # A page that is given away does not tell where the other recording was.
     bundle = page.read_text().partition('"summary":"')[2].partition('"')[0]

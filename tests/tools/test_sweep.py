@@ -64,7 +64,7 @@ def test_the_plan_is_what_the_options_say(folder: Path) -> None:
     with Results("results.sqlite") as results:
         limits_found = results.settings.pop("limits")
         assert (limits_found["seconds"], limits_found["memory"]) == (2.5, 1 << 29)
-        expected = {"optimize": 2, "engines": ["interpreter"], "sanitize": True, "targets": ["sm_90", "sm_100"]}
+        expected = {"optimize": 2, "backends": ["interpreter"], "sanitize": True, "targets": ["sm_90", "sm_100"]}
         assert {**results.settings, **expected, "cost": ["h200", "b200"], "time": True, "seed": 7} == results.settings
 
 
