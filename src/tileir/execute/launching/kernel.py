@@ -190,7 +190,7 @@ class Kernel:
         kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
         blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
         default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
-        its handle; by default the current one of the library that the arrays are from (docs/internals/gpu.md).
+        its handle; by default the current one of the library that the arrays are from (docs/guide/gpu.md).
         """
         options = self._ordinary
         is_plain = sanitize is False and schedule is None and observer is None and output is None and progress is None
@@ -267,7 +267,7 @@ class Kernel:
         return self._used(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
 
     def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
-        """What a launch moves and computes, counted from the program without running it (docs/internals/gpu.md).
+        """What a launch moves and computes, counted from the program without running it (docs/guide/gpu.md).
 
         Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
         """
@@ -285,7 +285,7 @@ class Kernel:
         flush_cache: bool = False,
         **options: Any,
     ) -> Timing:
-        """Launch the kernel again and again, and tell how long it takes (docs/internals/gpu.md).
+        """Launch the kernel again and again, and tell how long it takes (docs/guide/gpu.md).
 
         `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
         `flush_cache` empties caches before each launch.  What the kernel does to its arrays it does each time.
@@ -311,7 +311,7 @@ class Kernel:
         stream: object = None,
     ) -> Tuning:
         """Search for the schedule with which Triton's code is fastest for launches like this one
-        (docs/internals/triton.md).
+        (docs/tools/tune.md).
 
         The fastest is kept on disk for later launches.  The arrays are as before when it is done.  `progress` is called
         after each candidate, with how many are done, of how many, and what became of it.
@@ -334,7 +334,7 @@ class Kernel:
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
     ) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it (docs/internals/cpu.md,
-        docs/internals/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
+        docs/guide/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
         a `target` such as "sm_90"."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
@@ -356,7 +356,7 @@ class Kernel:
         host: str | None = None,
         time_limit: float | None = None,
     ) -> Cubin:
-        """The kernel compiled for a GPU, such as "sm_90" (docs/internals/gpu.md); none need be here.
+        """The kernel compiled for a GPU, such as "sm_90" (docs/guide/gpu.md); none need be here.
 
         Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
         "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells
