@@ -144,9 +144,7 @@ def parts() -> list[Part]:
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
     inside = {each: "its results come from its regions" for each in operations() if each.regions and gives_floats(each)}
     handed_on = dict.fromkeys(filter(gives_floats, HANDS_ON), "its results are elements of its operands")
-    given = {
-        each: "the caller states its type" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)
-    }
+    given = {each: "the caller states its type" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)}
     return [
         Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
         Part(
