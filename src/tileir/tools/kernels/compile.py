@@ -70,7 +70,7 @@ NAME.hsaco: nobody has run it.
 
 What was compiled before is taken from the cache. Exit status: 0 fine, 1 a program has errors or the compiler refuses
 it, 2 the command line is wrong or a file cannot be read or written, 124 --time-limit has stopped the compiler.
-Read on: 'tileir docs gpu', 'tileir docs triton'.""",
+Read on: 'tileir docs gpu', 'tileir docs tune'.""",
 )
 
 # What kernels take of GPUs, in bytes and counts.
