@@ -215,7 +215,7 @@ def run(folder: Path, only: list[str], output: str | None, each: bool) -> bool:
     """Measure; whether all bars are met."""
     import torch
 
-    from tileir.execute.gpu.gpus import peaks_of
+    from tileir.execute.gpu.peaks import peaks_of
 
     cache = private_copy(folder)
     os.environ["TILEIR_CACHE_DIR"] = cache

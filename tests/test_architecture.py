@@ -26,7 +26,7 @@ LAYERS = {
     "forking": 0,
     "processes": 0,
     "processors": 0,
-    "notebook": 0,
+    "terminal": 1,
     "ir": 1,
     "dialect": 2,
     "text": 3,

@@ -43,7 +43,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.traversal import is_memory_effect_free, is_pure, memory_changes
 from tileir.ir.versions import NEWEST, V13_3, V13_4
-from tileir.tools.help import explain
+from tileir.tools.programs import explain
 from tileir.types import f32, ptr, tile
 
 LERP = OperationDeclaration(

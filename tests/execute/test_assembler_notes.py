@@ -11,7 +11,7 @@ from tests.hardware.measured import page_programs
 
 import tileir
 from tileir.execute.sanitizer.conflicts import AGAIN, IN_LOOP, MASKED, PAGE
-from tileir.tools.kernels.run import run
+from tileir.tools.bytecode.run import run
 
 PROGRAMS = {anchor: programs[0] for anchor, programs in page_programs().items()}
 

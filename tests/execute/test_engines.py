@@ -201,13 +201,13 @@ def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.Ca
 
     # The kernel writes nothing as far as its text goes, so nothing is summed up.
     target = tmp_path / "counted.npy"
-    assert run("--grid=4", "--out", f"0={target}") == (0, "", "")
+    assert run("--grid=4", "-o", f"0={target}") == (0, "", "")
     assert numpy.load(target).tolist() == [12, 12]
     assert run("--dump=names") == (0, "constant\naddi\nreturn\n", "")
     assert run(entry="looping") == (1, "", "error: toys have no loops: compile with backend='cpu'\n")
     for options, words in (
-        (["--sanitize"], "--sanitize watches the interpreter: leave out --backend toy"),
-        (["--trace=0"], "--trace watches the interpreter: leave out --backend toy"),
+        (["--sanitize"], "--sanitize is for the interpreter: add --backend interpreter"),
+        (["--trace=0"], "--trace is for the interpreter: add --backend interpreter"),
         (["--threads=2"], "--threads is for the CPU engine: add --backend cpu"),
     ):
         assert run(*options) == (2, "", f"tileir run: {words}\n")
@@ -403,7 +403,7 @@ def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:
     root = Path(__file__).parents[2]
     environment = {"PYTHONPATH": f"{root / 'src'}:{root}:{package}"}
     command = [sys.executable, "-m", "tileir", "run", str(file), "--entry=first", "--arg=zeros:i32:1"]
-    out = ["--grid=9", f"--out=0={package / 'counted.npy'}", "--backend=installed"]
+    out = ["--grid=9", f"--output=0={package / 'counted.npy'}", "--backend=installed"]
     subprocess.run([*command, *out], env=environment, check=True)
     assert numpy.load(package / "counted.npy").tolist() == [27]
 
@@ -414,7 +414,7 @@ def test_tileir_info_lists_engines_and_why_one_cannot_work(capsys: pytest.Captur
     assert tool.run(["info"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].startswith("tileir ")
-    names = [line.split()[0] for line in lines[lines.index("engines:") + 1 :] if line]
+    names = [line.split()[0] for line in lines[lines.index("backends:") + 1 :] if line]
     assert [name for name in names if name in ("cpu", "interpreter", "toy", "installed")] == [
         "cpu", "interpreter", "toy", "installed",
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from tileir.analyze.cost.processor import compute_seconds, estimate_on_processor
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
-from tileir.execute.gpu.gpus import Peaks, matrix_name
+from tileir.execute.gpu.peaks import Peaks, matrix_name
 from tileir.execute.locations.program_text import written_names
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.operations import Work, quantity
