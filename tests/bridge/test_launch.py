@@ -285,7 +285,7 @@ def test_read_only_output_is_named() -> None:
 
 
 def test_arguments_that_are_no_tuple_are_told_apart() -> None:
-    with pytest.raises(tileir.LaunchError, match="the arguments of a launch are a tuple, as .* of type ndarray"):
+    with pytest.raises(tileir.LaunchError, match="the arguments of a launch are a tuple"):
         tileir.launch(add, 1, A)  # type: ignore[arg-type]
 
 
