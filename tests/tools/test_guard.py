@@ -1,4 +1,4 @@
-"""`tileir run` on the CPU engine: whatever a kernel does, the tool has the last word."""
+"""`tileir run` on the CPU backend: whatever a kernel does, the tool has the last word."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_mistakes_are_told_with_the_right_status(
     assert message in err
 
 
-# --- the CPU engine ---
+# --- the CPU backend ---
 
 ADDING = [
     "--grid",
@@ -204,10 +204,10 @@ def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--threads", "2", "--backend", "interpreter"], 2, "--threads is for the CPU engine: add --backend cpu"),
-        (["--fast", "--backend", "interpreter"], 2, "--fast is for the CPU engine: add --backend cpu"),
-        (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU engine: add --backend cpu"),
-        (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU engine: add --backend cpu"),
+        (["--threads", "2", "--backend", "interpreter"], 2, "--threads is for the CPU backend: add --backend cpu"),
+        (["--fast", "--backend", "interpreter"], 2, "--fast is for the CPU backend: add --backend cpu"),
+        (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU backend: add --backend cpu"),
+        (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU backend: add --backend cpu"),
         (["--backend", "cpu", "--trace", "0"], 2, "--trace is for the interpreter: add --backend interpreter"),
         (["--backend", "cpu", "--sanitize=all"], 2, "--sanitize=all is for the interpreter: add --backend interpreter"),
         (["--sanitize=some"], 2, "'some' is not a value of '--sanitize': use mistakes or all"),
@@ -325,7 +325,7 @@ def test_the_summary_of_a_signalling_nan_brings_no_warning(
 
 
 def test_a_clean_run_says_what_was_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """A grid that is too small, and a race on the CPU engine, pass: silence would be taken for approval."""
+    """A grid that is too small, and a race on the CPU backend, pass: silence would be taken for approval."""
     values = ["ones:f32:1000", "ones:f32:1000", "zeros:f32:1000", "1000"]
     arguments = [VECTOR_ADD, "--grid", "7", *[part for value in values for part in ("--arg", value)]]
     status, _, err = tool(capsys, *arguments, "--sanitize")

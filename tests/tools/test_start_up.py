@@ -26,7 +26,7 @@ CHECK = (
     " text.reading text.statement_form text.types text.values tools.programs tools.programs.check"
     " tools.programs.reporting"
 )
-FIRST = "annotations forking tools tools.commands tools.main tools.preloading"
+FIRST = "annotations forking public tools tools.commands tools.main tools.preloading"
 
 
 def imported_by(*command: str, beside: str = "") -> tuple[set[str], set[str]]:

@@ -67,12 +67,12 @@ def compile(
     only one.  The program may also be a `@cuda.tile.kernel` function, with example arguments in `args`: the kernel is
     compiled for arguments of their kind (`SpecializedKernel`).
 
-    `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed engine
-    (docs/guide/execution.md), or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that
-    only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit of
-    the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
-    step rounded once, so that the interpreter and the CPU engine give the same bits on every machine
-    (docs/reference/numerics.md).  `fast` lets the CPU engine use faster functions that round differently; it
+    `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed one
+    (docs/guide/execution.md), or "auto": the CPU backend if llvmlite is installed, and the interpreter for launches
+    that only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit
+    of the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
+    step rounded once, so that the interpreter and the CPU backend give the same bits on every machine
+    (docs/reference/numerics.md).  `fast` lets the CPU backend use faster functions that round differently; it
     contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
     code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled

@@ -2,7 +2,7 @@
 
     PYTHONPATH=src:. python -m tests.analyze.smith.seeds 0 10000 -n 16 --assembler 10
 
-Each program must verify, come back from text and bytecode, run on the interpreter and on the CPU engine with equal bits,
+Each program must verify, come back from text and bytecode, run on the interpreter and on the CPU backend with equal bits,
 before and after optimizing and with tile blocks in another order, and give the sanitizer nothing to find; `--assembler 10` gives one of ten to NVIDIA's assembler.  The last line is the
 verdict; every seed that fails has a line of its own.
 """

@@ -1,4 +1,4 @@
-"""Every plain launch of the interpreter again on the CPU engine: same memory, same output, same failure.
+"""Every plain launch of the interpreter again on the CPU backend: same memory, same output, same failure.
 
 The engine runs in the very memory that the interpreter ran in, after its content has been put back: arguments that
 overlap, strided arrays, tensors of other libraries and tables of addresses need no special treatment.  Afterwards the
@@ -200,9 +200,9 @@ def _compare(
     again: list[str] = []
     try:
         plain(native, grid, arguments, **{**options, "output": again.append, "threads": 1})
-        assert failure is None, f"the CPU engine does not fail as the interpreter does: {failure}"
+        assert failure is None, f"the CPU backend does not fail as the interpreter does: {failure}"
         for place, found, right in zip(places, (place.content() for place in places), wanted, strict=True):
-            assert place.same(found, right), f"the CPU engine computes something else: {kernel.entry}"
+            assert place.same(found, right), f"the CPU backend computes something else: {kernel.entry}"
         compared.launches += 1
     except ExecutionError as error:
         assert failure is not None and type(error) is type(failure), error

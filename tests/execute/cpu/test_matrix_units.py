@@ -14,7 +14,7 @@ from tileir.execute.arithmetic.elementary import matrix_float
 from tileir.ir import floats
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
 from tests.execute.cpu.macrokernels import BFLOAT16, aligned, multiplied, parts_of, positions, text_of

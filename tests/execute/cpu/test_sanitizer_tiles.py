@@ -1,4 +1,4 @@
-"""The sanitizer on the CPU engine, where pointers are looked at a tile at a time: no mistake in a tile is missed."""
+"""The sanitizer on the CPU backend, where pointers are looked at a tile at a time: no mistake in a tile is missed."""
 
 from __future__ import annotations
 

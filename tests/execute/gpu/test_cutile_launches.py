@@ -214,7 +214,7 @@ def test_engine_for_gpus_without_a_gpu_is_refused_before_the_script_runs() -> No
 @pytest.mark.usefixtures("no_gpu")
 def test_command_refuses_an_engine_for_gpus_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert emulate_tool.run(["--backend", "tileiras", __file__]) == 2
-    assert "the engine 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
+    assert "the backend 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
 
 
 def test_command_refuses_a_gpu_to_emulate_where_there_is_one(

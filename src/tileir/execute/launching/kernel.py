@@ -197,7 +197,7 @@ class Kernel:
         never written, or written twice by one store.  With backend="auto" it uses the interpreter, which finds most;
         with backend="cpu" compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is
         called with what the kernel prints, by default it goes to standard output.  `progress` is called with the number
-        of finished tile blocks and of all.  `threads` is for the CPU engine, by default all processors; so is
+        of finished tile blocks and of all.  `threads` is for the CPU backend, by default all processors; so is
         `unchecked`, by default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or
         another library, or its handle; by default the current one of the library that the arrays are from
         (docs/guide/gpu.md).

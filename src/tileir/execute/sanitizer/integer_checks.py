@@ -1,7 +1,7 @@
 """Integer operations on undefined inputs: overflow flags, division by zero, wide shifts, overflowing loop counters.
 
 A check is made for one operation when the launch is prepared; from the operands it returns the wrong elements, or None.
-The CPU engine traces the same functions into compiled code: they keep to what a tracer knows.
+The CPU backend traces the same functions into compiled code: they keep to what a tracer knows.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ USAGE = Usage(
         Option("--tcp HOST:PORT", "listen for editors at this address"),
     ),
     """\
-The server speaks the Language Server Protocol ('tileir docs editors'). It needs lsprotocol:
+The server speaks the Language Server Protocol ('tileir docs lsp'). It needs lsprotocol:
 pip install 'tileir[lsp]'.""",
     statuses={1: ""},
 )

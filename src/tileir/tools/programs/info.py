@@ -27,8 +27,8 @@ USAGE = Usage(
 For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
 kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
 version, layout and sections. {SCRIPT} Its kernels are then shown.
-Without FILE: the backends, and why one is not available; and what confines programs that are judged ('tileir docs
-judging'). FILE may be '-' for standard input.""",
+Without FILE: the backends, and why one is not available; and what confines programs that are judged
+('tileir docs judging'). FILE may be '-' for standard input.""",
 )
 
 # Of the kinds of operations, and of the files that debug information names, as many are shown to people.
