@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 
 from tileir.annotations import TYPE_CHECKING, Callable, Iterable, Iterator
 
@@ -128,4 +129,4 @@ def tracked(items: Iterable[_Item], total: int, noun: str, *, is_quiet: bool = F
             if was_shown:
                 progress.write(line)
             else:
-                progress.show(lambda line=line: line)
+                progress.show(partial(str, line))
