@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from functools import partial
 
 from tileir.annotations import TYPE_CHECKING, Callable, Iterable, Iterator
 
@@ -129,4 +128,4 @@ def tracked(items: Iterable[_Item], total: int, noun: str, *, is_quiet: bool = F
             if was_shown:
                 progress.write(line)
             else:
-                progress.show(partial(str, line))
+                progress.show(line.__str__)
