@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
+from tests.documents import DOCUMENTS, PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
 from tileir.analyze.documentation.markdown import anchor
@@ -64,7 +64,6 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "dask scheduler": "starts a cluster: tests/judge/test_dask.py",
         "     ": "figures of a benchmark",
     },
-    "docs/tools/lint.md": {"entry @k": "tests/analyze/lint/test_rules.py"},
     "docs/internals/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
 }
 # What the blocks of a page take for granted.
@@ -275,7 +274,7 @@ def anchors(path: Path) -> set[str]:
     return {anchor(heading) for heading in headings} | set(re.findall(r'<a name="([^"]+)">', text))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES[:2], *DOCUMENTS])
 def test_links_lead_to_files_and_headings(page: str) -> None:
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target, place in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", re.sub(r"`[^`\n]*`", "", text)):
