@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from generators.counts import words
 from tests.documents import DOCUMENTS, PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
@@ -313,3 +314,33 @@ def test_files_that_the_sources_name_exist() -> None:
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "generators").glob("*.py")]):
         for name in _IN_SOURCES.findall(path.read_text(encoding="utf-8")):
             assert name in known_places(), f"{path.relative_to(ROOT)} speaks of {name}"
+
+
+# --- pages as a whole ---
+
+# What people write, in words; generated pages do not count.
+MOST_WORDS = 95_500
+
+
+def test_documents_stay_short() -> None:
+    assert sum(words().values()) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", DOCUMENTS)
+def test_lists_and_tables_have_a_blank_line_before_them(page: str) -> None:
+    """GitHub needs none; the Markdown of the site makes one paragraph of both."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^(?!\s|[-*|] |\d+\. |\|).+\n(?:(?:[-*]|\d+\.) |\|).*", text, re.MULTILINE) == []
+
+
+def test_every_variable_of_the_environment_is_described() -> None:
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"`([A-Z][A-Z_]+)`", page))
+    sources = [*(ROOT / "src").rglob("*.py"), ROOT / "src" / "tileir_emulate.pth", ROOT / "hatch_build.py"]
+    texts = [path.read_text(encoding="utf-8") for path in sources]
+    ours = {name for text in texts for name in re.findall(r"\bTILEIR_[A-Z_]+\b", text)}
+    # Processes of tileir tell each other with it.
+    assert {name for name in described if name.startswith("TILEIR_")} == ours - {"TILEIR_DAP_GREETED"}
+    read = {name for text in texts for name in re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", text)}
+    passed_on = {"PYTHONPATH", "PROCESSOR_ARCHITECTURE", "TRITON_DISABLE_LINE_INFO"}
+    assert read - {"TILEIR_DAP_GREETED"} - passed_on <= described
