@@ -237,9 +237,7 @@ def test_toml_is_toml(block: Block) -> None:
         assert group in ("tileir.engines", "tileir.passes") and entries
 
 
-@pytest.mark.parametrize(
-    "name", ["pictures", pytest.param("terminal_pictures", marks=pytest.mark.long)], ids=["drawings", "terminals"]
-)
+@pytest.mark.parametrize("name", ["pictures", "terminal_pictures"], ids=["drawings", "terminals"])
 def test_the_pictures_are_those_that_the_script_draws(name: str, tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     assert spec is not None and spec.loader is not None
