@@ -39,7 +39,7 @@ class TileIRLexer(RegexLexer):  # type: ignore[misc]
             (r"\bcuda_tile\.", token.Name.Namespace),
             # Shapes come before numbers: 64x64xf32.
             (r"(?:(?:\d+|\?)x)+", token.Number.Integer),
-            *[(any_of(names, r"(?<![\w.])", r"\b"), kind) for names, kind in _KINDS],
+            *[(any_of(names, suffix=r"\b"), kind) for names, kind in _KINDS],
             (r"-?(?:0x[\dA-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)", token.Number),
             (r"[A-Za-z_]\w*", token.Name),
             (r"\s+", token.Whitespace),
