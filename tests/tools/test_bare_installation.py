@@ -294,9 +294,3 @@ def test_public_functions_name_what_is_missing(blocked: str, missing: dict[str, 
         elif name != "launch":
             # Which is given no cuTile kernel.
             assert outcome == "works", line
-
-
-def test_package_metadata_has_addresses() -> None:
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    addresses = text.partition("[project.urls]\n")[2].partition("\n\n")[0]
-    assert '"https://pypi.org/project/tileir/"' in addresses

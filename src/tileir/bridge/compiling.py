@@ -88,18 +88,12 @@ def compile(
     if isinstance(module, (str, os.PathLike, bytes, bytearray, memoryview)):
         # What cannot be read is an OSError, as from `tileir.load`.
         module = load(module, verify=False)
-    others["cubin"] = _bytes_of(cubin)
-    return launch.compile(module, entry, backend, exact=exact, fast=fast, tune=tune, **others)
-
-
-def _bytes_of(cubin: object) -> bytes | None:
-    """What is in a cubin that is given by its path or its bytes."""
-    if cubin is None or isinstance(cubin, bytes):
-        return cubin
     if isinstance(cubin, (str, os.PathLike)):
         with open(cubin, "rb") as file:
-            return file.read()
-    raise TypeError(f"a cubin is given by its path or its bytes, not as {type_text(cubin)}")
+            others["cubin"] = file.read()
+    elif cubin is not None and not isinstance(cubin, bytes):
+        raise TypeError(f"a cubin is given by its path or its bytes, not as {type_text(cubin)}")
+    return launch.compile(module, entry, backend, exact=exact, fast=fast, tune=tune, **others)
 
 
 def is_cutile_kernel(value: object) -> bool:

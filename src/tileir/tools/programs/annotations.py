@@ -77,11 +77,16 @@ def _location(diagnostic: Diagnostic, path: str, offset: int) -> dict[str, objec
 
 def _artifact(path: str) -> dict[str, object]:
     """The address of a file; names that are no text are their bytes."""
-    data = os.fsencode(path.replace(os.sep, "/"))
+    data = os.fsencode(_in_repository(path).replace(os.sep, "/"))
     if os.path.isabs(path):
         return {"uri": f"file://{'' if data.startswith(b'/') else '/'}{quote_from_bytes(data, safe='/:')}"}
     # A relative address must not look like a scheme: `a:b` does.
     return {"uri": quote_from_bytes(data, safe="/"), "uriBaseId": "%SRCROOT%"}
+
+
+def _in_repository(path: str) -> str:
+    """A path as services know it: programs of the directory `.` are found as `./name`."""
+    return path.removeprefix(os.curdir + os.sep)
 
 
 # --- workflow commands ---
@@ -92,7 +97,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "remark": "notice"}
 def workflow_command(diagnostic: Diagnostic, path: str) -> str:
     """A finding as a workflow command; its notes are lines of the message."""
     file, line, column = diagnostic.position
-    properties = [f"file={_escaped(harmless(file or path), '%:,')}"]
+    properties = [f"file={_escaped(harmless(_in_repository(file or path)), '%:,')}"]
     properties += [f"line={line}"] if line else []
     properties += [f"col={column}"] if line and column else []
     message = "\n".join([diagnostic.shown_message, *[str(note) for note in diagnostic.notes]])

@@ -14,7 +14,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator
 from ctypes import c_char, c_int, c_uint64, c_void_p
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import ml_dtypes
 import numpy
@@ -35,23 +35,20 @@ _kept: Final[list[Any]] = []
 
 def hook_jax_calls(module: Any) -> None:
     """`module` is `cuda.tile.jax._jax`."""
-    if _kept or not module.HAS_JAX:
+    if not module.HAS_JAX:
         return
     _kept.append(_handler(functools.partial(_launched, module)))
     module.jax.ffi.register_ffi_target(_TARGET, module.jax.ffi.pycapsule(_kept[0]), platform="cpu")
     replace(module, "export_kernel", _export_kernel)
 
-    def register_lowering() -> None:
+    def register_lowering(register_primitive: Callable[[], object]) -> None:
+        register_primitive()
         lowering = functools.partial(_lowered, module._cutile_call_ffi_p_lower)
         module.mlir.register_lowering(module.cutile_call_ffi_p, lowering, platform="cpu")
 
-    def register_primitive(original: Any) -> None:
-        original()
-        register_lowering()
-
-    replace(module, "register_primitive", register_primitive)
+    replace(module, "register_primitive", register_lowering)
     if module.cutile_call_ffi_p is not None:
-        register_lowering()
+        register_lowering(lambda: None)
 
 
 def _lowered(original: Any, *arguments: Any, **parameters: Any) -> Any:
@@ -77,9 +74,8 @@ def _export_kernel(
 
 def _launched(module: Any, operands: list[Any], results: list[Any], attributes: dict[str, Any]) -> None:
     grid = tuple([int(attributes[name]) for name in ("grid_x", "grid_y", "grid_z")])
-    buffers = [*operands, *results]
-    numbers = attributes["scalar_packed"]
-    given = [buffers[at] if at < len(buffers) else numbers[at - len(buffers)] for at in attributes["buffer_ids"]]
+    buffers = [*operands, *results, *attributes["scalar_packed"]]
+    given = [buffers[at] for at in attributes["buffer_ids"]]
     code = attributes["cubin_code"]
     context = active()
     if code in _KERNELS and context is not None:
@@ -87,18 +83,17 @@ def _launched(module: Any, operands: list[Any], results: list[Any], attributes: 
         rest = iter(given)
         perform(context, grid, kernel, tuple([_argument(module, constraint, rest) for constraint in constraints]))
         return
-    exported = _EXPORTED.get(code)
-    if exported is None:
-        exported = _EXPORTED[code] = compile(code, attributes["function_name"].decode())
+    if code not in _EXPORTED:
+        _EXPORTED[code] = compile(code, attributes["function_name"].decode())
     LAUNCHES.here += 1
-    types = exported.parameters
     flat: list[Any] = []
     for value in given:
         if isinstance(value, numpy.ndarray):
             flat += [value, *value.shape, *[stride // value.itemsize for stride in value.strides]]
         else:
-            flat.append(_unpacked(value, "f32" in types[len(flat)], "i64" in types[len(flat)]))
-    exported.launch(grid, *flat)
+            kind = _EXPORTED[code].parameters[len(flat)]
+            flat.append(_unpacked(value, "f32" in kind, "i64" in kind))
+    _EXPORTED[code].launch(grid, *flat)
 
 
 def _argument(module: Any, constraint: Any, rest: Iterator[Any]) -> Any:
@@ -112,11 +107,10 @@ def _argument(module: Any, constraint: Any, rest: Iterator[Any]) -> Any:
     return value
 
 
-def _unpacked(packed: Any, is_float: bool, is_wide: bool) -> int | float:
+def _unpacked(packed: Any, is_float: bool, is_wide: bool) -> float:
     """A number from the low bits of a word."""
     format = "<f" if is_float else "<q" if is_wide else "<i"
-    found: int | float = struct.unpack_from(format, int(packed).to_bytes(8, "little"))[0]
-    return found
+    return cast(float, struct.unpack_from(format, int(packed).to_bytes(8, "little"))[0])
 
 
 # --- XLA's foreign function interface ---
@@ -125,7 +119,13 @@ def _unpacked(packed: Any, is_float: bool, is_wide: bool) -> int | float:
 
 _METADATA: Final = 1
 _EXECUTE: Final = 3
-_ARRAY, _SCALAR, _STRING = 1, 3, 4
+_ATTRIBUTES: Final[dict[int, Callable[[int], Any]]] = {
+    1: lambda address: _view(*[_words(address, 3)[at] for at in (0, 2, 1)]).copy(),
+    2: lambda address: None,
+    3: lambda address: _view(*_words(address, 2))[()],
+    4: lambda address: ctypes.string_at(*_words(address, 2)),
+}
+"""What reads an array (its type, extent and address), a dictionary, which cuTile has none of, a scalar and a text."""
 _INTERNAL_ERROR: Final = 13
 _INT: Final = 0xFFFFFFFF
 """The bits of a field that is a C `int`."""
@@ -176,15 +176,11 @@ def _handler(function: Callable[[list[Any], list[Any], dict[str, Any]], None]) -
 
 def _arrays(buffers: list[int]) -> list[Any]:
     """The memory of XLA's arrays, which are contiguous."""
-    _, _, count, _, items = buffers
-    found = []
-    for address in _words(items, count):
-        _, _, dtype, data, rank, extents = _words(address, 6)
-        found.append(_view(data, dtype, tuple(_words(extents, rank))))
-    return found
+    arrays = [_words(address, 6) for address in _words(buffers[4], buffers[2])]
+    return [_view(dtype, data, *_words(extents, rank)) for _, _, dtype, data, rank, extents in arrays]
 
 
-def _view(address: int, dtype: int, extents: tuple[int, ...]) -> Any:
+def _view(dtype: int, address: int, *extents: int) -> Any:
     if dtype & _INT not in _DTYPES:
         raise TypeError(f"arrays of XLA's type {dtype & _INT} are not among those of cuTile")
     kind = numpy.dtype(_DTYPES[dtype & _INT])
@@ -197,18 +193,7 @@ def _view(address: int, dtype: int, extents: tuple[int, ...]) -> Any:
 
 def _attributes(given: list[int]) -> dict[str, Any]:
     _, _, count, kinds, names, items = given
-    found: dict[str, Any] = {}
-    for kind, name, address in zip(
-        (c_int * count).from_address(kinds), _words(names, count), _words(items, count), strict=True
-    ):
-        value: Any = None
-        if kind == _ARRAY:
-            dtype, size, data = _words(address, 3)
-            value = _view(data, dtype, (size,)).copy()
-        elif kind == _SCALAR:
-            dtype, data = _words(address, 2)
-            value = _view(data, dtype, ())[()]
-        elif kind == _STRING:
-            value = ctypes.string_at(*_words(address, 2))
-        found[ctypes.string_at(*_words(name, 2)).decode()] = value
-    return found
+    read = [_ATTRIBUTES[kind] for kind in (c_int * count).from_address(kinds)]
+    values = [function(address) for function, address in zip(read, _words(items, count), strict=True)]
+    texts = [ctypes.string_at(*_words(name, 2)).decode() for name in _words(names, count)]
+    return dict(zip(texts, values, strict=True))
