@@ -195,13 +195,13 @@ def test_a_folder_named_editable_is_no_editable_installation(build: Any, monkeyp
 
 def test_links_of_the_readme_lead_from_the_package_index_to_the_release(build: Any, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
-    for name in ("README.md", "docs/internals/cpu.md", "docs/a.svg"):
+    for name in ("README.md", "docs/cpu.md", "docs/a.svg"):
         (tmp_path / name).touch()
     text = (
-        '[cpu](docs/internals/cpu.md#measured) ![a](docs/a.svg) <img src="docs/a.svg"> [top](#top) [web](https://x.org/a) f[0](x)'
+        '[cpu](docs/cpu.md#measured) ![a](docs/a.svg) <img src="docs/a.svg"> [top](#top) [web](https://x.org/a) f[0](x)'
     )
     assert build.absolute_links(text, tmp_path, "https://host/t", "1.2") == (
-        "[cpu](https://host/t/blob/v1.2/docs/internals/cpu.md#measured) ![a](https://host/t/raw/v1.2/docs/a.svg) "
+        "[cpu](https://host/t/blob/v1.2/docs/cpu.md#measured) ![a](https://host/t/raw/v1.2/docs/a.svg) "
         '<img src="https://host/t/raw/v1.2/docs/a.svg"> [top](#top) [web](https://x.org/a) f[0](x)'
     )
 
