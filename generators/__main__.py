@@ -11,7 +11,7 @@ from generators.accessors import accessors
 from generators.highlighting import highlighting
 from generators.operation_index import operation_index
 from generators.records import records
-from generators.reference import REFERENCE, reference, rules
+from generators.reference import REFERENCE, options, reference, rules
 from generators.stubs import builder_stub, name_stubs
 from generators.support import support
 
@@ -27,7 +27,8 @@ def files() -> dict[str, str]:
         **name_stubs(),
         **{f"{REFERENCE}/{name}": text for name, text in reference().items()},
         f"{REFERENCE}/records.md": records(),
-        "docs/tools/lint.md": rules(),
+        "docs/reference/lint_rules.md": rules(),
+        "docs/reference/options.md": options(),
         "docs/reference/support.md": support(),
         **highlighting(),
     }
