@@ -26,9 +26,9 @@ def main(arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         results, page = Path(directory) / "nightly.sqlite", Path(directory) / "page.html"
         inputs = ["examples", "tests/programs"]
-        plan = tileir.Plan(engines=("interpreter", "cpu"), optimize=3, sanitize=True)
+        plan = tileir.sweeps.JudgePlan(backends=("interpreter", "cpu"), optimize=3, sanitize=True)
         tileir.sweep(inputs, results, seeds=range(SEEDS), plan=plan, reduce_seconds=20)
-        report = tileir.report(results)
+        report = tileir.sweeps.report(results)
         report.write_page(page)
         (race,) = [kind for kind in report.kinds if kind.smallest.name.endswith("racy.mlir")]
         with sync_playwright() as driver:

@@ -1,6 +1,6 @@
 """How far off the estimates of `tileir.cost` are: beside measured times, on this processor and on an H200.
 
-    python benchmarks/cost_accuracy.py              this processor; the H200's times are those of docs/internals/gpu.md
+    python benchmarks/cost_accuracy.py              this processor, and the H200 of docs/internals/measurements.md
     python benchmarks/cost_accuracy.py --gpu        on a machine with a GPU and torch: measured there, for that GPU
     python benchmarks/cost_accuracy.py --only cpu   or h200: one of the tables
 
@@ -27,7 +27,7 @@ from gpu_cases import Case, cases
 from measure import machine, table, tileir_build
 from tileir.analyze.cost.processor import estimate_on_processor, is_busy, processor
 
-PAGE = Path(__file__).parents[1] / "docs" / "internals" / "gpu.md"
+PAGE = Path(__file__).parents[1] / "docs" / "internals" / "measurements.md"
 ROUNDS = 7
 
 Row = tuple[str, ...]
@@ -75,11 +75,11 @@ def on_processor() -> list[Row]:
     rows: list[Row] = []
     for name, text, grid, arguments in launches():
         kernel = tileir.compile(tileir.parse(text), backend="cpu")
-        work = kernel.work(grid, *arguments)
+        work = kernel.work(grid, arguments)
         cells: list[str] = [name]
         for cores, clock in ((1, time.process_time), (here.cores, time.perf_counter)):
             estimated, _ = estimate_on_processor(work, here, cores)
-            measured = best(kernel.bind(grid, *arguments, num_threads=cores), clock)
+            measured = best(kernel.bind(grid, arguments, threads=cores), clock)
             cells += [f"{estimated * 1e3:.2f}", f"{measured * 1e3:.2f}", f"{estimated / measured:.2f}"]
         rows.append(tuple(cells))
     return rows
@@ -106,7 +106,7 @@ SIZES = {
 
 
 def written_down() -> dict[str, float]:
-    """The times that stand in docs/internals/gpu.md, in seconds, by the name of the kernel."""
+    """The times that stand in docs/internals/measurements.md, in seconds, by the name of the kernel."""
     found: dict[str, float] = {}
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -118,7 +118,7 @@ def written_down() -> dict[str, float]:
 def measured_here(case: Case, torch: Any) -> float:
     arrays = case.arrays(torch)
     kernel = tileir.compile(case.module(), backend="tileiras")
-    return kernel.time(case.grid, *arrays, repeat=30, flush_cache=True).median
+    return kernel.time(case.grid, arrays, repeat=30, flush_cache=True).median
 
 
 def on_gpu(target: str, torch: Any) -> list[Row]:
@@ -127,7 +127,7 @@ def on_gpu(target: str, torch: Any) -> list[Row]:
     for case in cases(torch):
         arrays = [Bytes(size) for size in SIZES[case.name.split()[0]]]
         measured = known[case.name] if torch is None else measured_here(case, torch)
-        cost = tileir.cost(case.module(), case.grid, *arrays, target=target)
+        cost = tileir.cost(case.module(), case.grid, arrays, target=target)
         decides = next((each for each in cost.reasons if each.endswith(" decides")), "").removesuffix(" decides")
         roofline = max(cost.footprint / cost.roofline.memory, cost.flops / (cost.roofline.attainable or 1e30))
         numbers = (cost.seconds * 1e6, measured * 1e6)
@@ -160,7 +160,7 @@ def main() -> None:
         print(table(header, on_processor()))
     if given.only != "cpu":
         target, torch = gpu_here() if given.gpu else ("h200", None)
-        print(f"\n{target}, us{'' if given.gpu else ', measured as docs/internals/gpu.md says'}")
+        print(f"\n{target}, us{'' if given.gpu else ', measured as docs/internals/measurements.md says'}")
         print(table(("kernel", "estimate", "measured", "ratio", "roofline alone", "decides"), on_gpu(target, torch)))
 
 

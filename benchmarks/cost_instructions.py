@@ -30,13 +30,13 @@ _INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]+)\*/\s+(@\S+\s+)?([A-Z][A-Z0-9_.]*)(
 _LABEL = re.compile(r"(\.L_x_\d+):")
 
 
-def kernel(operation: str, element: tileir.Type) -> tileir.Operation:
+def kernel(operation: str, element: tileir.types.Type) -> tileir.Operation:
     """Two tiles in, one out; without an operation the first goes out as it came."""
     build = tileir.Builder("kernels")
     with build.entry("k", ptr(element), ptr(element), ptr(element)) as pointers:
         views = []
         for pointer in pointers:
-            aligned = build.assume(pointer, tileir.div_by(16))
+            aligned = build.assume(pointer, tileir.attributes.div_by(16))
             tensor = build.make_tensor_view(aligned, [LANES * 1024], [1])
             views.append(build.make_partition_view(tensor, (LANES,)))
         block, _, _ = build.get_tile_block_id()

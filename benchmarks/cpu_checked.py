@@ -123,14 +123,14 @@ def ratio(
 
     for unchecked in (False, True, True):
         start = time.perf_counter()
-        kernel.launch(grid, *arguments, num_threads=threads, unchecked=unchecked)
+        kernel.launch(grid, arguments, threads=threads, unchecked=unchecked)
     # So many that a turn takes some milliseconds.
     count = max(1, int(0.002 / (time.perf_counter() - start)))
 
     def launches(unchecked: bool) -> Callable[[], None]:
         def run() -> None:
             for _ in range(count):
-                kernel.launch(grid, *arguments, num_threads=threads, unchecked=unchecked)
+                kernel.launch(grid, arguments, threads=threads, unchecked=unchecked)
 
         return run
 

@@ -139,7 +139,7 @@ def launch_rows(seconds: float) -> list[Row]:
     a, b, c = (numpy.zeros(1024, numpy.float32) for _ in range(3))
     names = ["launching a small kernel"]
     bars = [LAUNCH_BAR]
-    actions: list[Callable[[], object]] = [lambda: kernel.launch(1, a, b, c, 1024)]
+    actions: list[Callable[[], object]] = [lambda: kernel.launch(1, (a, b, c, 1024))]
     try:
         import torch
     except ImportError:
@@ -148,7 +148,7 @@ def launch_rows(seconds: float) -> list[Row]:
         x, y, z = (torch.zeros(1024) for _ in range(3))
         names.append("launching a small kernel, tensors of torch")
         bars.append(0.0)
-        actions.append(lambda: kernel.launch(1, x, y, z, 1024))
+        actions.append(lambda: kernel.launch(1, (x, y, z, 1024)))
     try:
         import cutile_launches
     except ImportError as missing:
@@ -185,7 +185,7 @@ def grid_rows(seconds: float) -> list[Row]:
     counts = [256 << step for step in range(7)]
 
     def launch(count: int) -> Callable[[], object]:
-        return lambda: kernel.launch(count, a, b, c, count * 1024, num_threads=1)
+        return lambda: kernel.launch(count, (a, b, c, count * 1024), threads=1)
 
     rows: list[Row] = []
     least = float("inf")
@@ -223,7 +223,7 @@ def edge_rows(seconds: float) -> list[Row]:
 
         def launch(extents: list[int], kernel: Any = kernel, grid: Any = grid, rest: Any = (given, pitches)) -> None:
             for _ in range(10):
-                kernel.launch(grid, *rest[0], *extents, *rest[1], num_threads=1)
+                kernel.launch(grid, (*rest[0], *extents, *rest[1]), threads=1)
 
         actions = [lambda f=launch, e=extents: f(e) for extents in (whole, over)]
         ratio = race(seconds, *actions, clock=time.process_time).ratio(0, 1)

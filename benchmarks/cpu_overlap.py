@@ -1,4 +1,4 @@
-"""Independent kernels one after the other, and within `tileir.overlap()`.
+"""Independent kernels one after the other, and within `tileir.kernels.overlap()`.
 
     python benchmarks/cpu_overlap.py
 
@@ -34,10 +34,10 @@ def actions(tile: int) -> tuple[Callable[[], object], Callable[[], object], Call
 
     def launch_all(targets: list[Any]) -> None:
         for (a, b), c in zip(inputs, targets, strict=True):
-            kernel.launch(1, a, b, c, tile)
+            kernel.launch(1, (a, b, c, tile))
 
     def overlapped() -> None:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             launch_all(results[1])
 
     def agree() -> bool:

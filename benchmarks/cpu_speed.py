@@ -144,7 +144,7 @@ class Session:
             peers.insert(0, ("torch.add, out=", lambda: torch.add(x, y, out=z), 1.0 if self.threads > 1 else 0.95))
 
         def ours() -> None:
-            kernel.launch(size // tile, a, b, c, size, num_threads=self.threads)
+            kernel.launch(size // tile, (a, b, c, size), threads=self.threads)
 
         yield from self.compare(name, {"": (ours, c)}, peers, lambda: a + b)
 
@@ -208,7 +208,7 @@ class Session:
             grid = (size // 64, size // 128)
 
             def ours(kernel: Any = kernel, a: Any = a, b: Any = b, c: Any = c, e: Any = extents, g: Any = grid) -> None:
-                kernel.launch(g, a, b, c, *e, num_threads=self.threads)
+                kernel.launch(g, (a, b, c, *e), threads=self.threads)
 
             bar = 1.0 if self.threads == 1 else 0.85
             peers: list[Peer] = [("numpy.matmul (OpenBLAS)", functools.partial(numpy.matmul, a, b, out=d), bar)]
@@ -230,7 +230,7 @@ class Session:
             kernel, out = compiled(cpu_programs.matmul((m, n, k))), numpy.zeros_like(a)
 
             def action(kernel: Any = kernel, out: Array = out, grid: Any = (size // m, size // n)) -> None:
-                kernel.launch(grid, a, b, out, *[size] * 5, num_threads=1)
+                kernel.launch(grid, (a, b, out, *[size] * 5), threads=1)
 
             action()
             check(f"matmul in tiles of {m}x{n}x{k}", out, expected)
@@ -307,7 +307,7 @@ class Session:
             kernel, out = compiled(text, variant), numpy.zeros_like(like)
 
             def action(kernel: Any = kernel, out: Array = out) -> None:
-                kernel.launch(grid, *inputs, out, *scalars, num_threads=self.threads)
+                kernel.launch(grid, (*inputs, out, *scalars), threads=self.threads)
 
             found[variant] = action, out
         return found

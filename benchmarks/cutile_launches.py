@@ -81,7 +81,7 @@ def launches() -> Iterator[tuple[str, float, Callable[[], None]]]:
             yield f"tileir.launch, {kind}: {words}", bar, _launch(kernel, grid, args)
 
         args = (make(), make(), make(), 2.0, 128)
-        bound = tileir.compile(three_arrays, args).bind(8, *args)
+        bound = tileir.compile(three_arrays, args).bind(8, args)
         yield f"a bound launch, {kind}: 3, a number and a constant", 0.0, bound
 
 

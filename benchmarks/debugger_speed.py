@@ -72,11 +72,11 @@ class Case:
         """Where breakpoints are."""
 
     def plain(self) -> None:
-        self.kernel.launch(self.grid, *self.arguments)
+        self.kernel.launch(self.grid, self.arguments)
 
     def first(self) -> None:
         """The first launch of a kernel, which compiles it: as a person starts a program, plainly or in the debugger."""
-        tileir.compile(self.module, backend="interpreter").launch(self.grid, *self.arguments)
+        tileir.compile(self.module, backend="interpreter").launch(self.grid, self.arguments)
 
     def debugged(self, operation: str = "", **options: Any) -> tuple[float, float]:
         """How long it takes to open the debugger, and to run the launch under it with a breakpoint at an operation."""
@@ -113,7 +113,7 @@ def cases() -> list[Case]:
         given = (*example.inputs, example.output, *example.scalars)
         found.append(Case(name, source(name), example.grid, given, operation))
     for seed in RANDOM:
-        program = tileir.smith.program(seed)
+        program = tileir.smith(seed)
         name = f"random program {seed}"
         found.append(Case(name, str(program.module), program.grid, tuple(program.arguments), "constant"))
     counter = numpy.zeros(1, numpy.int32)
@@ -155,9 +155,9 @@ def waits() -> list[tuple[str, ...]]:
     rng = numpy.random.default_rng(0)
     count = blocks * tile
     arguments = (*rng.random((2, count), numpy.float32), numpy.zeros(count, numpy.float32), count)
-    kernel.launch(blocks, *arguments)
+    kernel.launch(blocks, arguments)
     rows: list[tuple[str, ...]] = [
-        ("the launch itself", f"{best(lambda: kernel.launch(blocks, *arguments)) * 1000:.1f}")
+        ("the launch itself", f"{best(lambda: kernel.launch(blocks, arguments)) * 1000:.1f}")
     ]
     debugger: Debugger | None = None
 

@@ -40,7 +40,7 @@ def main() -> int:
     a, b = rng.random(count, numpy.float32), rng.random(count, numpy.float32)
     c = numpy.zeros(count, numpy.float32)
     module = tileir.parse(vector_add(TILE))
-    plain = seconds(lambda: tileir.compile(module, backend="interpreter").launch(given.blocks, a, b, c, count))
+    plain = seconds(lambda: tileir.compile(module, backend="interpreter").launch(given.blocks, (a, b, c, count)))
     begin = time.perf_counter()
     page = tileir.explore(module, given.blocks, (a, b, c, count), open=False)
     recorded = time.perf_counter() - begin

@@ -17,7 +17,7 @@ def spread(build: tileir.Builder, value: tileir.Value, between: Shape, shape: Sh
 
 
 def aligned(build: tileir.Builder, *pointers: tileir.Value) -> list[tileir.Value]:
-    return [build.assume(pointer, tileir.div_by(16)) for pointer in pointers]
+    return [build.assume(pointer, tileir.attributes.div_by(16)) for pointer in pointers]
 
 
 def tiles(
@@ -61,8 +61,8 @@ def matmul(
     columns: int,
     depth: int,
     group: int = 8,
-    element: tileir.Type = f16,
-    result: tileir.Type = f16,
+    element: tileir.types.Type = f16,
+    result: tileir.types.Type = f16,
     transposed: bool = False,
     persistent: bool = True,
 ) -> tileir.Operation:

@@ -107,20 +107,20 @@ def launch_rows(torch: Any, rounds: int) -> tuple[list[Row], dict[str, float]]:
     kernel = compiled(gpu_programs.small_add())
     grid = (8,)
     arguments = (*arrays, 1024)
-    kernel.launch(grid, *arguments)
+    kernel.launch(grid, arguments)
     torch.cuda.synchronize()
     assert (arrays[2] == 2).all()
     stream = torch.cuda.current_stream()
     code = kernel.cubin()
     bare = BareLaunch(code.data, code.kernel, grid, arguments, stream.cuda_stream)
     automatic = tileir.compile(gpu_programs.small_add())
-    bound, bound_automatic = kernel.bind(grid, *arguments), automatic.bind(grid, *arguments)
+    bound, bound_automatic = kernel.bind(grid, arguments), automatic.bind(grid, arguments)
     ways: list[tuple[str, Callable[[], object] | str, float | None]] = [
         ("bare driver call", bare.call, None),
         ("bound launch", bound, LAUNCH_BAR),
         ("bound launch, auto", bound_automatic, LAUNCH_BAR),
-        ("kernel.launch", lambda: kernel.launch(grid, *arguments), None),
-        ("kernel.launch, auto", lambda: automatic.launch(grid, *arguments), None),
+        ("kernel.launch", lambda: kernel.launch(grid, arguments), None),
+        ("kernel.launch, auto", lambda: automatic.launch(grid, arguments), None),
         ("torch.add(out=)", lambda: torch.add(arrays[0], arrays[1], out=arrays[2]), None),
         ("CuPy's RawKernel", cupy_launch(arrays), None),
         *cutile_launches(torch, arrays, stream),
@@ -151,13 +151,13 @@ def triton_launches(torch: Any, arrays: Sequence[Any]) -> list[tuple[str, Callab
     """Launches of the engine of Triton: of the same kernel, and of one that takes three descriptors."""
 
     def small() -> tuple[tileir.Kernel, tuple[object, ...]]:
-        return tileir.compile(gpu_programs.small_add(), backend="triton"), ((8,), *arrays, 1024)
+        return tileir.compile(gpu_programs.small_add(), backend="triton"), ((8,), (*arrays, 1024))
 
     def matmul() -> tuple[tileir.Kernel, tuple[object, ...]]:
         examples = Path(__file__).parents[1] / "examples"
         a, b = torch.zeros(64, 64, device="cuda").half(), torch.zeros(64, 64, device="cuda").half()
         kernel = tileir.compile(tileir.load(examples / "matmul.mlir"), backend="triton")
-        return kernel, ((1, 1), a, b, torch.zeros(64, 64, device="cuda"), 64, 64, 64)
+        return kernel, ((1, 1), (a, b, torch.zeros(64, 64, device="cuda"), 64, 64, 64))
 
     def bound(made: Callable[[], tuple[tileir.Kernel, tuple[Any, ...]]]) -> Callable[[], object]:
         kernel, given = made()
@@ -234,7 +234,7 @@ def kernel_row(torch: Any, case: Case, rounds: int) -> tuple[Row, dict[str, Any]
     kernel = compiled(case.module())
     expected = case.torch_does(*arrays).clone()
     arrays[-1].zero_()
-    bound = kernel.bind(case.grid, *arrays)
+    bound = kernel.bind(case.grid, arrays)
     bound()
     torch.cuda.synchronize()
     off = difference(torch, arrays[-1], expected)
@@ -256,7 +256,7 @@ def kernel_row(torch: Any, case: Case, rounds: int) -> tuple[Row, dict[str, Any]
         for name, action in ways.items():
             found[name] += event_times(torch, action, flush, 10)
     medians = {name: statistics.median(times) for name, times in found.items()}
-    timing = kernel.time(case.grid, *arrays, repeat=30, flush_cache=True)
+    timing = kernel.time(case.grid, arrays, repeat=30, flush_cache=True)
     ratio = medians["bare"] / medians["tileir"]
     memory, compute = timing.memory_share or 0.0, timing.compute_share or 0.0
     seconds = medians["tileir"]
@@ -302,7 +302,7 @@ if len(sys.argv) > 3:
     from gpu_driver_calls import DriverCalls
     calls = DriverCalls()
 compiled = time.perf_counter()
-kernel.launch((8,), *arrays, 1024)
+kernel.launch((8,), (*arrays, 1024))
 launched = time.perf_counter()
 if calls is not None:
     calls.stop()
@@ -311,7 +311,7 @@ if calls is not None:
 torch.cuda.synchronize()
 done = time.perf_counter()
 assert (arrays[2] == 2).all()
-kernel.launch((8,), *arrays, 1024)
+kernel.launch((8,), (*arrays, 1024))
 torch.cuda.synchronize()
 print(json.dumps({"import": imported - begin, "load": compiled - imported, "launch": launched - compiled,
                   "done": done - imported}))

@@ -67,10 +67,10 @@ def measure_matmul(rounds: int) -> list[float]:
     a, b = (rng.standard_normal((1024, 1024)).astype(numpy.float32) for _ in range(2))
     c = numpy.zeros_like(a)
     kernel = tileir.compile(tileir.parse(matmul_program(1024, 64)), backend="interpreter")
-    kernel.launch((16, 16), a, b, c)
+    kernel.launch((16, 16), (a, b, c))
     if not numpy.allclose(c, a @ b, atol=1e-2):
         sys.exit("the matmul is wrong: nothing to measure")
-    return best(rounds, lambda: kernel.launch((16, 16), a, b, c), lambda: numpy.matmul(a, b, out=c))
+    return best(rounds, lambda: kernel.launch((16, 16), (a, b, c)), lambda: numpy.matmul(a, b, out=c))
 
 
 def measure_in_one_thread(rounds: int) -> tuple[float, float]:

@@ -167,7 +167,7 @@ def spills(text: str, target: str, limit: float) -> bool | None:
     (entry,) = functions(tileir.parse(text, verify=True))
     try:
         return make_cubin(entry, target, AssemblyOptions(time_limit=limit)).resources.spills
-    except tileir.AssemblerTimeout:
+    except tileir.errors.AssemblerTimeout:
         return True
     except tileir.TileIRError:
         return None

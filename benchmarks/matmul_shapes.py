@@ -63,7 +63,7 @@ class Race:
         grid = (-(-self.extents[0] // tile[0]), -(-self.extents[1] // tile[1]))
 
         def action() -> None:
-            kernel.launch(grid, self.a, self.b, c, *scalars, num_threads=1)
+            kernel.launch(grid, (self.a, self.b, c, *scalars), threads=1)
 
         action()
         difference = float(abs(c - self.wanted).max())

@@ -45,16 +45,16 @@ def main() -> int:
     rng = numpy.random.default_rng(0)
     arguments = (*rng.random((2, count), numpy.float32), numpy.zeros(count, numpy.float32), count)
     print(machine(), tileir_build(), sep="\n")
-    plain = best(lambda: kernel.launch(BLOCKS, *arguments))
+    plain = best(lambda: kernel.launch(BLOCKS, arguments))
     rows = [("launch", f"{plain:.2f}", "")]
     lines: list[Line] = []
-    sanitized = best(lambda: kernel.launch(BLOCKS, *arguments, sanitize=True))
+    sanitized = best(lambda: kernel.launch(BLOCKS, arguments, sanitize=True))
     rows.append(("launch, sanitized", f"{sanitized:.2f}", f"{sanitized / plain:.1f}"))
     for name, sanitize in (("recorded, not sanitized", False), ("recorded", True)):
-        taken = best(partial(tileir.record, kernel, BLOCKS, *arguments, sanitize=sanitize))
+        taken = best(partial(tileir.record, kernel, BLOCKS, arguments, sanitize=sanitize))
         rows.append((name, f"{taken:.2f}", f"{taken / plain:.1f}"))
         lines.append(Line(f"a launch {name}", "the plain launch", taken / plain, at_most=True))
-    recording = tileir.record(kernel, BLOCKS, *arguments)
+    recording = tileir.record(kernel, BLOCKS, arguments)
     questions: dict[str, Callable[[], Any]] = {
         "summary": lambda: summary_answer(recording),
         "all accesses": lambda: accesses_answer(recording, 0, len(recording.accesses)),

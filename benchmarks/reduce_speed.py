@@ -20,7 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import tileir
-import tileir.smith
 from measure import Line, add_line_options, finish, machine, table, tileir_build
 from tileir.ir.core import Operation
 
@@ -34,7 +33,7 @@ Interesting = Callable[[Operation], bool]
 def program() -> Operation:
     """The first of smith's programs that is large enough and has what the rows want."""
     for seed in range(100):
-        module = tileir.smith.program(seed, size=OPERATIONS).module
+        module = tileir.smith(seed, size=OPERATIONS).module
         if sum(1 for _ in module.walk()) >= OPERATIONS and chain(module) and many(module):
             return module
     raise SystemExit("no program of smith's is large enough")

@@ -27,14 +27,14 @@ from typing import Any
 
 import tileir
 from measure import Line, add_line_options, finish, line_table, machine, table, tileir_build
-from tileir.judge.model import Item, Plan
+from tileir.judge.model import JudgePlan, SweepInput
 from tileir.judge.verdicts.programs import parts_of
 from tileir.judge.verdicts.work import Work
 
 SPEED_UP_BAR = 1.8
 OVERHEAD_BAR = 8.0
 DASK_BAR = 10.0
-PLAN = Plan(engines=("interpreter", "cpu"))
+PLAN = JudgePlan(backends=("interpreter", "cpu"))
 PROGRAM = """\
 // tileir: --arg iota:f32:64 --arg zeros:f32:64
 cuda_tile.module @m {{
@@ -56,8 +56,8 @@ cuda_tile.module @m {{
 """
 
 
-def items(count: int) -> list[Item]:
-    return [Item(f"{number}.mlir", "program", PROGRAM.format(number=number).encode()) for number in range(count)]
+def items(count: int) -> list[SweepInput]:
+    return [SweepInput(f"{number}.mlir", "program", PROGRAM.format(number=number).encode()) for number in range(count)]
 
 
 # --- what is measured, each in a process of its own ---
@@ -93,7 +93,7 @@ def plain_seconds(count: int) -> tuple[float, float]:
     return clock.read()
 
 
-def _judge(item: Item) -> None:
+def _judge(item: SweepInput) -> None:
     for part in parts_of(PLAN):
         part.task(Work(item, PLAN, os.getcwd(), lambda message: None))
 

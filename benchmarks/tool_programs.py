@@ -37,7 +37,7 @@ def random(operations: int) -> str:
     found: list[str] = []
     count = 0
     for seed in range(_RANDOM):
-        found.append(tileir.smith.program(seed).text())
+        found.append(tileir.smith(seed).text())
         count += sum(1 for _ in tileir.parse(found[-1]).walk())
         if count >= operations:
             break
@@ -49,7 +49,7 @@ def unlike(operations: int) -> str:
     found: list[str] = []
     count = 0
     while count < operations:
-        found.append(tileir.smith.program(_RANDOM + len(found)).text())
+        found.append(tileir.smith(_RANDOM + len(found)).text())
         count += sum(1 for _ in tileir.parse(found[-1]).walk())
     return _repeated(found, operations)
 

@@ -55,7 +55,7 @@ class Work(NamedTuple):
     """Operations, or bytes moved."""
     unit: str
     """TFLOP/s or TB/s."""
-    engines: tuple[str, ...]
+    backends: tuple[str, ...]
     bars: Bars
 
 
@@ -63,7 +63,12 @@ class Work(NamedTuple):
 
 
 def matmul(
-    element: tileir.Type, size: int, tiles: list[tuple[int, int, int]], *, transposed: bool = False, persistent: bool
+    element: tileir.types.Type,
+    size: int,
+    tiles: list[tuple[int, int, int]],
+    *,
+    transposed: bool = False,
+    persistent: bool,
 ) -> list[Candidate]:
     """Products in tiles; persistent ones have as many tile blocks as run at once, others one for every tile."""
     result = bf16 if element is bf16 else f16
@@ -81,7 +86,7 @@ def matmul(
 
 
 def square_products(
-    element: tileir.Type,
+    element: tileir.types.Type,
     size: int,
     tiles: list[tuple[int, int, int]],
     bars: Bars,

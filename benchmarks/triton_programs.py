@@ -17,7 +17,7 @@ def copy(size: int, lanes: int) -> tileir.Operation:
     return build.finish()
 
 
-def transpose(size: int, rows: int, columns: int, element: tileir.Type = f16) -> tileir.Operation:
+def transpose(size: int, rows: int, columns: int, element: tileir.types.Type = f16) -> tileir.Operation:
     """Of a square matrix; a tile block turns one tile."""
     build = tileir.Builder("kernels")
     with build.entry("transpose", ptr(element), ptr(element)) as (source, target):

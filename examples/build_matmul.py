@@ -13,7 +13,7 @@ def build_matmul() -> tileir.Operation:
         row, column, _ = build.get_tile_block_id()
 
         # What the caller promises: aligned pointers, so that wide loads are possible.
-        a, b, c = [build.assume(pointer, tileir.div_by(16)) for pointer in (a, b, c)]
+        a, b, c = [build.assume(pointer, tileir.attributes.div_by(16)) for pointer in (a, b, c)]
 
         # A tensor view gives a pointer a shape; a partition view cuts it into tiles. Elements outside the matrix read
         # as zero, so the last tile of the loop needs no special case.

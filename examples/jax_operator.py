@@ -16,8 +16,8 @@ def blocks(x, TILE):
     return (ct.cdiv(x.shape[0], TILE),)
 
 
-gradient = tileir.op(swish_backward, blocks, {"grad_x": "x"}, constants={"TILE": 128}, framework="jax")
-activation = tileir.op(swish, blocks, {"out": "x"}, constants={"TILE": 128}, backward=gradient, framework="jax")
+gradient = tileir.custom_op(swish_backward, blocks, {"grad_x": "x"}, constants={"TILE": 128}, framework="jax")
+activation = tileir.custom_op(swish, blocks, {"out": "x"}, constants={"TILE": 128}, backward=gradient, framework="jax")
 
 
 def main() -> None:

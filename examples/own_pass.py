@@ -19,11 +19,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # --- a pattern: x * 2^k becomes x << k ---
 
 
-def multiply_by_shifting(operation: tileir.Operation, rewriter: tileir.Rewriter) -> bool:
+def multiply_by_shifting(operation: tileir.Operation, rewriter: tileir.passes.Rewriter) -> bool:
     """A function of an operation and a rewriter: change the program through the rewriter and answer True, or False."""
     left, right = operation.operands
     # What is known about the value: here, the number that every element is.
-    factor = tileir.Facts().integer(right)
+    factor = tileir.passes.Facts().integer(right)
     if factor is None or factor < 2 or factor & (factor - 1):
         return False
     # A builder at the place of the operation: types are inferred, numbers become constants, everything is verified.
@@ -32,22 +32,22 @@ def multiply_by_shifting(operation: tileir.Operation, rewriter: tileir.Rewriter)
     return True
 
 
-PATTERNS = [tileir.Pattern("multiply-by-shifting", MULI, multiply_by_shifting)]
+PATTERNS = [tileir.passes.Pattern("multiply-by-shifting", MULI, multiply_by_shifting)]
 
 
-def run(root: tileir.Operation, options: dict[str, str], session: tileir.PassSession) -> int:
-    """The pass: the patterns until none fires; `session` counts how often each did and shows the steps of --debug."""
+def run(root: tileir.Operation, options: dict[str, str], session: tileir.passes.PassSession) -> int:
+    """The pass: the patterns until none fires; `session` counts how often each did, for --trace-rewrites."""
     before = sum(session.statistics.fired.values())
-    tileir.apply_greedily(root, PATTERNS, statistics=session.statistics, trace=session.trace)
+    tileir.passes.apply_greedily(root, PATTERNS, statistics=session.statistics, trace=session.trace)
     return sum(session.statistics.fired.values()) - before
 
 
-tileir.register_pass("multiply-by-shifting", "write products with powers of two as shifts", run)
+tileir.passes.register_pass("multiply-by-shifting", "write products with powers of two as shifts", run)
 
 # --- an analysis: it changes nothing, and tells what it finds as remarks ---
 
 
-def count_memory(function: tileir.Operation, options: dict[str, str], session: tileir.PassSession) -> int:
+def count_memory(function: tileir.Operation, options: dict[str, str], session: tileir.passes.PassSession) -> int:
     """Which operations of a kernel access memory, and how often each stands there."""
     counts: dict[str, int] = {}
     for operation in function.walk():
@@ -60,7 +60,7 @@ def count_memory(function: tileir.Operation, options: dict[str, str], session: t
     return 0
 
 
-tileir.register_pass("count-memory", "tell how often a kernel accesses memory", count_memory, scope="function")
+tileir.passes.register_pass("count-memory", "tell how often a kernel accesses memory", count_memory, scope="function")
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
     def after_each(name: str, module: tileir.Operation) -> None:
         sizes.append(f"{name}: {sum(1 for _ in module.walk())} operations")
 
-    report = tileir.PassReport(after_each=after_each)
+    report = tileir.passes.PassReport(after_each=after_each)
     tileir.run_passes(module, ["multiply-by-shifting", "canonicalize", "count-memory"], report=report)
     for line in sizes:
         print(line)

@@ -74,7 +74,7 @@ class Example:
         def launch(**options: Any) -> Any:
             out = self.output.copy()
             arguments = (*self.inputs, out, *self.cutile_scalars)
-            tileir.launch(getattr(cutile_kernels, self.name), self.grid, arguments, backend, **options)
+            tileir.launch(getattr(cutile_kernels, self.name), self.grid, arguments, backend=backend, **options)
             return out
 
         return launch
@@ -84,7 +84,7 @@ class Example:
 
         def launch(**options: Any) -> Any:
             out = self.output.copy()
-            kernel.launch(self.grid, *self.inputs, out, *self.scalars, **options)
+            kernel.launch(self.grid, (*self.inputs, out, *self.scalars), **options)
             return out
 
         return launch

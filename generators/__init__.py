@@ -2,8 +2,9 @@
 
 operation_index  the index of chapters in dialect/ops/__init__.py
 accessors        the properties of operations in ir/accessors.py
-stubs            builder.pyi and __init__.pyi of the package
+stubs            builder.pyi, and a stub for each public module that is a table
 reference        docs/reference/operations, lint_rules.md and options.md
+records          docs/reference/operations/records.md
 support          docs/reference/support.md
 highlighting     the words in editors/; textmate.py has the grammar for Visual Studio Code
 
@@ -17,11 +18,11 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"
-"""What a page begins with, behind its title, that is generated as a whole."""
 
 
 def is_generated(page: Path) -> bool:
-    return NOTE in page.read_text(encoding="utf-8")[:200]
+    """Whether nobody writes a page: its note stands behind the title."""
+    return "<!-- Written by `make docs`" in page.read_text(encoding="utf-8")[:200]
 
 
 def with_generated(file: str, text: str, begin: str, end: str = "") -> str:

@@ -10,8 +10,9 @@ from generators import ROOT
 from generators.accessors import accessors
 from generators.highlighting import highlighting
 from generators.operation_index import operation_index
+from generators.records import records
 from generators.reference import REFERENCE, options, reference, rules
-from generators.stubs import builder_stub, names_stub
+from generators.stubs import builder_stub, name_stubs
 from generators.support import support
 
 INDEX = "src/tileir/dialect/ops/__init__.py"
@@ -23,8 +24,9 @@ def files() -> dict[str, str]:
         INDEX: operation_index(),
         "src/tileir/ir/accessors.py": accessors(),
         "src/tileir/builder.pyi": builder_stub(),
-        "src/tileir/__init__.pyi": names_stub(),
+        **name_stubs(),
         **{f"{REFERENCE}/{name}": text for name, text in reference().items()},
+        f"{REFERENCE}/records.md": records(),
         "docs/reference/lint_rules.md": rules(),
         "docs/reference/options.md": options(),
         "docs/reference/support.md": support(),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from generators import ROOT, is_generated
-from tileir.tools.help.completion import usage_of
-from tileir.tools.main import COMMANDS
+from tileir.tools.commands import COMMANDS
+from tileir.tools.more.completion import usage_of
 
 
 def words() -> dict[str, int]:

@@ -21,8 +21,8 @@ from tileir.analyze.documentation.vocabulary import (
 )
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
-from tileir.tools.help.completion import usage_of
-from tileir.tools.main import COMMANDS
+from tileir.tools.commands import COMMANDS
+from tileir.tools.more.completion import usage_of
 
 REFERENCE: Final = "docs/reference/operations"
 
@@ -87,8 +87,12 @@ def options() -> str:
     lines += ["[The command line](../tools/command_line.md) describes what all commands have in common."]
     for name in COMMANDS:
         usage = usage_of(name)
+        summary, _, text = usage.help().partition("\n\n")
+        examples, _, rest = text.partition("\n\noptions:\n")
+        lines += ["", f"## tileir {name}", "", summary, "", "```text", examples, "```"]
         rows = tuple([(f"`{option.spelling}`", option.help) for option in usage.options])
-        lines += ["", f"## tileir {name}", "", usage.summary, "", "```text", usage.help().partition("\n")[0], "```"]
         lines += ["", *table_lines(Table(("option", "meaning"), rows))] if rows else []
-        lines += ["", "```text", usage.details, "```"] if usage.details else []
+        # What stands behind the options.
+        rest = rest.partition("\n\n")[2]
+        lines += ["", "```text", rest, "```"] if rest else []
     return "\n".join(lines) + "\n"

@@ -1,21 +1,22 @@
 """The stubs of `Builder` and of the package.
 
 `Builder` looks its operations up among the declarations when they are called; `tileir/builder.pyi` has a method for
-each, with its arguments, their types and its documentation.  `tileir/__init__.pyi` imports the public names, which the
-package itself imports when they are first used.
+each, with its arguments, their types and its documentation.  The stub of a public module imports the names that the
+module itself imports when they are first used.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
-import tileir
-from generators import with_generated
+from generators import ROOT, with_generated
 from tileir.declarations import declarations
 from tileir.dialect.enums import PADDING, enum_kind_of
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
 from tileir.dialect.signature import Parameter, Signature, python_name, signature_of
 from tileir.ir.declaration import OPTIONAL, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.public import MODULES, TABLES
 
 # Operations whose methods are written by hand, in the builder and in its stub: their arguments are not those of their
 # declarations.
@@ -54,17 +55,20 @@ _EXTRAS: Final = {
 }
 
 
-def names_stub() -> str:
-    """`tileir/__init__.pyi`: every public name, imported from its home."""
-    homes = {"tileir": sorted(tileir._MODULES)}
-    for name, home in tileir._HOME_OF.items():
-        homes.setdefault(home, []).append(name)
-    lines = ["# Written by `make docs` from the tables in `__init__.py`.", "# ruff: noqa", "# fmt: off"]
-    for home, names in sorted(homes.items()):
-        lines.append(f"from {home} import {', '.join([f'{name} as {name}' for name in sorted(names)])}")
-    # Of the tables, for whoever reads them.
-    lines += ["", "__version__: str", "__all__: list[str]", "_MODULES: tuple[str, ...]", "_HOME_OF: dict[str, str]"]
-    return "\n".join(lines) + "\n"
+def name_stubs() -> dict[str, str]:
+    """The stubs of public modules that are tables: every name, imported from its home."""
+    found = {}
+    for module, table in TABLES.items():
+        homes: dict[str, list[str]] = {module: [f"{name} as {name}" for name in MODULES]} if module == "tileir" else {}
+        for name, (home, own) in table.items():
+            homes.setdefault(home.removeprefix("!"), []).append(f"{own} as {name}")
+        lines = ["# Written by `make docs` from `tileir/public.py`.", "# ruff: noqa", "# fmt: off"]
+        for home, names in sorted(homes.items()):
+            lines.append(f"from {home} import {', '.join(sorted(names))}")
+        lines += ["", *(["__version__: str"] if module == "tileir" else []), f"__all__ = {json.dumps(sorted(table))}"]
+        path = f"src/{module.replace('.', '/')}"
+        found[f"{path}/__init__.pyi" if (ROOT / path).is_dir() else f"{path}.pyi"] = "\n".join(lines) + "\n"
+    return found
 
 
 def builder_stub() -> str:

@@ -31,7 +31,7 @@ def the(module: tileir.Operation, name: str) -> tileir.Operation:
 
 
 def test_operations_say_name_types_contents_and_place(module: tileir.Operation) -> None:
-    assert repr(module) == "<Operation cuda_tile.module @kernels {@table, @scale} at k.mlir:1:1>"
+    assert repr(module) == "<Module cuda_tile.module @kernels {@table, @scale} at k.mlir:1:1>"
     assert repr(the(module, "entry")) == "<Operation cuda_tile.entry @scale {4 operations} at k.mlir:3:3>"
     assert repr(the(module, "addi")) == (
         "<Operation cuda_tile.addi (tile<i32>, tile<i32>) -> tile<i32> at k.mlir:5:10>"
@@ -57,12 +57,12 @@ def test_parts_of_nothing_have_words_too() -> None:
     assert repr(block) == "<Block of no operation, (tile<i32>), 0 operations>"
     assert repr(block.arguments[0]) == "<BlockArgument 0 of a block of no operation: tile<i32>, 0 uses>"
     assert repr(tileir.Region()) == "<Region of no operation, 0 blocks>"
-    assert repr(tileir.parse("")) == "<Operation cuda_tile.module @kernels {nothing} at -:1:1>"
+    assert repr(tileir.parse("")) == "<Module cuda_tile.module @kernels {nothing} at -:1:1>"
 
 
 def test_types_and_attributes_are_their_spelling(module: tileir.Operation) -> None:
     assert repr(tile((4, 8), f32)) == "!cuda_tile.tile<4x8xf32>"
-    assert repr(tileir.div_by(16)) == "#cuda_tile.div_by<16>"
+    assert repr(tileir.attributes.div_by(16)) == "#cuda_tile.div_by<16>"
     assert repr(the(module, "constant").attributes["value"]) == "dense<0> : !cuda_tile.tile<i32>"
     build = tileir.Builder("m")
     with build.entry("k"):
@@ -73,7 +73,7 @@ def test_types_and_attributes_are_their_spelling(module: tileir.Operation) -> No
 def test_kernels_and_builders_say_what_they_are(module: tileir.Operation) -> None:
     kernel = tileir.compile(module, backend="interpreter")
     assert repr(kernel) == "<Kernel @scale(tile<ptr<f32>>, tile<i32>), backend interpreter>"
-    assert repr(tileir.Builder("m")) == "<Builder in <Operation cuda_tile.module @m {nothing}>>"
+    assert repr(tileir.Builder("m")) == "<Builder in <Module cuda_tile.module @m {nothing}>>"
 
 
 def test_nothing_is_long_however_long_the_program_is() -> None:

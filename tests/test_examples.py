@@ -57,7 +57,7 @@ def test_examples_leave_nothing_out_and_make_no_odd_numbers(monkeypatch: pytest.
     for example in importlib.import_module("run_all").examples():
         launch = example.written("interpreter")
         launch(sanitize="all")
-        watch = tileir.NumberWatch()
+        watch = tileir.sanitizer.NumberWatch()
         launch(observer=watch)
         assert not watch.report, watch.report.render()
         assert [note.title for note in watch.report.notes] == (

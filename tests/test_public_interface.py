@@ -1,10 +1,11 @@
-"""What `import tileir` gives: every name, every type in its signatures, and the same with nothing installed."""
+"""The public modules: every name, every type in a signature, and the same with nothing installed."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import functools
+import importlib
 import re
 import subprocess
 import sys
@@ -15,50 +16,21 @@ from typing import Any
 import pytest
 
 import tileir
+from tileir.public import MODULES, TABLES
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-# Modules that are public as a whole.
-NAMESPACES = ("attributes", "declarations", "smith", "types")
+SPACES = ["tileir", *[f"tileir.{name}" for name in MODULES]]
+WORDS = ("tileir.attributes", "tileir.types")
 # Classes whose objects are given, and not made: nobody calls their constructors.
-GIVEN = {
-    "ArrayDifference": "by comparisons",
-    "BlockComparison": "by comparisons",
-    "Comparison": "by compare",
-    "Difference": "by comparisons",
-    "Exploration": "by explore",
-    "Kernel": "by compile",
-    "Memory": "to observers",
-    "RecordedArray": "by record",
-    "Recording": "by record",
-    "KernelRuns": "by diff",
-    "ProgramChange": "by diff",
-    "SemanticDifference": "by diff",
-    "ProgramDifference": "by diff",
-    "Moment": "by comparisons",
-    "FailureKind": "by report",
-    "KernelSpeed": "by report",
-    "Results": "by sweep",
-    "Rewriter": "to patterns",
-    "Row": "by results",
-    "SmithProgram": "by smith.program",
-    "StepFailure": "by report",
-    "SweepChange": "by comparisons of reports",
-    "SweepComparison": "by comparisons of reports",
-    "SweepEntry": "by report",
-    "SweepProgress": "to a callback of sweep",
-    "SweepReport": "by report",
-    "SweepResult": "by sweep",
-    "TileBlock": "to observers",
-}
+GIVEN = (
+    "Comparison", "Exploration", "Kernel", "ProgramChange", "ProgramDifference", "RecordedArray", "Recording",
+    "Results", "ResultRow", "Rewriter", "SemanticDifference", "SmithProgram", "SweepComparison", "SweepProgress",
+    "SweepReport", "SweepResult", "TileBlock",
+)  # fmt: skip
 
 
 # --- names ---
-
-
-def homes() -> dict[str, str]:
-    """The module each public name comes from."""
-    return dict(tileir._HOME_OF)
 
 
 @functools.cache
@@ -68,16 +40,36 @@ def tree(module: str) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def test_every_name_is_there() -> None:
-    for name in tileir.__all__:
-        assert getattr(tileir, name) is not None
-        assert name in dir(tileir)
+@pytest.mark.parametrize("space", SPACES)
+def test_every_name_is_there(space: str) -> None:
+    module = importlib.import_module(space)
+    assert len(module.__all__) == len(set(module.__all__)) > 0
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        assert name in dir(module)
 
 
-def test_no_name_is_that_of_a_package() -> None:
+def test_few_names_are_at_the_top() -> None:
+    assert len(tileir.__all__) <= 45
+    # Types, attributes and declarations are the words of a program; the others are classes and functions to know.
+    others = {name for space in TABLES if space not in WORDS for name in TABLES[space]}
+    assert len(others - set(tileir.__all__)) <= 120
+
+
+def test_a_name_has_one_home() -> None:
+    found: dict[str, str] = {}
+    for space, table in TABLES.items():
+        for name, (home, _) in table.items():
+            # The top has the errors of `tileir.errors`, and each of two modules a function that loads.
+            home = TABLES[home][name][0] if home in TABLES else home
+            assert found.setdefault(name, home) == home or name == "load", (space, name)
+
+
+def test_no_name_is_that_of_a_module() -> None:
     """Importing `tileir.passes.cse` makes `tileir.passes` the package, whatever it was before."""
     inside = {path.stem for path in (SOURCE / "tileir").iterdir()}
-    assert inside & set(tileir.__all__) == set(NAMESPACES)
+    assert inside & set(tileir.__all__) == set()
+    assert set(MODULES) <= inside & set(dir(tileir))
 
 
 def test_a_name_nobody_knows_is_an_attribute_error() -> None:
@@ -128,6 +120,9 @@ def definition(module: str, name: str) -> tuple[str, ast.AST]:
 def names_in(module: str, annotation: ast.AST | None) -> Iterator[tuple[str, str]]:
     """The classes of tileir an annotation names, each with its module; aliases are looked through."""
     for node in ast.walk(annotation) if annotation is not None else ():
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "TypeVar":
+            yield from names_in(module, node.keywords[0].value)
+            return
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
             node = ast.Name(node.value)
         if not isinstance(node, ast.Name):
@@ -142,12 +137,11 @@ def names_in(module: str, annotation: ast.AST | None) -> Iterator[tuple[str, str
 
 
 def annotations_of(definition: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
-    """Everything of a function or class that a caller may pass, get or read."""
+    """Everything of a function or class that a caller passes, or is passed."""
     if isinstance(definition, ast.FunctionDef):
         arguments = definition.args
         for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
             yield f"argument {argument.arg}", argument.annotation
-        yield "result", definition.returns
     elif isinstance(definition, ast.ClassDef):
         for member in definition.body:
             if not isinstance(member, ast.FunctionDef):
@@ -155,29 +149,20 @@ def annotations_of(definition: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             if member.name[0] != "_" or (member.name == "__init__" and definition.name not in GIVEN):
                 for where, annotation in annotations_of(member):
                     yield f"{member.name} {where}", annotation
-            if member.name == "__init__":
-                for node in ast.walk(member):
-                    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute):
-                        if not node.target.attr.startswith("_"):
-                            yield f"attribute {node.target.attr}", node.annotation
 
 
 def public_names() -> dict[str, str]:
-    """Every public name with the module it is taken from, those of public modules too."""
-    found = homes()
-    for space in NAMESPACES:
-        for name in getattr(tileir, space).__all__:
-            found.setdefault(name, f"tileir.{space}")
-    return found
+    """Every public name with the module it is taken from."""
+    found = {name: home.removeprefix("!") for table in TABLES.values() for name, (home, _) in table.items()}
+    return {**dict.fromkeys(tileir.declarations.__all__, "tileir.declarations"), **found}
 
 
-# The engine behind a kernel, what readers tell the verifier and the printer, and what raises a diagnostic with a code:
-# for those who work on them.
-INNER = ("CpuKernel", "Alike", "BuilderPosition", "Code")
+# What raises a diagnostic with a code, and what is passed on as it came.
+INNER = ("Code", "Moment", "Trial")
 
 
 @pytest.mark.parametrize("name", sorted(public_names()))
-def test_every_type_of_a_signature_is_public(name: str) -> None:
+def test_every_type_that_a_caller_passes_is_public(name: str) -> None:
     public = public_names()
     module, made = definition(public[name], name)
     missing = [
@@ -193,27 +178,47 @@ def test_every_type_of_a_signature_is_public(name: str) -> None:
 
 
 def test_every_error_a_user_can_meet_is_one_family() -> None:
-    errors = [value for name in tileir.__all__ if isinstance(value := getattr(tileir, name), type)]
-    errors = [error for error in errors if issubclass(error, BaseException) and not issubclass(error, Warning)]
-    assert len(errors) == 36
+    classes = [getattr(tileir.errors, name) for name in tileir.errors.__all__]
+    errors = [each for each in classes if not issubclass(each, Warning)]
+    assert len(errors) == 38 and len(classes) == 40
     for error in errors:
         assert issubclass(error, tileir.TileIRError)
         assert error.__name__.endswith(("Error", "Crash", "Timeout"))
-        # Classes of a compiled module come without their docstrings.
-        is_compiled = not (sys.modules[error.__module__].__file__ or "").endswith(".py")
-        assert error.__doc__ or is_compiled
+    for each in classes:
+        assert (each.__module__, each.__qualname__) == ("tileir.errors", each.__name__)
+    assert {name for name in tileir.__all__ if name.endswith("Error")} < set(tileir.errors.__all__)
+
+
+@pytest.mark.parametrize(
+    ("work", "line"),
+    [
+        ("tileir.parse('x')", "tileir.errors.ParseError: -:1:1: error: custom op 'x' is unknown"),
+        ("tileir.optimize(tileir.parse(''), 7)", "tileir.errors.OptionError: error: '7' is not an optimization level"),
+        ("tileir.compile(tileir.parse(''))", "tileir.errors.LaunchError: error: the module has no entry"),
+        (
+            "tileir.compile(tileir.parse('entry @k() { return }')).launch(0)",
+            "tileir.errors.LaunchError: error: the grid",
+        ),
+    ],
+)
+def test_a_traceback_names_an_error_once_and_where_it_is_found(work: str, line: str) -> None:
+    found = subprocess.run([sys.executable, "-c", f"import tileir\n{work}"], capture_output=True, text=True)
+    assert re.findall(r"^tileir\.errors\.\w+: .*", found.stderr, re.MULTILINE)[0].startswith(line)
+    assert found.stderr.count("tileir.errors.") == 1 and "During handling" not in found.stderr
 
 
 def test_no_other_error_of_the_package_is_public() -> None:
-    """Errors end in `Error` and are exported; what only tileir itself raises and catches has another name."""
+    """Errors end in `Error`, `Crash` or `Timeout` and are public; what only tileir raises and catches does not."""
     for path in (SOURCE / "tileir").rglob("*.py"):
-        for name in re.findall(r"^class (\w+Error)\b", path.read_text(encoding="utf-8"), re.MULTILINE):
-            assert name in tileir.__all__, f"{name} of {path.name} is not exported"
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r"^class ([A-Z]\w+(?:Error|Crash|Timeout))\(", text, re.MULTILINE):
+            assert name in tileir.errors.__all__, f"{name} of {path.name} is not in tileir.errors"
 
 
 def test_the_page_lists_every_name() -> None:
     page = (SOURCE.parent / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
-    assert [name for name in tileir.__all__ if not re.search(rf"`(tileir\.)?{name}\b", page)] == []
+    names = sorted({name for space in TABLES if space not in WORDS for name in TABLES[space]})
+    assert [name for name in names if not re.search(rf"`([\w.]+\.)?{name}\b", page)] == []
 
 
 @pytest.mark.parametrize(
@@ -222,7 +227,7 @@ def test_the_page_lists_every_name() -> None:
         (lambda: tileir.parse("cuda_tile.module @m {"), tileir.ParseError),
         (lambda: tileir.load(BROKEN.encode()), tileir.VerifyError),
         (lambda: tileir.from_bytecode(b"no"), tileir.BytecodeError),
-        (lambda: tileir.verify(tileir.parse(TEXT), version="12.0"), tileir.VersionError),
+        (lambda: tileir.verify(tileir.parse(TEXT), version="12.0"), tileir.errors.VersionError),
         (lambda: tileir.verify(tileir.parse(TEXT), hints="no"), tileir.OptionError),
         (lambda: tileir.to_bytecode(tileir.parse(TEXT), layout="no"), tileir.OptionError),
         (lambda: tileir.losses(tileir.parse(TEXT), "no"), tileir.OptionError),
@@ -230,9 +235,9 @@ def test_the_page_lists_every_name() -> None:
         (lambda: tileir.optimize(tileir.parse(TEXT), 7), tileir.OptionError),
         (lambda: tileir.optimize(tileir.parse(TEXT), rules="no"), tileir.OptionError),
         (lambda: tileir.parse(TEXT).text(names="no"), tileir.OptionError),
-        (lambda: tileir.run_passes(tileir.parse(TEXT), ["no"]), tileir.PipelineError),
-        (lambda: tileir.run_pipeline(tileir.parse(TEXT), "no"), tileir.PipelineError),
-        (lambda: tileir.run_passes(tileir.parse(TEXT), ["downlevel{version=9.9}"]), tileir.VersionError),
+        (lambda: tileir.run_passes(tileir.parse(TEXT), ["no"]), tileir.errors.PipelineError),
+        (lambda: tileir.passes.run_pipeline(tileir.parse(TEXT), "no"), tileir.errors.PipelineError),
+        (lambda: tileir.run_passes(tileir.parse(TEXT), ["downlevel{version=9.9}"]), tileir.errors.VersionError),
         (lambda: tileir.Builder("m").addi(), tileir.BuildError),  # type: ignore[call-arg]
         (lambda: tileir.declarations.declaration_of("no"), tileir.OptionError),
     ],
@@ -260,7 +265,7 @@ def wrong(value: object) -> Any:
         lambda: tileir.losses(wrong(1)),
         lambda: tileir.optimize(wrong(1)),
         lambda: tileir.Builder(wrong(1)),
-        lambda: tileir.Pass("p", "", wrong(1)),
+        lambda: tileir.passes.Pass("p", "", wrong(1)),
     ],
 )
 def test_an_argument_of_another_type_is_a_type_error(work) -> None:
@@ -325,13 +330,13 @@ def test_memory_of_programs_that_are_gone_is_released() -> None:
     def kept() -> int:
         return sum(len(table) for _, table, _ in POOL.tables)
 
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     before = kept()
     held = tileir.types.tile((2, 4, 8, 16, 32, 64), tileir.types.i8)
     for number in range(200):
         tileir.parse(f'cuda_tile.module @m attributes {{a = "gone {number}"}} {{ }}')
     assert kept() > before + 200
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     assert kept() < before + 20
     assert tileir.types.tile((2, 4, 8, 16, 32, 64), tileir.types.i8) is held
 
@@ -354,20 +359,23 @@ def run_bare(code: str) -> str:
 def test_every_name_is_there_with_nothing_installed() -> None:
     code = """
 import tileir
-assert all(hasattr(tileir, name) for name in tileir.__all__)
+import importlib
+from tileir.public import MODULES
+for module in ["tileir", *[f"tileir.{name}" for name in MODULES]]:
+    space = importlib.import_module(module)
+    assert all(hasattr(space, name) for name in space.__all__), module
 assert not hasattr(tileir, "bogus")
 everything = {}
 exec("from tileir import *", everything)
 assert set(tileir.__all__) <= set(everything), set(tileir.__all__) - set(everything)
-for error in [name for name in tileir.__all__ if name.endswith("Error")]:
-    assert issubclass(getattr(tileir, error), tileir.TileIRError)
 assert not isinstance(1, tileir.Kernel)
 module = tileir.load(b"cuda_tile.module @m { entry @k() { return } }")
 assert tileir.load(tileir.to_bytecode(tileir.optimize(module))).name == "cuda_tile.module"
-tileir.release_memory()
-for name in ("compile", "launch", "emulate", "pointer_to", "overlap", "Kernel", "Observer", "Sanitizer", "Trace"):
+tileir.kernels.release_memory()
+running = ("compile", "launch", "emulate", "kernels.pointer_to", "kernels.overlap", "Kernel", "observers.Observer")
+for name in (*running, "sanitizer.Sanitizer", "observers.Trace"):
     try:
-        getattr(tileir, name)()
+        eval(f"tileir.{name}")()
     except tileir.MissingDependencyError as error:
         assert "pip install 'tileir[run]'" in error.message, error.message
     else:

@@ -58,12 +58,12 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "run_passes passes": lambda v: tileir.run_passes(module(), v),
     "run_passes rules": lambda v: tileir.run_passes(module(), ["cse"], rules=v),
     "compile": tileir.compile,
-    "compile entry": lambda v: tileir.compile(module(), v),
-    "compile backend": lambda v: tileir.compile(module(), None, v),
-    "compile schedule": lambda v: tileir.compile(module(), None, "interpreter", schedule=v).launch(1, 1),
-    "compile cpu": lambda v: tileir.compile(module(), None, "cpu", cpu=v).launch(1, 1),
+    "compile entry": lambda v: tileir.compile(module(), entry=v),
+    "compile backend": lambda v: tileir.compile(module(), backend=v),
+    "compile schedule": lambda v: tileir.compile(module(), backend="interpreter", schedule=v).launch(1, (1,)),
+    "compile cpu": lambda v: tileir.compile(module(), backend="cpu", cpu=v).launch(1, (1,)),
     "launch": lambda v: tileir.launch(v, (1,), ()),
-    "Sanitizer": lambda v: tileir.Sanitizer(uninitialized=v),
+    "Sanitizer": lambda v: tileir.sanitizer.Sanitizer(uninitialized=v),
     "Builder": lambda v: tileir.Builder(v).finish(),
     "Builder producer": lambda v: tileir.Builder("m", producer=v).finish(),
     "Builder block": lambda v: tileir.Builder(block=v).finish(),
@@ -93,46 +93,46 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "replace_with": lambda v: addition().replace_with(v),
     "replace_all_uses_with": lambda v: addition().results[0].replace_all_uses_with(v),
     "text names": lambda v: module().text(names=v),
-    "apply_greedily": lambda v: tileir.apply_greedily(v, []),
-    "apply_greedily patterns": lambda v: tileir.apply_greedily(module(), v),
-    "apply_greedily pattern": lambda v: tileir.apply_greedily(module(), [v]),
-    "Pass options": lambda v: tileir.Pass("p", "", wrong(print), options=v),
+    "apply_greedily": lambda v: tileir.passes.apply_greedily(v, []),
+    "apply_greedily patterns": lambda v: tileir.passes.apply_greedily(module(), v),
+    "apply_greedily pattern": lambda v: tileir.passes.apply_greedily(module(), [v]),
+    "Pass options": lambda v: tileir.passes.Pass("p", "", wrong(print), options=v),
     "Diagnostic": lambda v: tileir.Diagnostic("error", "x", v),
     "lint": tileir.lint,
     "lint select": lambda v: tileir.lint(module(), select=v),
     "lint ignore": lambda v: tileir.lint(module(), ignore=v),
     "lint target": lambda v: tileir.lint(module(), target=v),
     "lint version": lambda v: tileir.lint(module(), version=v),
-    "Plan engines": lambda v: tileir.Plan(engines=v),
-    "Plan targets": lambda v: tileir.Plan(targets=v),
-    "Plan cost": lambda v: tileir.Plan(cost=v),
-    "Plan trials": lambda v: tileir.Plan(trials=v),
-    "Plan limits": lambda v: tileir.Plan(limits=v),
-    "Limits seconds": lambda v: tileir.Limits(seconds=v),
-    "Limits memory": lambda v: tileir.Limits(memory=v),
+    "JudgePlan backends": lambda v: tileir.sweeps.JudgePlan(backends=v),
+    "Plan targets": lambda v: tileir.sweeps.JudgePlan(targets=v),
+    "Plan cost": lambda v: tileir.sweeps.JudgePlan(cost=v),
+    "Plan trials": lambda v: tileir.sweeps.JudgePlan(trials=v),
+    "Plan limits": lambda v: tileir.sweeps.JudgePlan(limits=v),
+    "ProcessLimits seconds": lambda v: tileir.sweeps.ProcessLimits(seconds=v),
+    "ProcessLimits memory": lambda v: tileir.sweeps.ProcessLimits(memory=v),
     "emulate": tileir.emulate,
     "emulate names": lambda v: tileir.emulate(names=v),
     "emulate trace_block": lambda v: tileir.emulate(trace_block=v),
-    "launch grid": lambda v: tileir.compile(module(), None, "interpreter").launch(v, 1),
-    "launch sanitize": lambda v: tileir.compile(module(), None, "interpreter").launch(1, 1, sanitize=v),
-    "launch schedule": lambda v: tileir.compile(module(), None, "interpreter").launch(1, 1, schedule=v),
-    "launch observer": lambda v: tileir.compile(module(), None, "interpreter").launch(1, 1, observer=v),
+    "launch grid": lambda v: tileir.compile(module(), backend="interpreter").launch(v, (1,)),
+    "launch sanitize": lambda v: tileir.compile(module(), backend="interpreter").launch(1, (1,), sanitize=v),
+    "launch schedule": lambda v: tileir.compile(module(), backend="interpreter").launch(1, (1,), schedule=v),
+    "launch observer": lambda v: tileir.compile(module(), backend="interpreter").launch(1, (1,), observer=v),
     "cost": lambda v: tileir.cost(v, 1),
-    "cost target": lambda v: tileir.cost(module(), 1, 1, target=v, assemble=False),
-    "cost grid": lambda v: tileir.cost(module(), v, 1, assemble=False),
+    "cost target": lambda v: tileir.cost(module(), 1, (1,), target=v, assemble=False),
+    "cost grid": lambda v: tileir.cost(module(), v, (1,), assemble=False),
     "diff": lambda v: tileir.diff(v, module()),
-    "compare": lambda v: tileir.compare(v, v),
-    "record": lambda v: tileir.record(v, 1, ()),
-    "record args": lambda v: tileir.record(module(), 1, v),
-    "load_recording": tileir.load_recording,
+    "compare": lambda v: tileir.recording.compare(v, v),
+    "record": lambda v: tileir.record(v, 1, ((),)),
+    "record args": lambda v: tileir.record(module(), 1, (v,)),
+    "load_recording": tileir.recording.load,
     "reduce": lambda v: tileir.reduce(v, bool),
-    "report": tileir.report,
-    "pointer_to": lambda v: tileir.compile(module(), None, "interpreter").launch(1, tileir.pointer_to(v)),
-    "register_engine": tileir.register_engine,
-    "register_pass": lambda v: REGISTERED.pop(tileir.register_pass(v, "", wrong(print)).name),
+    "report": tileir.sweeps.report,
+    "pointer_to": lambda v: tileir.compile(module(), backend="interpreter").launch(1, (tileir.kernels.pointer_to(v),)),
+    "register_engine": tileir.backends.register_backend,
+    "register_pass": lambda v: REGISTERED.pop(tileir.passes.register_pass(v, "", wrong(print)).name),
     "losses": tileir.losses,
-    "div_by": tileir.div_by,
-    "same_elements": tileir.same_elements,
+    "div_by": tileir.attributes.div_by,
+    "same_elements": tileir.attributes.same_elements,
 }  # fmt: skip
 
 
@@ -168,12 +168,12 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "lint select": ("None", *EMPTY),
     "lint ignore": EMPTY,
     "lint target": EMPTY,
-    "Plan engines": (*STRINGS, *EMPTY),
+    "JudgePlan backends": (*STRINGS, *EMPTY),
     "Plan targets": (*STRINGS, *EMPTY),
     "Plan cost": (*STRINGS, *EMPTY),
     "Plan trials": ("1", str(1 << 80)),
-    "Limits seconds": ("1", "1.5", str(1 << 80)),
-    "Limits memory": ("1", str(1 << 80)),
+    "ProcessLimits seconds": ("1", "1.5", str(1 << 80)),
+    "ProcessLimits memory": ("1", str(1 << 80)),
     "emulate trace_block": ("None", "1", str(1 << 80)),
     "launch grid": ("1",),
     "launch sanitize": ("True",),
@@ -211,9 +211,15 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
         (lambda: tileir.optimize(wrong(TEXT)), "passes run on a module, not on a str"),
         (lambda: tileir.run_passes(module(), "cse"), "passes are a list of names"),
         (lambda: tileir.Block().append(wrong(tileir.Block())), "a block holds operations, not a Block"),
-        (lambda: tileir.apply_greedily(wrong("x"), []), "patterns are applied to an operation, not to a str"),
-        (lambda: tileir.apply_greedily(module(), [wrong(print)]), "the rules are tileir.Pattern and tileir.Fold obj"),
-        (lambda: tileir.Pass("p", "", wrong(print), options=wrong(["a"])), "a dict of names and defaults, not a list"),
+        (lambda: tileir.passes.apply_greedily(wrong("x"), []), "patterns are applied to an operation, not to a str"),
+        (
+            lambda: tileir.passes.apply_greedily(module(), [wrong(print)]),
+            "the rules are tileir.passes.Pattern and tileir.passes.Fold obj",
+        ),
+        (
+            lambda: tileir.passes.Pass("p", "", wrong(print), options=wrong(["a"])),
+            "a dict of names and defaults, not a list",
+        ),
         (lambda: addition().replace_with(wrong(1)), "is replaced by a list of values, not by an int"),
     ],
 )
@@ -231,13 +237,17 @@ def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) ->
         (lambda: tileir.lint(module(), select=wrong(3)), TypeError, "select is a name or a list of names, not 3"),
         (lambda: tileir.lint(module(), ignore=wrong([3])), TypeError, "ignore is a name or a list of names, not [3]"),
         (lambda: tileir.lint(module(), select="memry"), tileir.OptionError, "did you mean 'memory'?"),
-        (lambda: tileir.Plan(engines=wrong(3)), TypeError, "engines is a name or a list of names, not 3"),
-        (lambda: tileir.Plan(trials=0), ValueError, "trials is a whole number from 1 on, not 0"),
-        (lambda: tileir.Plan(speedup=-1.0), ValueError, "speedup is a number from 0 on, not -1.0"),
-        (lambda: tileir.Plan(limits=wrong(30)), TypeError, "limits is a tileir.Limits, not an int"),
-        (lambda: tileir.Limits(seconds=-1), ValueError, "seconds is a number above 0, not -1"),
-        (lambda: tileir.Limits(seconds=wrong("3")), ValueError, "seconds is a number above 0, not '3'"),
-        (lambda: tileir.Limits(memory=0), ValueError, "memory is a whole number from 1 on, not 0"),
+        (lambda: tileir.sweeps.JudgePlan(backends=wrong(3)), TypeError, "backends is a name or a list of names, not 3"),
+        (lambda: tileir.sweeps.JudgePlan(trials=0), ValueError, "trials is a whole number from 1 on, not 0"),
+        (lambda: tileir.sweeps.JudgePlan(speedup=-1.0), ValueError, "speedup is a number from 0 on, not -1.0"),
+        (
+            lambda: tileir.sweeps.JudgePlan(limits=wrong(30)),
+            TypeError,
+            "limits is a tileir.sweeps.ProcessLimits, not an int",
+        ),
+        (lambda: tileir.sweeps.ProcessLimits(seconds=-1), ValueError, "seconds is a number above 0, not -1"),
+        (lambda: tileir.sweeps.ProcessLimits(seconds=wrong("3")), ValueError, "seconds is a number above 0, not '3'"),
+        (lambda: tileir.sweeps.ProcessLimits(memory=0), ValueError, "memory is a whole number from 1 on, not 0"),
         (
             lambda: tileir.emulate(sanitise=True),
             TypeError,
@@ -247,8 +257,16 @@ def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) ->
         (lambda: tileir.load(wrong(None)), TypeError, "read from the path of a file or from bytes, not from None"),
         (lambda: tileir.load(wrong(3)), TypeError, "read from the path of a file or from bytes, not from an int"),
         (lambda: tileir.load(b"\0garbage"), tileir.BytecodeError, "does not correspond to Tile IR bytecode"),
-        (lambda: tileir.compile(module(), wrong((1, 2))), tileir.LaunchError, "not an Operation: pass the name of the"),
-        (lambda: tileir.compile(module(), wrong(numpy.zeros(9))), tileir.LaunchError, "is a string, not an ndarray"),
+        (
+            lambda: tileir.compile(module(), wrong((1, 2))),
+            tileir.LaunchError,
+            "not a Module: pass entry= to name the kernel",
+        ),
+        (
+            lambda: tileir.compile(module(), entry=wrong(numpy.zeros(9))),
+            tileir.LaunchError,
+            "is a string, not an ndarray",
+        ),
         (lambda: tileir.compile(module(), backend=wrong(3)), tileir.LaunchError, "named by a string, not by an int"),
         (
             lambda: tileir.compile(module(), backend="x"),
@@ -271,8 +289,8 @@ def test_what_is_wrong_is_named_with_what_would_be_right(
 
 
 def test_one_name_is_a_list_of_one() -> None:
-    assert tileir.Plan(engines="interpreter") == tileir.Plan(engines=("interpreter",))
-    assert tileir.Plan(engines=wrong(["cpu"])).digest == tileir.Plan(engines=("cpu",)).digest
+    assert tileir.sweeps.JudgePlan(backends="interpreter") == tileir.sweeps.JudgePlan(backends=("interpreter",))
+    assert tileir.sweeps.JudgePlan(backends=wrong(["cpu"])).digest == tileir.sweeps.JudgePlan(backends=("cpu",)).digest
     rules = [{finding.rule for finding in tileir.lint(module(), select=each)} for each in ("unused-", ["unused-"])]
     assert rules[0] == rules[1] == {"unused-value"}
 
@@ -280,7 +298,8 @@ def test_one_name_is_a_list_of_one() -> None:
 def test_articles() -> None:
     for value, words in ((1, "an int"), ("", "a str"), (None, "None"), (numpy.zeros(2), "an ndarray"), ([], "a list")):
         assert type_text(value) == words
-    assert type_text(module()) == "an Operation"
+    first = module().body.block.first
+    assert (type_text(module()), type_text(first)) == ("a Module", "an Operation")
 
 
 def test_no_message_writes_the_article_of_a_type_itself() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Block, InsertionPoint, Operation, Region
+from tileir.ir.core import Block, InsertionPoint, Module, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location
 from tileir.ir.types import Type
@@ -51,7 +51,7 @@ class Builder:
     @property
     def module(self) -> Operation:
         """The outermost operation around the insertion point, as it is now."""
-    def finish(self) -> Operation:
+    def finish(self) -> Module:
         """The module, verified: `VerifyError` carries every error."""
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""

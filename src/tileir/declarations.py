@@ -2,6 +2,10 @@
 
 Everything the toolkit knows about an operation stands there: its operands, attributes, results and regions, with the
 version that brought each, its traits, its text, its documentation.  Ask `operation.declaration is FOR`.
+
+>>> from tileir.declarations import ADDF, declaration_of, declarations
+>>> declaration_of("addf") is ADDF, ADDF in declarations(), [operand.name for operand in ADDF.operands]
+(True, True, ['lhs', 'rhs'])
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def described(thing: object) -> str:
     """The line for an operation, a block, a region or a value."""
     if isinstance(thing, Operation):
         # `<Operation cuda_tile.addf (tile<8xf32>, tile<8xf32>) -> tile<8xf32> at a.mlir:5:12>`
-        return f"<Operation {_operation_words(thing)}{_place(thing.location)}>"
+        return f"<{type(thing).__name__} {_operation_words(thing)}{_place(thing.location)}>"
     if isinstance(thing, OperationResult):
         # `<OperationResult 0 of cuda_tile.addf: tile<8xf32>, 2 uses at a.mlir:5:12>`
         owner = thing.operation

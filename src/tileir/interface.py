@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tileir.bytecode import is_bytecode, is_text
-from tileir.ir.core import Operation
+from tileir.ir.core import Module, Operation
 from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
 from tileir.ir.interning import HOOKS, Reduced
@@ -54,19 +54,29 @@ def _described(thing: object) -> str:
     return described(thing)
 
 
+def _html(thing: object) -> str:
+    from tileir.notebook import program
+
+    return program(str(thing))
+
+
 HOOKS.reduce = _reduced
 HOOKS.clone = _copied
 HOOKS.describe = _described
+HOOKS.html = _html
 
 
 def parse(
     text: str, name: str = "-", *, version: str = NEWEST_NAME, allow_unregistered: bool = False, verify: bool = False
-) -> Operation:
+) -> Module:
     """The module a text describes; `ParseError` carries every mistake.
 
     Positions name the text `name`.  `version`, "13.1" to "13.4", is the version of the dialect that the text is written
     in.  `allow_unregistered` takes operations of dialects nobody declared, in the generic form.  With `verify` the
     module is verified too, by the rules of that version; a mistake is then a `VerifyError`.
+
+    >>> tileir.parse("entry @k() { return }", verify=True).name
+    'cuda_tile.module'
     """
     if not isinstance(text, str):
         raise TypeError(f"a program's text is a string, not {type_text(text)}; tileir.load takes bytes")
@@ -91,11 +101,14 @@ def load(
     layout: str | None = None,
     allow_unregistered: bool = False,
     verify: bool = True,
-) -> Operation:
+) -> Module:
     """The module in a file, or in the bytes of one, verified: text or bytecode, told apart by content.
 
     Text is read as by `parse`, bytecode as by `from_bytecode`; options of the other are ignored.  Positions in a text
     name `name`, without it the file.  `verify=False` trusts what was read, be it text or bytecode.
+
+    >>> tileir.load("examples/vector_add.mlir").name
+    'cuda_tile.module'
     """
     if isinstance(source, (str, os.PathLike)):
         shown = os.fspath(source) if name is None else name
@@ -123,7 +136,7 @@ def from_bytecode(
     version: str = NEWEST_NAME,
     layout: str | None = None,
     verify: bool = True,
-) -> Operation:
+) -> Module:
     """The module in a bytecode file, verified; `data` is bytes, or anything that has some, as a mapped file.
 
     Bytes that cannot be decoded are a `BytecodeError`, which carries `.offset` and `.diagnostics`.  As NVIDIA's reader
@@ -131,6 +144,9 @@ def from_bytecode(
     that takes a module, its printer first, may rely on one.  A program that breaks a rule, or has what came after
     `version`, is a `VerifyError`; `verify=False` is for bytes of one's own.  `layout` is "public" or "documented";
     without it the content tells.
+
+    >>> str(tileir.from_bytecode(tileir.to_bytecode(module))) == str(module)
+    True
     """
     from tileir.bytecode.layouts import from_bytes
 
@@ -179,6 +195,9 @@ def to_bytecode(module: Operation, version: str | None = None, layout: str = "pu
     `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or else the newest that
     `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the tables,
     the section order and the encoding choices of that file back: unchanged, it gives the same bytes.
+
+    >>> tileir.to_bytecode(module, version="13.1")[1:7]
+    b'TileIR'
     """
     from tileir.bytecode.container import origin_of
     from tileir.bytecode.layouts import newest_version, to_bytes
@@ -196,6 +215,9 @@ def losses(module: Operation, layout: str = "public") -> list[Diagnostic]:
     """What a module has and its bytecode would not, as warnings: nothing is dropped in silence.
 
     `layout` is "public" or "documented".  See `to_bytecode`, and docs/reference/bytecode.md.
+
+    >>> print(*tileir.losses(tileir.parse("cuda_tile.module @m { }")))
+    -:1:1: warning: the name of the module, @m, has no place in bytecode; it reads back as @kernels
     """
     from tileir.bytecode.layouts import check_layout, tile_module
     from tileir.bytecode.layouts import dropped_information as found
@@ -211,6 +233,9 @@ def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NA
     `version`, "13.1" to "13.4", is the version of the dialect: its rules hold, and what came
     later is an error, in the words in which `to_bytecode` refuses it.  `hints` says what happens to optimization
     hints nobody knows: "ignore", "warn" or "error".
+
+    >>> tileir.verify(module, version="13.1")
+    []
     """
     check_module(module)
     number = version_named(version)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-import tileir.dialect.ops  # noqa: F401  (declares the operations)
 from tileir.bytecode.container import BytecodeOrigin, Container, Section
 from tileir.bytecode.documented.attributes import (
     DenseStringAttribute,
@@ -23,8 +22,9 @@ from tileir.dialect import attributes as dialect
 from tileir.dialect import debug_info
 from tileir.dialect import types as tiles
 from tileir.dialect.enums import ENUM_KINDS
+from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.ir import attributes, dense, location, types
-from tileir.ir.core import Block, Operation, Region
+from tileir.ir.core import Block, Operation, Region, as_module
 from tileir.ir.diagnostics import Code, Diagnostic, TileIRError
 from tileir.ir.interning import Reduced
 from tileir.ir.quoting import type_text
@@ -230,7 +230,8 @@ def restored_program(things: list[object], block_rows: list[Any], rows: list[Any
     for operation, row in zip(operations, rows, strict=True):
         if row[2]:
             operation.set_operands([values[number] for number in row[2]], row[7])
-    return operations[0]
+    root = operations[0]
+    return as_module(root) if root.declaration in (MODULE, BUILTIN_MODULE) else root
 
 
 def restored_thing(things: list[object]) -> object:

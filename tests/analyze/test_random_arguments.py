@@ -25,7 +25,7 @@ def test_examples_run_cleanly_on_what_is_found(name: str) -> None:
     for seed in range(3):
         launch = random_launch(select_entry(module, None), seed)
         assert launch.grid[0] > 1
-        tileir.compile(module, backend="interpreter").launch(launch.grid, *launch.copies(), sanitize=True)
+        tileir.compile(module, backend="interpreter").launch(launch.grid, launch.copies(), sanitize=True)
 
 
 def test_what_is_found_is_known_exactly() -> None:

@@ -276,7 +276,7 @@ def _run(given: argparse.Namespace, results: Path) -> None:
         paths += [os.path.abspath(path) for path in given_paths if path]
         threads = str(max(1, (os.cpu_count() or 1) // given.n))
         environment = {
-            "TILEIR_NUM_THREADS": threads,
+            "TILEIR_THREADS": threads,
             "OMP_NUM_THREADS": threads,
             **os.environ,
             _VARIABLE: json.dumps(told),
@@ -303,7 +303,7 @@ def _run(given: argparse.Namespace, results: Path) -> None:
         if not _answers(given.python, "util.find_spec('pytest_benchmark')"):
             # Which only the checkout's benchmarks need, and its options.
             command += ["-o", "addopts=--strict-markers"]
-        command += ["--tileir", "--tileir-gpu", given.gpu]
+        command += ["--tileir", "--tileir-target", given.gpu]
         if given.n > 1:
             command += ["-n", str(given.n), "--dist", "worksteal", "--max-worker-restart", "1000"]
         targets = given.only.split() or [name for name in TARGETS[given.suite] if (checkout / name).exists()]

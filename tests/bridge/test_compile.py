@@ -45,13 +45,13 @@ def aligned(count: int, offset: int = 0) -> Any:
 
 def added(kernel: tileir.Kernel) -> None:
     a, b, c = (numpy.full(256, number, F32) for number in (1, 2, 0))
-    kernel.launch((2,), a, b, c, 256)
+    kernel.launch((2,), (a, b, c, 256))
     assert c.tolist() == [3.0] * 256
 
 
 def test_path_of_a_file_is_compiled(tmp_path: Path) -> None:
     added(tileir.compile(VECTOR_ADD))
-    added(tileir.compile(str(VECTOR_ADD), "vector_add"))
+    added(tileir.compile(str(VECTOR_ADD), entry="vector_add"))
     bytecode = tmp_path / "add.tileirbc"
     bytecode.write_bytes(tileir.to_bytecode(tileir.load(VECTOR_ADD)))
     added(tileir.compile(bytecode))
@@ -92,8 +92,8 @@ def test_example_arguments_are_for_cutile_kernels() -> None:
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 def test_kernel_compiled_for_an_example_takes_arguments_of_its_kind(backend: str) -> None:
     a, out = vectors()
-    kernel = tileir.compile(scale, (a, out, 1.0, 16), backend)
-    assert kernel.name == "scale" and kernel.engine == backend
+    kernel = tileir.compile(scale, (a, out, 1.0, 16), backend=backend)
+    assert kernel.name == "scale" and kernel.backend == backend
     assert kernel.parameters == [
         "a: float32 of rank 1",
         "out: float32 of rank 1",
@@ -103,14 +103,14 @@ def test_kernel_compiled_for_an_example_takes_arguments_of_its_kind(backend: str
     for length in (64, 32):
         for factor in (2.0, 3.0):
             b, result = vectors(length)
-            kernel.launch(length // 16, b, result, factor, 16)
+            kernel.launch(length // 16, (b, result, factor, 16))
             assert (result == b * F32(factor)).all()
 
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_is_as_exact_as_the_kernel(exact: bool) -> None:
     a, out = vectors()
-    recording = tileir.record(tileir.compile(scale, (a, out, 1.0, 16), exact=exact), 4, a, out, 1.0, 16)
+    recording = tileir.record(tileir.compile(scale, (a, out, 1.0, 16), exact=exact), 4, (a, out, 1.0, 16))
     assert recording.launch.exact is exact
 
 
@@ -133,9 +133,9 @@ def test_arguments_of_another_kind_are_refused_in_words() -> None:
     ):
         for _ in range(2):
             with pytest.raises(tileir.LaunchError, match=message):
-                kernel.launch(1, *args)
+                kernel.launch(1, args)
             with pytest.raises(tileir.LaunchError, match=message):
-                kernel.bind(1, *args)
+                kernel.bind(1, args)
 
 
 def test_arguments_that_promise_more_than_the_example_are_taken() -> None:
@@ -143,7 +143,7 @@ def test_arguments_that_promise_more_than_the_example_are_taken() -> None:
     kernel = tileir.compile(scale, (a, out, 1.0, 8))
     b, result = aligned(64), aligned(64)
     b[:] = 1
-    kernel.launch(8, b, result, 2.0, 8)
+    kernel.launch(8, (b, result, 2.0, 8))
     assert (result == 2).all()
 
 
@@ -154,7 +154,7 @@ def test_arguments_that_promise_more_than_the_example_are_taken() -> None:
 def test_bound_launch_runs_with_what_the_arrays_hold_then(backend: str) -> None:
     kernel = tileir.compile(VECTOR_ADD, backend=backend)
     a, b, c = (numpy.ones(256, F32) for _ in range(3))
-    bound = kernel.bind(2, a, b, c, 256)
+    bound = kernel.bind(2, (a, b, c, 256))
     assert (c == 1).all()
     for number in range(3):
         a[:] = number
@@ -166,7 +166,7 @@ def test_bound_launch_runs_with_what_the_arrays_hold_then(backend: str) -> None:
 def test_arguments_of_a_bound_launch_are_replaced() -> None:
     a, out = vectors()
     kernel = tileir.compile(scale, (a, out, 1.0, 16))
-    bound = kernel.bind(4, a, out, 2.0, 16)
+    bound = kernel.bind(4, (a, out, 2.0, 16))
     bound()
     assert (out == a * 2).all()
     bound["factor"] = 3.0
@@ -190,17 +190,17 @@ def test_arguments_that_do_not_fit_are_refused_when_they_are_bound() -> None:
     kernel = tileir.compile(VECTOR_ADD)
     a = numpy.ones(256, F32)
     with pytest.raises(tileir.LaunchError, match="but an array float64"):
-        kernel.bind(2, a, a, numpy.ones(256), 256)
+        kernel.bind(2, (a, a, numpy.ones(256), 256))
     with pytest.raises(tileir.LaunchError, match="the grid has extent 0"):
-        kernel.bind(0, a, a, a, 256)
-    with pytest.raises(TypeError, match="a launch has no option 'threads'"):
-        kernel.bind(2, a, a, a, 256, threads=2)
+        kernel.bind(0, (a, a, a, 256))
+    with pytest.raises(TypeError, match="a launch has no option 'thread'"):
+        kernel.bind(2, (a, a, a, 256), thread=2)
 
 
 def test_array_that_moved_is_seen_by_a_bound_launch() -> None:
     kernel = tileir.compile(VECTOR_ADD, backend="cpu")
     a, b, c = (numpy.ones(256, F32) for _ in range(3))
-    bound = kernel.bind(2, a, b, c, 256)
+    bound = kernel.bind(2, (a, b, c, 256))
     bound()
     a.resize(64, refcheck=False)
     with pytest.raises(tileir.ExecutionError, match=r"argument 0 \(array float32\[64\]\)"):
@@ -214,9 +214,9 @@ def test_array_that_moved_is_seen_by_a_bound_launch() -> None:
 def test_bound_launch_has_the_options_of_a_launch() -> None:
     kernel = tileir.compile(VECTOR_ADD)
     a, b, c = (numpy.ones(256, F32) for _ in range(3))
-    kernel.bind(2, a, b, c, 256, num_threads=1, unchecked=True)()
+    kernel.bind(2, (a, b, c, 256), threads=1, unchecked=True)()
     assert (c == 2).all()
-    bound = kernel.bind(1, a, b, c, 256, sanitize="all")
+    bound = kernel.bind(1, (a, b, c, 256), sanitize="all")
     with pytest.raises(tileir.SanitizerError, match="never written"):
         bound()
 
@@ -224,13 +224,13 @@ def test_bound_launch_has_the_options_of_a_launch() -> None:
 def test_bound_launches_overlap_and_run_on_several_threads() -> None:
     kernel = tileir.compile(VECTOR_ADD, backend="cpu")
     a, b, c = (numpy.ones(256, F32) for _ in range(3))
-    chain = [kernel.bind(2, a, b, c, 256), kernel.bind(2, c, b, a, 256)]
-    with tileir.overlap():
+    chain = [kernel.bind(2, (a, b, c, 256)), kernel.bind(2, (c, b, a, 256))]
+    with tileir.kernels.overlap():
         for _ in range(4):
             for bound in chain:
                 bound()
     assert (a == 9).all()
-    bound = kernel.bind(2, b, b, c, 256)
+    bound = kernel.bind(2, (b, b, c, 256))
     threads = [threading.Thread(target=lambda: [bound() for _ in range(50)]) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -241,18 +241,18 @@ def test_bound_launches_overlap_and_run_on_several_threads() -> None:
 
 def test_failure_of_a_bound_launch_is_told_each_time() -> None:
     a, out = vectors()
-    bound = tileir.compile(VECTOR_ADD, backend="cpu").bind(2, a, a, out, 256)
+    bound = tileir.compile(VECTOR_ADD, backend="cpu").bind(2, (a, a, out, 256))
     for _ in range(3):
         with pytest.raises(tileir.ExecutionError, match="past the end of argument 0"):
             bound()
     longer = numpy.ones(256, F32)
-    bound.replace(longer, longer, numpy.zeros(256, F32), 256)
+    bound.replace((longer, longer, numpy.zeros(256, F32), 256))
     bound()
 
 
 def test_list_of_arrays_can_be_bound() -> None:
     arrays, out = [numpy.ones(4, F32), numpy.ones(4, F32)], numpy.zeros(4, F32)
-    bound = tileir.compile(sum_of_list, (arrays, out)).bind(1, arrays, out)
+    bound = tileir.compile(sum_of_list, (arrays, out)).bind(1, (arrays, out))
     bound()
     arrays[1] = numpy.full(4, 2, F32)
     bound()
@@ -262,7 +262,7 @@ def test_list_of_arrays_can_be_bound() -> None:
 def test_bound_launch_that_is_gone_keeps_nothing() -> None:
     a, out = vectors()
     kernel = tileir.compile(scale, (a, out, 1.0, 16))
-    bound = kernel.bind(4, a, out, 2.0, 16)
+    bound = kernel.bind(4, (a, out, 2.0, 16))
     bound()
     alive = weakref.ref(out)
     del bound, out
@@ -276,9 +276,9 @@ def test_bound_launch_that_is_gone_keeps_nothing() -> None:
 def test_kernel_of_cutile_is_timed_and_its_work_counted() -> None:
     a, out = vectors()
     kernel = tileir.compile(scale, (a, out, 2.0, 16))
-    timing = kernel.time((4,), a, out, 2.0, 16, repeat=3)
+    timing = kernel.time((4,), (a, out, 2.0, 16), repeat=3)
     assert timing.count == 3 and (out == 2 * a).all()
-    work = kernel.work((4,), a, out, 2.0, 16)
+    work = kernel.work((4,), (a, out, 2.0, 16))
     assert (work.bytes_read, work.bytes_written, work.footprint) == (256, 256, 512)
     assert work.by_kind("floating") == {"mulf f32": 64}
     assert not work.unknown and not work.notes
@@ -287,7 +287,7 @@ def test_kernel_of_cutile_is_timed_and_its_work_counted() -> None:
 def test_kernel_with_a_list_is_timed() -> None:
     a, b, out = (numpy.ones(4, F32) for _ in range(3))
     kernel = tileir.compile(sum_of_list, ([a, b], out))
-    assert kernel.time((1,), [a, b], out, repeat=2).count == 2
+    assert kernel.time((1,), ([a, b], out), repeat=2).count == 2
     assert (out == 2).all()
 
 
@@ -295,7 +295,7 @@ def test_kernels_made_of_cutiles_are_tuned_as_others_are() -> None:
     a, out = vectors()
     kernel = tileir.compile(scale, (a, out, 2.0, 64), backend="interpreter")
     with pytest.raises(tileir.LaunchError, match="have a schedule to tune: compile with backend='triton'"):
-        kernel.tune(1, a, out, 2.0, 64)
+        kernel.tune(1, (a, out, 2.0, 64))
     small = [numpy.zeros(4, F32) for _ in range(3)]
     with pytest.raises(tileir.LaunchError, match="sum_of_list cannot be tuned: what lists of arrays hold is not put"):
-        tileir.compile(sum_of_list, (small[:2], small[2]), backend="triton").tune(1, small[:2], small[2])
+        tileir.compile(sum_of_list, (small[:2], small[2]), backend="triton").tune(1, (small[:2], small[2]))

@@ -51,7 +51,7 @@ class Arguments:
         if isinstance(constraint, ArrayConstraint):
             array = self.array(constraint)
             strides = [stride // array.itemsize for stride in array.strides]
-            return [tileir.pointer_to(array), *array.shape, *strides]
+            return [tileir.kernels.pointer_to(array), *array.shape, *strides]
         if isinstance(constraint, ScalarConstraint):
             return [1.5 if "float" in constraint.dtype.name else 1]
         if isinstance(constraint, ListConstraint):
@@ -94,9 +94,9 @@ def launched(case: KernelCase, number: int, **options: Any) -> list[bytes]:
     # What these two wait for: a lock that is free, a flag that is set.
     if case.name in ("critical_section", "spin_until"):
         arguments.arrays[0][:] = case.name == "spin_until"
-    kernel = tileir.compile(module, entries[number])
+    kernel = tileir.compile(module, entry=entries[number])
     try:
-        kernel.launch(1, *arguments.values, memory=arguments.arrays, output=lambda text: None, **options)
+        kernel.launch(1, arguments.values, memory=arguments.arrays, output=lambda text: None, **options)
     except tileir.ExecutionError:
         assert case.name == "assert_values"
     return arguments.bytes()

@@ -44,9 +44,9 @@ class Watched(Observer):
 def test_counted_bytes_are_those_that_are_accessed(name: str) -> None:
     case = COMPARISONS[name]()
     kernel = tileir.compile(case.kernel, case.arguments, backend="interpreter")
-    work = kernel.work(case.grid, *case.arguments)
+    work = kernel.work(case.grid, case.arguments)
     seen = Watched()
-    kernel.launch(case.grid, *case.arguments, observer=seen)
+    kernel.launch(case.grid, case.arguments, observer=seen)
     counted, accessed = (work.bytes_read, work.bytes_written), (seen.read, seen.written)
     assert bool(work.unknown or work.notes) == (name in INEXACT)
     if work.unknown:

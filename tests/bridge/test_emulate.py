@@ -66,7 +66,7 @@ def test_emulate_reaches_what_others_put_in_the_place_of_the_entry_point(monkeyp
 def test_innermost_of_nested_contexts_counts() -> None:
     order: list[str] = []
 
-    class Journal(tileir.Observer):
+    class Journal(tileir.observers.Observer):
         def __init__(self, name: str) -> None:
             self.name = name
 
@@ -204,7 +204,7 @@ def test_emulate_decorates_a_function() -> None:
 def test_options_of_emulate_hold_for_each_launch() -> None:
     order: list[int] = []
 
-    class Journal(tileir.Observer):
+    class Journal(tileir.observers.Observer):
         def block_started(self, block: Any) -> None:
             order.append(block.id[0])
 
@@ -214,7 +214,7 @@ def test_options_of_emulate_hold_for_each_launch() -> None:
 
 
 def test_a_context_may_be_entered_again_and_within_itself() -> None:
-    context = tileir.emulate(gpu="b200")
+    context = tileir.emulate(target="b200")
     for _ in range(2):
         with context, context:
             assert ct._cext.get_compute_capability() == (10, 0)

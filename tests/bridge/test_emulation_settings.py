@@ -15,25 +15,25 @@ def test_variable_that_asks_for_nothing(text: str) -> None:
 @pytest.mark.parametrize("text", ["1", "on", " YES", "true"])
 def test_variable_that_asks_for_no_option(text: str) -> None:
     found = settings_of_variable(text)
-    assert (found.backend, found.gpu, found.sanitize, found.watches) == ("auto", "", False, False)
+    assert (found.backend, found.target, found.sanitize, found.watches) == ("auto", "", False, False)
     assert found.words() == "1"
 
 
 def test_variable_has_the_options_of_the_command() -> None:
-    found = settings_of_variable("backend=cpu gpu=b200 sanitize=all watch-nan trace-block=matmul:0,3 debug exact")
-    assert (found.backend, found.gpu, found.sanitize, found.watch_nan) == ("cpu", "b200", "all", True)
+    found = settings_of_variable("backend=cpu target=b200 sanitize=all watch-nan trace=matmul:0,3 pdb exact")
+    assert (found.backend, found.target, found.sanitize, found.watch_nan) == ("cpu", "b200", "all", True)
     assert (found.trace_block, found.debug, found.exact, found.fast) == (("matmul", (0, 3, 0)), True, True, False)
     assert found.watches
 
 
 def test_options_may_be_written_with_dashes() -> None:
-    assert settings_of_variable("--sanitize --gpu=h100").gpu == "h100"
+    assert settings_of_variable("--sanitize --target=h100").target == "h100"
 
 
 def test_words_say_what_was_read_except_the_debugger() -> None:
-    text = "backend=cpu gpu=b200 sanitize=all watch-nan trace-block=matmul:0,3,0 exact"
-    assert settings_of_variable(text + " debug").words() == text
-    assert settings_of_variable("sanitize fast trace-block=2").words() == "sanitize trace-block=2,0,0 fast"
+    text = "backend=cpu target=b200 sanitize=all watch-nan trace=matmul:0,3,0 exact"
+    assert settings_of_variable(text + " pdb").words() == text
+    assert settings_of_variable("sanitize fast trace=2").words() == "sanitize trace=2,0,0 fast"
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_words_say_what_was_read_except_the_debugger() -> None:
     [
         ("sanitise", f"there is no option 'sanitise': use {', '.join(OPTIONS)}"),
         ("watch-nan=1", "watch-nan takes no value, but '1' was given"),
-        ("gpu", "gpu needs a value: gpu=NAME"),
-        ("gpu=", "gpu needs a value: gpu=NAME"),
+        ("target", "target needs a value: target=NAME"),
+        ("target=", "target needs a value: target=NAME"),
         ("sanitize=most", "'most' is nothing to look for: use sanitize or sanitize=all"),
         ("exact fast", "exact and fast contradict each other: use one of them"),
-        ("trace-block=", "trace-block needs a value: trace-block=[KERNEL:]X[,Y[,Z]]"),
+        ("trace=", "trace needs a value: trace=[KERNEL:]X[,Y[,Z]]"),
     ],
 )
 def test_mistakes_are_named(text: str, message: str) -> None:

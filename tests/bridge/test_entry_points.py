@@ -16,11 +16,11 @@ extension: Any = pytest.importorskip("cuda.tile._cext")
 def test_the_gpu_that_is_emulated_answers() -> None:
     import cuda.tile._compile
 
-    with tileir.emulate(gpu="a100"):
+    with tileir.emulate(target="a100"):
         get_sm_arch: Any = cuda.tile._compile.get_sm_arch
         assert extension.get_compute_capability() == (8, 0)
         assert get_sm_arch() == "sm_80"
-        with tileir.emulate(gpu="b200"):
+        with tileir.emulate(target="b200"):
             assert get_sm_arch() == "sm_100"
         assert len(extension._get_max_grid_size(0)) == 3
         stream = extension._create_stream()
@@ -36,13 +36,16 @@ def to_float8(x, y):
 def test_what_the_emulated_gpu_cannot_do_is_refused_by_cutile() -> None:
     ml_dtypes: Any = pytest.importorskip("ml_dtypes")
     out = numpy.zeros(16, ml_dtypes.float8_e4m3fn)
-    with tileir.emulate(gpu="a100"), pytest.raises(ct.TileUnsupportedFeatureError, match="not supported on sm_80"):
+    with tileir.emulate(target="a100"), pytest.raises(ct.TileUnsupportedFeatureError, match="not supported on sm_80"):
         ct.launch(None, (1,), to_float8, (A, out))
-    with tileir.emulate(gpu="h100"):
+    with tileir.emulate(target="h100"):
         for _ in range(4):
             ct.launch(None, (1,), to_float8, (A, out))
         # What was compiled for one GPU, and is recognized there, is not taken for another.
-        with tileir.emulate(gpu="a100"), pytest.raises(ct.TileUnsupportedFeatureError, match="not supported on sm_80"):
+        with (
+            tileir.emulate(target="a100"),
+            pytest.raises(ct.TileUnsupportedFeatureError, match="not supported on sm_80"),
+        ):
             ct.launch(None, (1,), to_float8, (A, out))
 
 

@@ -57,7 +57,7 @@ def test_graphs_launch_kernels():
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "int8", "bool"])
 def test_arrays_of_all_dtypes(dtype):
     x = jnp.asarray([0, 1, 2, 3], dtype=dtype)
-    with tileir.emulate(gpu="b200"):
+    with tileir.emulate(target="b200"):
         y = calls.cutile_call((1,), copied(dtype), (x, calls.OutputPlaceholder(x.shape, x.dtype)))
     assert y.dtype == x.dtype and numpy.array_equal(y.astype("float32"), x.astype("float32"))
 

@@ -21,7 +21,7 @@ def weighted(xs, out, factors: tuple[float, ...], TILE: ct.Constant[int]):
 
 
 def operator(kernel: Any, outputs: Any, **options: Any) -> Any:
-    return tileir.op(kernel, blocks, outputs, constants={"TILE": 16}, framework="jax", **options)
+    return tileir.custom_op(kernel, blocks, outputs, constants={"TILE": 16}, framework="jax", **options)
 
 
 def test_function_runs_alone_compiled_and_batched() -> None:
@@ -65,7 +65,7 @@ def test_mistakes_are_named() -> None:
 
 
 def test_tuples_of_arrays_and_of_numbers() -> None:
-    combined = tileir.op(
+    combined = tileir.custom_op(
         weighted,
         lambda xs, TILE: (ct.cdiv(xs[0].shape[0], TILE),),
         "out",

@@ -59,7 +59,7 @@ def test_wrong():
 """
     # A conftest may look for the GPU when it is imported.
     conftest = "from cuda.tile._cext import get_compute_capability\nassert get_compute_capability() == (10, 0)\n"
-    found = run(tmp_path, tests, "--tileir", "--tileir-gpu", "b200", conftest=conftest)
+    found = run(tmp_path, tests, "--tileir", "--tileir-target", "b200", conftest=conftest)
     assert "tileir: kernels run on this machine, which emulates an NVIDIA B200 (sm_100)" in found.stdout
     assert "2 tests launched kernels here, 0 on a GPU, 1 launched none" in found.stdout
     assert "1 test could not: copy takes 2 arguments (a, b), but 1 was given" in found.stdout
@@ -68,7 +68,7 @@ def test_wrong():
 
 def test_marker_and_fixture_work_without_the_option(tmp_path: Path) -> None:
     tests = """
-@pytest.mark.tileir(gpu="a100")
+@pytest.mark.tileir(target="a100")
 def test_marked():
     assert get_compute_capability() == (8, 0) and launched(2) == 32
 def test_fixture(tileir_emulation):
@@ -107,7 +107,7 @@ def test_imports():
 
 
 def test_wrong_options_are_mistakes_of_usage(tmp_path: Path) -> None:
-    found = run(tmp_path, "", "--tileir", "--tileir-gpu", "c64")
+    found = run(tmp_path, "", "--tileir", "--tileir-target", "c64")
     assert found.returncode == pytest.ExitCode.USAGE_ERROR
     assert "no GPU named 'c64' can be emulated" in found.stderr
     assert "Traceback" not in found.stderr

@@ -38,7 +38,7 @@ def test_source_of_a_notebook_is_found(capsys: pytest.CaptureFixture[str]) -> No
     exec(compile(CELL, "<cell 1>", "exec"), names)
     lines: list[str] = []
     x = numpy.arange(2, dtype="f4")
-    tileir.launch(names["two"], 1, ([x, x + 1], x.copy()), observer=tileir.Trace((0, 0, 0), lines.append))
+    tileir.launch(names["two"], 1, ([x, x + 1], x.copy()), observer=tileir.observers.Trace((0, 0, 0), lines.append))
     assert "".join(lines) == TRACE_OF_CELL.lstrip()
 
 

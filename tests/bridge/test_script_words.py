@@ -342,7 +342,7 @@ uninitialized: ct.gather reads uninitialized memory
 def test_read_before_any_write() -> None:
     found = run(RACE.replace("(2,), count", "(1,), count"))
     out = numpy.zeros(1, "i4")
-    sanitizer = tileir.Sanitizer(uninitialized=[out])
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[out])
     tileir.launch(found["count"], 1, (out,), observer=sanitizer)
     assert sanitizer.report.render() == REPORT_OF_UNWRITTEN.strip()
     assert "load_ptr_tko reads uninitialized memory" in sanitizer.report.render(names="tile")
@@ -354,7 +354,7 @@ def test_changed_source_is_not_quoted(capsys: pytest.CaptureFixture[str]) -> Non
     Path("k.py").write_text("# nothing\n", encoding="utf-8")
     linecache.checkcache()
     lines: list[str] = []
-    observer = tileir.Trace((0, 0, 0), lines.append)
+    observer = tileir.observers.Trace((0, 0, 0), lines.append)
     tileir.launch(found["total"], 1, (found["x"], found["y"], 2), observer=observer)
     assert "  %blockId_x" in "".join(lines) or "  %for = for" in "".join(lines)
 

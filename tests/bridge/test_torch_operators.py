@@ -59,15 +59,15 @@ def mixed(pair: tuple[ct.Array, int], nested: tuple[tuple[int, int], ...], out):
 
 
 TILE = {"TILE": 16}
-scaled = tileir.op(scale, blocks, "out", constants=TILE)
-squared = tileir.op(
+scaled = tileir.custom_op(scale, blocks, "out", constants=TILE)
+squared = tileir.custom_op(
     square,
     blocks,
     {"out": "x"},
     constants=TILE,
-    backward=tileir.op(square_backward, blocks, ["grad_x"], constants=TILE),
+    backward=tileir.custom_op(square_backward, blocks, ["grad_x"], constants=TILE),
 )
-outer = tileir.op(
+outer = tileir.custom_op(
     sum_and_product,
     lambda x, y: (ct.cdiv(x.shape[0], 4), ct.cdiv(y.shape[0], 4)),
     {
@@ -106,7 +106,7 @@ def test_gradients_may_come_from_any_function() -> None:
         return {"x": grad_out * factor}
 
     for backward in (both, lambda grad_out, factor: grad_out * factor, lambda grad_out, factor: (grad_out * factor,)):
-        differentiable = tileir.op(scale, blocks, "out", constants=TILE, backward=backward)
+        differentiable = tileir.custom_op(scale, blocks, "out", constants=TILE, backward=backward)
         x = torch.rand(20, requires_grad=True)
         differentiable(x, 3.0).sum().backward()
         assert x.grad.tolist() == [3.0] * 20
@@ -119,8 +119,10 @@ def test_operator_without_backward_says_so() -> None:
 
 
 def test_argument_is_changed_in_place() -> None:
-    add = tileir.op(accumulate, blocks, (), constants=TILE, mutates="state", name="accumulate_into")
-    grid = tileir.op(accumulate, lambda state: (ct.cdiv(state.shape[0], 16),), (), constants=TILE, mutates=["state"])
+    add = tileir.custom_op(accumulate, blocks, (), constants=TILE, mutates="state", name="accumulate_into")
+    grid = tileir.custom_op(
+        accumulate, lambda state: (ct.cdiv(state.shape[0], 16),), (), constants=TILE, mutates=["state"]
+    )
     state, x = torch.zeros(40), torch.ones(40)
     assert add(state, x) is None and grid(state, x) is None
     assert state.tolist() == [2.0] * 40
@@ -128,7 +130,7 @@ def test_argument_is_changed_in_place() -> None:
 
 
 def test_list_of_tensors_is_an_argument() -> None:
-    pair = tileir.op(
+    pair = tileir.custom_op(
         sum_of_pair,
         lambda parts, TILE: (ct.cdiv(parts[0].shape[0], TILE),),
         {"out": lambda parts: parts[0]},
@@ -203,7 +205,7 @@ def test_tuples_of_arrays_and_of_numbers() -> None:
         assert isinstance(xs, tuple)
         return {"xs": tuple([grad_out * factor for factor in factors])}
 
-    combined = tileir.op(
+    combined = tileir.custom_op(
         weighted, lambda xs, sizes: (ct.cdiv(xs[0].shape[0], sizes[0]),), "out", types={"xs": tuple}, backward=backward
     )
     a, b = torch.arange(40.0, requires_grad=True), torch.ones(40, requires_grad=True)
@@ -220,43 +222,46 @@ def test_tuples_of_arrays_and_of_numbers() -> None:
 @pytest.mark.parametrize("framework", ["torch", "jax"])
 def test_tuples_that_are_not_taken_are_named(framework: str) -> None:
     with pytest.raises(tileir.LaunchError, match="'pair' of mixed is a tuple of different kinds"):
-        tileir.op(mixed, 1, "out", constants={"nested": ((1, 2),)}, framework=framework)
+        tileir.custom_op(mixed, 1, "out", constants={"nested": ((1, 2),)}, framework=framework)
     with pytest.raises(tileir.LaunchError, match="'nested' of mixed is a tuple with tuples or lists in it"):
-        tileir.op(mixed, 1, "out", constants={"pair": (None, 1)}, framework=framework)
+        tileir.custom_op(mixed, 1, "out", constants={"pair": (None, 1)}, framework=framework)
 
 
 MISTAKES: dict[str, tuple[Any, str]] = {
-    "no kernel": (lambda: tileir.op(len, 1, "out"), "decorate it with @cuda.tile.kernel"),
+    "no kernel": (lambda: tileir.custom_op(len, 1, "out"), "decorate it with @cuda.tile.kernel"),
     "unknown output": (
-        lambda: tileir.op(square, 1, "y"),
+        lambda: tileir.custom_op(square, 1, "y"),
         "outputs names 'y', which is no parameter of square: .* x, out",
     ),
-    "outputs": (lambda: tileir.op(square, 1, 3), "outputs is 3: pass the name of a parameter"),
+    "outputs": (lambda: tileir.custom_op(square, 1, 3), "outputs is 3: pass the name of a parameter"),
     "constant": (
-        lambda: tileir.op(sum_of_constant, 1, "out"),
+        lambda: tileir.custom_op(sum_of_constant, 1, "out"),
         "'N' is a constant of sum_of_constant: give its value in constants",
     ),
     "grid": (
-        lambda: tileir.op(square, lambda n: n, "out", constants=TILE),
+        lambda: tileir.custom_op(square, lambda n: n, "out", constants=TILE),
         "grid is a function of 'n', which is not known there: it may name x, TILE, out",
     ),
-    "framework": (lambda: tileir.op(square, 1, "out", constants=TILE, framework="mxnet"), "choose 'torch' or 'jax'"),
-    "name": (lambda: tileir.op(square, 1, "out", constants=TILE, name="a b"), "the name of an operator is"),
+    "framework": (
+        lambda: tileir.custom_op(square, 1, "out", constants=TILE, framework="mxnet"),
+        "choose 'torch' or 'jax'",
+    ),
+    "name": (lambda: tileir.custom_op(square, 1, "out", constants=TILE, name="a b"), "the name of an operator is"),
     "backward's arguments": (
-        lambda: tileir.op(square, 1, "out", constants=TILE, backward=lambda grad_y: grad_y),
+        lambda: tileir.custom_op(square, 1, "out", constants=TILE, backward=lambda grad_y: grad_y),
         "backward is a function of 'grad_y', .* it may name x, TILE, out, grad_out",
     ),
     "backward's outputs": (
-        lambda: tileir.op(square, 1, "out", constants=TILE, backward=squared),
+        lambda: tileir.custom_op(square, 1, "out", constants=TILE, backward=squared),
         "backward makes 'out': name its outputs after the arguments",
     ),
-    "mutates": (lambda: tileir.op(square, 1, "out", constants=TILE, mutates="out"), "'out' is in mutates, but"),
+    "mutates": (lambda: tileir.custom_op(square, 1, "out", constants=TILE, mutates="out"), "'out' is in mutates, but"),
     "like nothing": (
-        lambda: tileir.op(square, 1, {"out": "z"}, constants=TILE)(torch.ones(4)),
+        lambda: tileir.custom_op(square, 1, {"out": "z"}, constants=TILE)(torch.ones(4)),
         "'out' is to be like 'z', which is no argument: choose x",
     ),
     "dtype": (
-        lambda: tileir.op(square, 1, {"out": lambda x: (x.shape, "f33")}, constants=TILE)(torch.ones(4)),
+        lambda: tileir.custom_op(square, 1, {"out": lambda x: (x.shape, "f33")}, constants=TILE)(torch.ones(4)),
         "'f33' is no dtype of an output",
     ),
 }

@@ -11,7 +11,7 @@ import pytest
 from tests.kernels.export import TOOLS_MISSING, all_cases, disassemble, disassembler, export, tools_available
 
 import tileir
-from tileir.tools.programs import disassemble as dis
+from tileir.tools.bytecode import disassemble as dis
 
 if TYPE_CHECKING:
     from tests.kernels.case import KernelCase

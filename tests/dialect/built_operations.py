@@ -115,7 +115,7 @@ OPERATIONS: dict[str, Callable[[Builder, Values], Any]] = {
     "alloca": lambda b, v: b.alloca(f32, 16, alignment=64, **_GLOBAL),
     "andi": lambda b, v: b.andi(v.ints, 7),
     "assert": lambda b, v: b.assert_(v.flags, "must hold"),
-    "assume": lambda b, v: b.assume(v.ints, tileir.bounded(0, None)),
+    "assume": lambda b, v: b.assume(v.ints, tileir.attributes.bounded(0, None)),
     "assume_cond": lambda b, v: b.assume_cond(v.flag),
     "atan2": lambda b, v: b.atan2(v.floats, v.floats),
     "atomic_cas_tko": lambda b, v: b.atomic_cas_tko(

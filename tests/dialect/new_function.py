@@ -93,7 +93,7 @@ def check_engines() -> None:
     results = []
     for backend in ("interpreter", "cpu"):
         result = numpy.zeros(64, "f4")
-        tileir.compile(tileir.parse(PROGRAM), backend=backend).launch(1, x, result)
+        tileir.compile(tileir.parse(PROGRAM), backend=backend).launch(1, (x, result))
         results.append(result)
     assert numpy.allclose(results[0], 10 * numpy.tanh(x), rtol=1e-6)
     assert numpy.array_equal(results[0], results[1])
@@ -114,9 +114,9 @@ def check_analyses() -> None:
     module = tileir.parse(PROGRAM.replace("return", "%2 = tanh10 %tile : tile<64xf32>\n    return"))
     assert [finding.message for finding in tileir.lint(module)] == ["the result is never used"]
     x = numpy.zeros(64, "f4")
-    costs = tileir.cost(tileir.parse(PROGRAM), 1, x, x, target="h100", assemble=False)
+    costs = tileir.cost(tileir.parse(PROGRAM), 1, (x, x), target="h100", assemble=False)
     assert ("floating", "tanh10", "f32") in costs.work.computed
-    programs = [smith.program(seed, family="functions", version="13.4") for seed in range(40)]
+    programs = [smith(seed, family="functions", version="13.4") for seed in range(40)]
     found = next(program for program in programs if "tanh10" in program.operations)
     assert found.expected()
     assert [part.name for part in parts() if "tanh10" in (*part.gaps(), *part.mistakes())] == []

@@ -100,7 +100,7 @@ TAKES_A_VERSION = {
     "verify": lambda version: tileir.verify(program(), version=version),
     "text": lambda version: program().text(version=version),
     "Builder": lambda version: tileir.Builder("m", version=version),
-    "PassReport": lambda version: tileir.PassReport(version=version),
+    "PassReport": lambda version: tileir.passes.PassReport(version=version),
 }
 
 
@@ -110,7 +110,7 @@ def test_versions_are_texts_everywhere(name):
     for version in ("13.1", "13.2", "13.3", "13.4"):
         take(version)
     for version in ("13.9", "", "13", "13.10", " 13.1"):
-        with pytest.raises(tileir.VersionError) as caught:
+        with pytest.raises(tileir.errors.VersionError) as caught:
             take(version)
         assert caught.value.message == f"'{version}' is not a version of the dialect: 13.1, 13.2, 13.3, 13.4"
     # A compiled build looks at its arguments before we do: `str object expected; got tuple`.

@@ -108,7 +108,7 @@ def evaluate(body: str, *, module: str = "", grid: Any = 1, observer: Any = None
     """Run a body (`arrange` says on what).  The result is the output, or a tuple of them."""
     arranged = arrange(body, values, module)
     kernel = tileir.compile(tileir.parse(arranged.text))
-    kernel.launch(grid, *arranged.arrays, observer=observer)
+    kernel.launch(grid, arranged.arrays, observer=observer)
     found = arranged.results()
     return found[0] if len(found) == 1 else tuple(found)
 

@@ -19,13 +19,13 @@ def kernel(body: str, parameters: str = "%p: tile<ptr<i32>>", before: str = "") 
 
 def report(
     body: str, *arguments: object, grid: Any = 1, schedule: str = "forward", **more: str
-) -> tileir.SanitizerReport:
-    sanitizer = tileir.Sanitizer()
-    kernel(body, **more).launch(grid, *arguments, observer=sanitizer, schedule=schedule)
+) -> tileir.sanitizer.SanitizerReport:
+    sanitizer = tileir.sanitizer.Sanitizer()
+    kernel(body, **more).launch(grid, arguments, observer=sanitizer, schedule=schedule)
     return sanitizer.report
 
 
-def only(found: tileir.SanitizerReport, kind: str) -> tileir.Finding:
+def only(found: tileir.sanitizer.SanitizerReport, kind: str) -> tileir.sanitizer.Finding:
     assert found.kinds == [kind], found.render()
     return found.findings[0]
 

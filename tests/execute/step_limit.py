@@ -11,7 +11,7 @@ class Enough(Exception):
     """The program ran long enough."""
 
 
-class StepLimit(tileir.Observer):
+class StepLimit(tileir.observers.Observer):
     """Ends a launch after a number of operations."""
 
     def __init__(self, most: int) -> None:

@@ -7,29 +7,25 @@ from pathlib import Path
 
 import numpy
 import pytest
+from tests.hardware.measured import page_programs
 
 import tileir
 from tileir.execute.sanitizer.conflicts import AGAIN, IN_LOOP, MASKED, PAGE
-from tileir.tools.kernels.run import run
+from tileir.tools.bytecode.run import run
 
-HERE = Path(__file__).parents[2]
-TEXT = (HERE / PAGE).read_text(encoding="utf-8")
-PROGRAMS = {
-    re.sub(r"[^a-z ]", "", title.lower()).replace(" ", "-"): program
-    for title, program in re.findall(r"^## (.*?)\n(?:(?!^## ).)*?```mlir\n(.*?)```", TEXT, re.MULTILINE | re.DOTALL)
-}
+PROGRAMS = {anchor: programs[0] for anchor, programs in page_programs().items()}
 
 
-def notes(program: str) -> tileir.SanitizerReport:
+def notes(program: str) -> tileir.sanitizer.SanitizerReport:
     kernel = tileir.compile(tileir.parse(program, "k.mlir"))
     values = [numpy.arange(4096, dtype="i4") if "ptr" in type else 2 for type in kernel.parameters]
-    sanitizer = tileir.Sanitizer()
-    kernel.launch(1, *values, observer=sanitizer)
+    sanitizer = tileir.sanitizer.Sanitizer()
+    kernel.launch(1, values, observer=sanitizer)
     assert not sanitizer.report, sanitizer.report.render()
     return sanitizer.report
 
 
-def about(report: tileir.SanitizerReport) -> list[str]:
+def about(report: tileir.sanitizer.SanitizerReport) -> list[str]:
     """The places on the page that the notes point to."""
     return [match for note in report.notes for match in re.findall(rf"{PAGE}#([a-z-]+)", note.hint)]
 
@@ -52,7 +48,7 @@ TWINS = {
     ],
     AGAIN: [
         ("store_ptr_tko weak %target, %x ", "store_ptr_tko weak %target, %nine "),
-        ("store_ptr_tko weak %place, %nine token=%read", "store_ptr_tko weak %target, %nine"),
+        ("store_ptr_tko weak %address, %nine token=%read", "store_ptr_tko weak %target, %nine"),
     ],
 }
 
@@ -64,7 +60,7 @@ def test_the_program_of_the_page_gets_its_note_and_near_twins_none(what: str) ->
     for before, after in TWINS[what]:
         assert program.count(before) == 1
         changed = program.replace(before, after)
-        if what == AGAIN and "%target, %nine" in after and "%told = store_ptr_tko weak %target, %x" in changed:
+        if what == AGAIN and "%target, %nine" in after and "%written = store_ptr_tko weak %target, %x" in changed:
             changed = changed.replace("weak %target, %x :", "weak %target, %x token=%stored :")
         assert notes(changed).notes == [], (what, after)
 
@@ -91,7 +87,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
     assert loop.count == 2
     again = notes(PROGRAMS[AGAIN]).notes[0]
     assert again.title == "on a GPU load_ptr_tko may be issued again after store_ptr_tko"
-    assert again.details[1] == "what it loads is used later, by store_ptr_tko at k.mlir:13:13"
+    assert again.details[1] == "what it loads is used later, by store_ptr_tko at k.mlir:13:16"
 
 
 def test_a_loop_with_a_counter_gets_no_note() -> None:
@@ -150,12 +146,12 @@ def test_the_command_line_prints_notes_and_succeeds(capsys: pytest.CaptureFixtur
 
 def test_a_launch_with_notes_alone_raises_nothing() -> None:
     kernel = tileir.compile(tileir.parse(PROGRAMS[AGAIN], "k.mlir"))
-    kernel.launch(1, numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4"), sanitize=True)
+    kernel.launch(1, (numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4")), sanitize=True)
 
 
 def test_notes_are_told_once_by_an_observer_of_several_launches() -> None:
-    sanitizer = tileir.Sanitizer()
+    sanitizer = tileir.sanitizer.Sanitizer()
     kernel = tileir.compile(tileir.parse(PROGRAMS[AGAIN], "k.mlir"))
     for _ in range(3):
-        kernel.launch(1, numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4"), observer=sanitizer)
+        kernel.launch(1, (numpy.arange(64, dtype="i4"), numpy.zeros(64, "i4")), observer=sanitizer)
     assert [note.count for note in sanitizer.report.notes] == [3]

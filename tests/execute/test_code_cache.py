@@ -304,7 +304,7 @@ def test_broken_contents_under_the_right_key_are_compiled_again(
     )
     for number in range(2):
         array = numpy.zeros(1, "i4")
-        tileir.compile(module, backend="cpu").launch(1, array)
+        tileir.compile(module, backend="cpu").launch(1, (array,))
         assert array[0] == 7
         if not number:
             for path in tmp_path.glob("*.kernel"):

@@ -117,7 +117,7 @@ def _launch_with_return(where: str) -> list[int]:
       %t = store_ptr_tko weak %q, %two : tile<ptr<i32>>, tile<i32> -> token
       return }} }}"""
     out = numpy.zeros(4, "i4")
-    tileir.compile(tileir.parse(text)).launch(4, out)
+    tileir.compile(tileir.parse(text)).launch(4, (out,))
     return out.tolist()
 
 
@@ -147,11 +147,11 @@ def test_grid_and_block_numbers() -> None:
       return } }"""
     kernel = tileir.compile(tileir.parse(text))
     out = numpy.zeros((2, 3, 4), "i4")
-    kernel.launch((4, 3, 2), out)
+    kernel.launch((4, 3, 2), (out,))
     assert out.tolist() == [[[z * 100 + y * 10 + x for x in range(4)] for y in range(3)] for z in range(2)]
     for schedule in ("reverse", "random:5", "interleaved"):
         again = numpy.zeros_like(out)
-        kernel.launch((4, 3, 2), again, schedule=schedule)
+        kernel.launch((4, 3, 2), (again,), schedule=schedule)
         assert again.tolist() == out.tolist(), schedule
 
 
@@ -177,7 +177,7 @@ def _printed(format: str, types: str, names: str, **values: Any) -> str:
     text = program(f'%tok = print_tko "{format}"{names}{types} -> token', inputs, {})
     parts: list[str] = []
     arrays = [numpy.asarray(v, "i4" if numpy.asarray(v).dtype.kind == "i" else "f4") for v in values.values()]
-    tileir.compile(tileir.parse(text)).launch(1, *arrays, output=parts.append)
+    tileir.compile(tileir.parse(text)).launch(1, arrays, output=parts.append)
     return "".join(parts)
 
 
@@ -212,7 +212,7 @@ WAITING = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
 
 def test_interleaved_blocks_may_wait_for_a_later_one() -> None:
     flag = numpy.zeros(1, "i4")
-    tileir.compile(tileir.parse(WAITING)).launch(2, flag, schedule="interleaved")
+    tileir.compile(tileir.parse(WAITING)).launch(2, (flag,), schedule="interleaved")
     assert flag[0] == 1
 
 
@@ -225,9 +225,9 @@ def test_a_kernel_that_depends_on_the_order_of_blocks_shows_itself_under_another
     found = {}
     for schedule in ("forward", "reverse", "random:1", "random:2"):
         out = numpy.zeros(1, "i4")
-        kernel.launch(9, out, schedule=schedule)
+        kernel.launch(9, (out,), schedule=schedule)
         again = numpy.zeros(1, "i4")
-        kernel.launch(9, again, schedule=schedule)
+        kernel.launch(9, (again,), schedule=schedule)
         assert out[0] == again[0]
         found[schedule] = int(out[0])
     assert found["forward"] == 8 and found["reverse"] == 0

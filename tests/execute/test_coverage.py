@@ -30,9 +30,9 @@ def module(body: str, parameters: str = "%p: tile<ptr<i32>>, %n: tile<i32>, %m: 
     return tileir.parse(text, "k.mlir")
 
 
-def covered(program: tileir.Operation, grid: Any, *values: Any, **options: Any) -> tileir.Coverage:
-    coverage = tileir.Coverage()
-    tileir.compile(program).launch(grid, *values, observer=coverage, **options)
+def covered(program: tileir.Operation, grid: Any, *values: Any, **options: Any) -> tileir.sanitizer.Coverage:
+    coverage = tileir.sanitizer.Coverage()
+    tileir.compile(program).launch(grid, values, observer=coverage, **options)
     return coverage
 
 
@@ -276,8 +276,8 @@ def test_only_arrays_that_are_written_count_and_only_those_asked_for() -> None:
     assert [finding.title for finding in everything.report.findings] == [
         "1 of the 5 elements of argument 2 (array int32[5]) is never written"
     ]
-    one = tileir.Coverage(arrays=[b])
-    tileir.compile(program).launch(3, a, b, c, observer=one)
+    one = tileir.sanitizer.Coverage(arrays=[b])
+    tileir.compile(program).launch(3, (a, b, c), observer=one)
     assert [finding.title for finding in one.report.findings] == [
         "1 of the 4 elements of argument 1 (array int32[4]) is never written"
     ]
@@ -291,8 +291,8 @@ def test_strided_arrays_are_counted_by_their_elements() -> None:
   %t = store_ptr_tko weak %r, %x : tile<ptr<i32>>, tile<i32> -> token
 """
     whole = numpy.zeros(10, "i4")
-    assert not covered(module(body), 5, tileir.pointer_to(whole[::2]), 0, 0).report
-    finding = covered(module(body), 3, tileir.pointer_to(whole[::2]), 0, 0).report.findings[0]
+    assert not covered(module(body), 5, tileir.kernels.pointer_to(whole[::2]), 0, 0).report
+    finding = covered(module(body), 3, tileir.kernels.pointer_to(whole[::2]), 0, 0).report.findings[0]
     assert finding.title.startswith("2 of the 5 elements") and finding.hint.startswith("launch a grid of (5, 1, 1)")
 
 
@@ -379,9 +379,9 @@ def test_boxes_have_the_chosen_elements_and_no_others() -> None:
 
 def test_all_looks_for_everything_and_raises_one_report() -> None:
     kernel = tileir.compile(module(SCATTER.replace("VALUE", "%v")))
-    kernel.launch(1, numpy.zeros(6, "i4"), 0, 0, sanitize=True)
+    kernel.launch(1, (numpy.zeros(6, "i4"), 0, 0), sanitize=True)
     with pytest.raises(tileir.SanitizerError) as raised:
-        kernel.launch(2, numpy.zeros(8, "i4"), 0, 0, sanitize="all")
+        kernel.launch(2, (numpy.zeros(8, "i4"), 0, 0), sanitize="all")
     assert raised.value.report.kinds == ["written-twice", "race", "unwritten"]
     assert str(raised.value).startswith("sanitizer: 3 findings in @k, grid (2, 1, 1)")
     assert len(raised.value.diagnostics) == 3
@@ -389,12 +389,12 @@ def test_all_looks_for_everything_and_raises_one_report() -> None:
 
 def test_all_is_the_interpreters_and_says_so() -> None:
     for backend in ("auto", "interpreter"):
-        tileir.compile(module(SCALAR), backend=backend).launch(3, numpy.zeros(3, "i4"), 0, 1, sanitize="all")
+        tileir.compile(module(SCALAR), backend=backend).launch(3, (numpy.zeros(3, "i4"), 0, 1), sanitize="all")
     with pytest.raises(tileir.LaunchError, match="sanitize='all' is the interpreter's: compile with backend='auto'"):
-        tileir.compile(module(SCALAR), backend="cpu").launch(3, numpy.zeros(3, "i4"), 0, 1, sanitize="all")
+        tileir.compile(module(SCALAR), backend="cpu").launch(3, (numpy.zeros(3, "i4"), 0, 1), sanitize="all")
     wrong: Any = "some"
     with pytest.raises(tileir.LaunchError, match="sanitize is 'some': pass True, or 'all'"):
-        tileir.compile(module(SCALAR)).launch(3, numpy.zeros(3, "i4"), 0, 1, sanitize=wrong)
+        tileir.compile(module(SCALAR)).launch(3, (numpy.zeros(3, "i4"), 0, 1), sanitize=wrong)
 
 
 def test_nothing_is_said_of_a_launch_that_failed() -> None:
@@ -402,9 +402,9 @@ def test_nothing_is_said_of_a_launch_that_failed() -> None:
   %ok = cmpi less_than %x, %one, signed : tile<i32> -> tile<i1>
   assert %ok, "one block only" : tile<i1>
 {SCALAR}"""
-    sanitizer = tileir.Sanitizer()
-    watching = Observers([sanitizer, tileir.Coverage(report=sanitizer.report)])
-    tileir.compile(module(body)).launch(3, numpy.zeros(3, "i4"), 0, 1, observer=watching)
+    sanitizer = tileir.sanitizer.Sanitizer()
+    watching = Observers([sanitizer, tileir.sanitizer.Coverage(report=sanitizer.report)])
+    tileir.compile(module(body)).launch(3, (numpy.zeros(3, "i4"), 0, 1), observer=watching)
     assert sanitizer.report.kinds == ["assert"]
 
 
@@ -416,14 +416,14 @@ def test_a_rule_is_found_without_going_through_a_program_twice() -> None:
 
 
 def test_the_same_observer_looks_at_one_launch_after_another() -> None:
-    coverage = tileir.Coverage()
+    coverage = tileir.sanitizer.Coverage()
     kernel = tileir.compile(module(SCALAR))
     for grid, kinds in ((3, []), (2, ["unwritten"]), (3, ["unwritten"])):
-        kernel.launch(grid, numpy.zeros(3, "i4"), 0, 1, observer=coverage)
+        kernel.launch(grid, (numpy.zeros(3, "i4"), 0, 1), observer=coverage)
         assert coverage.report.kinds == kinds and len(coverage.arrays) == 1
     # Another kernel, whose store never runs.
     body = f"  %never = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n  if %never {{\n{SCALAR}  }}\n"
-    tileir.compile(module(body)).launch(1, numpy.zeros(5, "i4"), 0, 1, observer=coverage)
+    tileir.compile(module(body)).launch(1, (numpy.zeros(5, "i4"), 0, 1), observer=coverage)
     assert coverage.report.findings[-1].title == "no element of argument 0 (array int32[5]) is ever written"
     assert coverage.report.findings[-1].operation.parent_operation is not None
     assert coverage.report.findings[-1].operation.parent_operation.declaration.mnemonic == "if"

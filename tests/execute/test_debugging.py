@@ -33,7 +33,7 @@ LOOP = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
 def test_a_trace_shows_each_value_of_one_block() -> None:
     data = numpy.zeros(2, "f4")
     lines: list[str] = []
-    tileir.compile(tileir.parse(LOOP)).launch(2, data, observer=tileir.Trace((1, 0, 0), lines.append))
+    tileir.compile(tileir.parse(LOOP)).launch(2, (data,), observer=tileir.observers.Trace((1, 0, 0), lines.append))
     assert "".join(lines).splitlines() == [
         "tile block (1, 0, 0)",
         "  %x = get_tile_block_id  tile<i32>  1",
@@ -60,7 +60,7 @@ def test_a_trace_shows_each_value_of_one_block() -> None:
 def test_a_trace_of_bytecode_has_the_printed_names() -> None:
     module = tileir.from_bytecode(tileir.to_bytecode(tileir.parse(LOOP)))
     lines: list[str] = []
-    tileir.compile(module).launch(1, numpy.zeros(1, "f4"), observer=tileir.Trace((0, 0, 0), lines.append))
+    tileir.compile(module).launch(1, (numpy.zeros(1, "f4"),), observer=tileir.observers.Trace((0, 0, 0), lines.append))
     assert "  %blockId_x = get_tile_block_id  tile<i32>  0\n" in lines
     assert "  %3 = store_ptr_tko weak %2, %reduce : tile<ptr<f32>>, tile<f32> -> token\n" in lines
 
@@ -72,7 +72,9 @@ def test_a_callback_gets_operands_and_results_of_each_operation() -> None:
         if operation.name == "cuda_tile.addf" and operands[0].ndim and operands[0].size == 8:
             seen.append((operation.name, block.number, operands[0].tolist()[:3], results[0].tolist()[:3]))
 
-    tileir.compile(tileir.parse(LOOP)).launch(1, numpy.zeros(1, "f4"), observer=tileir.Callback(look))
+    tileir.compile(tileir.parse(LOOP)).launch(
+        1, (numpy.zeros(1, "f4"),), observer=tileir.observers.ObserverCallback(look)
+    )
     assert seen[:2] == [
         ("cuda_tile.addf", 0, [0.0, 1.0, 2.0], [0.0, 2.0, 4.0]),
         ("cuda_tile.addf", 0, [0.0, 2.0, 4.0], [0.0, 4.0, 8.0]),

@@ -34,15 +34,15 @@ cuda_tile.module @m {
 """
 
 
-class ToyKernel(tileir.PreparedKernel):
+class ToyKernel(tileir.backends.PreparedKernel):
     """Does not run a kernel: counts in its first array what there would be to run."""
 
     def __init__(self, entry: tileir.Operation, globals: dict[str, Any]) -> None:
         self.entry = entry
         self.globals = globals
-        self.seen: list[tileir.LaunchOptions] = []
+        self.seen: list[tileir.backends.LaunchOptions] = []
 
-    def launch(self, grid: Any, arguments: tuple[Any, ...], options: tileir.LaunchOptions) -> None:
+    def launch(self, grid: Any, arguments: tuple[Any, ...], options: tileir.backends.LaunchOptions) -> None:
         self.seen.append(options)
         arguments[0][:] += grid[0] * grid[1] * grid[2] * len(list(self.entry.regions[0].blocks[0]))
         if options.output is not None:
@@ -53,14 +53,14 @@ class ToyKernel(tileir.PreparedKernel):
         return "".join([f"{name}\n" for name in (names if stage == "names" else reversed(names))])
 
 
-class Toy(tileir.Engine):
+class Toy(tileir.backends.Backend):
     name = "toy"
     summary = "counts operations"
     stages = ("names", "backwards")
 
     def __init__(self, missing: str = "") -> None:
         self.absent = missing
-        self.settings: list[tileir.KernelSettings] = []
+        self.settings: list[tileir.backends.KernelSettings] = []
 
     def missing(self) -> str:
         return self.absent
@@ -68,14 +68,14 @@ class Toy(tileir.Engine):
     def facts(self) -> dict[str, str]:
         return {"version": "3"}
 
-    def refusal(self, entry: tileir.Operation, options: tileir.LaunchOptions) -> str:
+    def refusal(self, entry: tileir.Operation, options: tileir.backends.LaunchOptions) -> str:
         if any(operation.declaration is FOR for operation in entry.regions[0].blocks[0]):
             return "toys have no loops: compile with backend='cpu'"
         return super().refusal(entry, options)
 
     def prepare(
-        self, entry: tileir.Operation, globals: dict[str, Any], settings: tileir.KernelSettings
-    ) -> tileir.PreparedKernel:
+        self, entry: tileir.Operation, globals: dict[str, Any], settings: tileir.backends.KernelSettings
+    ) -> tileir.backends.PreparedKernel:
         self.settings.append(settings)
         return ToyKernel(entry, globals)
 
@@ -83,13 +83,13 @@ class Toy(tileir.Engine):
 @pytest.fixture
 def toy() -> Iterator[Toy]:
     engine = Toy()
-    tileir.register_engine(engine)
+    tileir.backends.register_backend(engine)
     yield engine
-    tileir.unregister_engine("toy")
+    tileir.backends.unregister_backend("toy")
 
 
 def compiled(entry: str = "first", backend: str = "toy", **options: Any) -> tileir.Kernel:
-    return tileir.compile(tileir.parse(PROGRAM), entry, backend, **options)
+    return tileir.compile(tileir.parse(PROGRAM), entry=entry, backend=backend, **options)
 
 
 def array() -> Any:
@@ -103,10 +103,10 @@ def test_an_engine_that_is_registered_runs_kernels(toy: Toy) -> None:
     counted = array()
     words: list[str] = []
     kernel = compiled(fast=True)
-    assert (kernel.engine, kernel.backend) == ("toy", "toy")
-    kernel.launch(5, counted)
-    kernel.launch(1, counted, output=words.append)
-    kernel.sibling("second").launch(100, counted)
+    assert (kernel.backend, kernel.requested_backend) == ("toy", "toy")
+    kernel.launch(5, (counted,))
+    kernel.launch(1, (counted,), output=words.append)
+    kernel.sibling("second").launch(100, (counted,))
     assert counted.tolist() == [5 * 3 + 3 + 100] * 2
     assert words == ["seen"]
     # Prepared once for each kernel, with what `compile` was told.
@@ -120,37 +120,37 @@ class Three:
 
 def test_an_engine_gets_the_options_of_a_launch_checked(toy: Toy) -> None:
     kernel = compiled(unchecked=True)
-    kernel.launch(1, array())
+    kernel.launch(1, (array(),))
     three: Any = Three()
-    kernel.launch(1, array(), num_threads=three, unchecked=False, memory=iter([array()]))
+    kernel.launch(1, (array(),), threads=three, unchecked=False, memory=iter([array()]))
     with pytest.raises(tileir.LaunchError, match="pass 1 to"):
-        kernel.launch(1, array(), num_threads=0)
+        kernel.launch(1, (array(),), threads=0)
     prepared = kernel._prepared[toy]
     assert isinstance(prepared, ToyKernel)
     first, second = prepared.seen
-    assert (first.unchecked, first.num_threads, first.memory, first.schedule) == (True, None, (), "forward")
-    assert (second.unchecked, second.num_threads, len(second.memory)) == (False, 3, 1)
+    assert (first.unchecked, first.threads, first.memory, first.schedule) == (True, None, (), "forward")
+    assert (second.unchecked, second.threads, len(second.memory)) == (False, 3, 1)
 
 
 def test_an_engine_says_why_it_does_not_run_a_kernel(toy: Toy) -> None:
     with pytest.raises(tileir.LaunchError, match="toys have no loops: compile with backend='cpu'"):
-        compiled("looping").launch(1, array())
+        compiled("looping").launch(1, (array(),))
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sanitize": True}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
-        ({"sanitize": "all"}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
-        ({"observer": tileir.Sanitizer()}, "observers and schedules are the interpreter's"),
-        ({"observer": tileir.Observer()}, "observers and schedules are the interpreter's"),
+        ({"sanitize": True}, "the backend 'toy' does not look for mistakes: compile with backend='interpreter'"),
+        ({"sanitize": "all"}, "the backend 'toy' does not look for mistakes: compile with backend='interpreter'"),
+        ({"observer": tileir.sanitizer.Sanitizer()}, "observers and schedules are the interpreter's"),
+        ({"observer": tileir.observers.Observer()}, "observers and schedules are the interpreter's"),
         ({"schedule": "reverse"}, "observers and schedules are the interpreter's"),
     ],
 )
 def test_what_an_engine_does_not_say_it_has_is_refused(options: Any, words: str, toy: Toy) -> None:
     counted = array()
     with pytest.raises(tileir.LaunchError, match=words):
-        compiled().launch(1, counted, **options)
+        compiled().launch(1, (counted,), **options)
     assert not counted.any()
 
 
@@ -165,7 +165,7 @@ def test_an_engine_shows_its_stages(toy: Toy) -> None:
 
 
 def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: Toy) -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
     store = """
     cuda_tile.module @m {
       entry @k(%p: tile<ptr<i32>>) {
@@ -176,19 +176,19 @@ def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: 
     }
     """
     counted = array()
-    with tileir.overlap():
-        tileir.compile(tileir.parse(store), backend="cpu").launch(1, counted)
-        compiled().launch(1, counted)
+    with tileir.kernels.overlap():
+        tileir.compile(tileir.parse(store), backend="cpu").launch(1, (counted,))
+        compiled().launch(1, (counted,))
         assert counted.tolist() == [43, 3]
 
 
 def test_an_engine_that_suits_is_taken_by_auto(monkeypatch: pytest.MonkeyPatch, toy: Toy) -> None:
     before = compiled(backend="auto")
-    assert before.engine in ("cpu", "interpreter")
+    assert before.backend in ("cpu", "interpreter")
     monkeypatch.setattr(toy, "suits", lambda entry, arguments, options: not options.sanitize)
-    assert compiled(backend="auto").engine == "toy"
+    assert compiled(backend="auto").backend == "toy"
     monkeypatch.setattr(toy, "absent", "its batteries are flat")
-    assert compiled(backend="auto").engine == before.engine
+    assert compiled(backend="auto").backend == before.backend
 
 
 def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,14 +201,14 @@ def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.Ca
 
     # The kernel writes nothing as far as its text goes, so nothing is summed up.
     target = tmp_path / "counted.npy"
-    assert run("--grid=4", "--out", f"0={target}") == (0, "", "")
+    assert run("--grid=4", "-o", f"0={target}") == (0, "", "")
     assert numpy.load(target).tolist() == [12, 12]
     assert run("--dump=names") == (0, "constant\naddi\nreturn\n", "")
     assert run(entry="looping") == (1, "", "error: toys have no loops: compile with backend='cpu'\n")
     for options, words in (
-        (["--sanitize"], "--sanitize watches the interpreter: leave out --backend toy"),
-        (["--trace=0"], "--trace watches the interpreter: leave out --backend toy"),
-        (["--threads=2"], "--threads is for the CPU engine: add --backend cpu"),
+        (["--sanitize"], "--sanitize is for the interpreter: add --backend interpreter"),
+        (["--trace=0"], "--trace is for the interpreter: add --backend interpreter"),
+        (["--threads=2"], "--threads is for the CPU backend: add --backend cpu"),
     ):
         assert run(*options) == (2, "", f"tileir run: {words}\n")
 
@@ -224,7 +224,7 @@ def test_an_engine_that_fails_when_it_is_asked_cannot_work(toy: Toy, monkeypatch
     with pytest.raises(tileir.LaunchError, match=r"no backend 'abacus'.*toy cannot work here: RuntimeError: no driver"):
         compiled(backend="abacus")
     with pytest.raises(tileir.MissingDependencyError, match="RuntimeError: no driver"):
-        compiled(backend="toy").launch(1, array())
+        compiled(backend="toy").launch(1, (array(),))
 
 
 def test_an_unknown_name_is_told_with_those_there_are(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,25 +244,25 @@ def test_an_engine_that_is_not_here_says_what_to_do(toy: Toy, monkeypatch: pytes
         tileir.LaunchError,
         match="'toy' cannot work here: it needs batteries: buy some, or choose the interpreter: backend='interpreter', or --backend interpreter",
     ):
-        kernel.launch(1, array())
+        kernel.launch(1, (array(),))
 
 
 @pytest.mark.parametrize("name", ["auto", "cpu", "interpreter"])
 def test_names_of_tileir_are_not_given_away(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toy, "name", name)
     with pytest.raises(tileir.LaunchError, match=f"'{name}' is one of tileir's own engines"):
-        tileir.register_engine(Toy())
+        tileir.backends.register_backend(Toy())
 
 
 def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong: Any = Toy
-    with pytest.raises(tileir.LaunchError, match="is not an engine: pass an instance"):
-        tileir.register_engine(wrong)
+    with pytest.raises(tileir.LaunchError, match="is not a backend: pass an instance"):
+        tileir.backends.register_backend(wrong)
     monkeypatch.setattr(Toy, "name", "two words")
     with pytest.raises(tileir.LaunchError, match="an identifier such as 'cpu', not 'two words'"):
-        tileir.register_engine(Toy())
-    with pytest.raises(tileir.LaunchError, match="no engine 'toy' is registered"):
-        tileir.unregister_engine("toy")
+        tileir.backends.register_backend(Toy())
+    with pytest.raises(tileir.LaunchError, match="no backend 'toy' is registered"):
+        tileir.backends.unregister_backend("toy")
 
 
 @pytest.mark.parametrize(
@@ -271,11 +271,11 @@ def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) ->
         (
             "options",
             frozenset({"sanitise"}),
-            "the engine 'toy' has the option 'sanitise': there are cpu, cubin, exact, fast",
+            "the backend 'toy' has the option 'sanitise': there are cpu, cubin, exact, fast",
         ),
-        ("options", "exact", "the options of the engine 'toy' are 'exact': give a set or tuple of strings"),
-        ("stages", 3, "the stages of the engine 'toy' are 3: give"),
-        ("stages", (3,), "the stages of the engine 'toy' are "),
+        ("options", "exact", "the options of the backend 'toy' are 'exact': give a set or tuple of strings"),
+        ("stages", 3, "the stages of the backend 'toy' are 3: give"),
+        ("stages", (3,), "the stages of the backend 'toy' are "),
     ],
 )
 def test_an_engine_that_says_what_makes_no_sense_is_not_registered(
@@ -283,11 +283,11 @@ def test_an_engine_that_says_what_makes_no_sense_is_not_registered(
 ) -> None:
     monkeypatch.setattr(Toy, member, value)
     with pytest.raises(tileir.LaunchError, match=words):
-        tileir.register_engine(Toy())
+        tileir.backends.register_backend(Toy())
 
 
 def test_an_engine_that_does_not_do_what_it_says_is_named(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Bare(tileir.PreparedKernel):
+    class Bare(tileir.backends.PreparedKernel):
         def launch(self, grid: Any, arguments: Any, options: Any) -> None: ...
 
     prepared: list[Any] = [None, Bare(), Bare()]
@@ -295,20 +295,20 @@ def test_an_engine_that_does_not_do_what_it_says_is_named(toy: Toy, monkeypatch:
     monkeypatch.setattr(Toy, "options", frozenset({"sanitize"}))
     monkeypatch.setattr(Toy, "stages", ("code",))
     with pytest.raises(tileir.LaunchError, match="'toy' prepares None, and not a tileir"):
-        compiled().launch(1, array())
+        compiled().launch(1, (array(),))
     with pytest.raises(tileir.LaunchError, match="says that it shows 'code', and its kernels cannot"):
         compiled().dump("code")
     with pytest.raises(tileir.LaunchError, match="says that it sanitizes, and its kernels cannot"):
-        compiled().launch(1, array(), sanitize=True)
+        compiled().launch(1, (array(),), sanitize=True)
 
 
 def test_an_engine_registered_again_replaces_itself_for_new_kernels(toy: Toy) -> None:
     old = compiled()
     new = Toy("it is gone")
-    tileir.register_engine(new)
-    old.launch(1, array())
+    tileir.backends.register_backend(new)
+    old.launch(1, (array(),))
     with pytest.raises(tileir.LaunchError, match="it is gone"):
-        compiled().launch(1, array())
+        compiled().launch(1, (array(),))
 
 
 # --- packages that bring an engine ---
@@ -331,7 +331,7 @@ def package(tmp_path: Path) -> Path:
     described.mkdir()
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-engines\nVersion: 1\n")
     (described / "entry_points.txt").write_text(
-        "[tileir.engines]\ninstalled = toy_engines:Installed\nbroken = toy_engines:broken\n"
+        "[tileir.backends]\ninstalled = toy_engines:Installed\nbroken = toy_engines:broken\n"
         "absent = toy_engines:nothing\nother = toy_engines:Installed\nleaving = leaving_engine:nothing\n"
     )
     (tmp_path / "leaving_engine.py").write_text("raise SystemExit(4)\n")
@@ -349,13 +349,13 @@ def installed(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("installed")
 def test_an_installed_engine_is_found_by_its_name() -> None:
     counted = array()
-    compiled(backend="installed").launch(2, counted)
+    compiled(backend="installed").launch(2, (counted,))
     assert counted.tolist() == [6, 6]
     for name, words in (
-        ("broken", "the engine 'broken' of toy_engines:broken cannot be loaded: TypeError"),
-        ("absent", "the engine 'absent' of toy_engines:nothing cannot be loaded: AttributeError"),
-        ("leaving", "the engine 'leaving' of leaving_engine:nothing cannot be loaded: SystemExit: 4"),
-        ("other", "the engine 'other' of toy_engines:Installed cannot be loaded: it is named 'installed' there"),
+        ("broken", "the backend 'broken' of toy_engines:broken cannot be loaded: TypeError"),
+        ("absent", "the backend 'absent' of toy_engines:nothing cannot be loaded: AttributeError"),
+        ("leaving", "the backend 'leaving' of leaving_engine:nothing cannot be loaded: SystemExit: 4"),
+        ("other", "the backend 'other' of toy_engines:Installed cannot be loaded: it is named 'installed' there"),
     ):
         with pytest.raises(tileir.LaunchError, match=words):
             compiled(backend=name)
@@ -363,18 +363,18 @@ def test_an_installed_engine_is_found_by_its_name() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_an_engine_that_is_listed_or_named_takes_no_part_in_auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = compiled(backend="auto").engine
+    before = compiled(backend="auto").backend
     found, _ = engines.all_engines()
     (listed,) = [engine for engine in found if engine.name == "installed"]
     monkeypatch.setattr(listed, "suits", lambda entry, arguments, options: True)
     assert engines.find_engine("installed") is listed is engines.all_engines()[0][-1]
-    assert compiled(backend="auto").engine == before
-    with pytest.raises(tileir.LaunchError, match="no engine 'installed' is registered"):
-        tileir.unregister_engine("installed")
-    tileir.register_engine(listed)
-    assert compiled(backend="auto").engine == "installed"
-    tileir.unregister_engine("installed")
-    assert compiled(backend="auto").engine == before
+    assert compiled(backend="auto").backend == before
+    with pytest.raises(tileir.LaunchError, match="no backend 'installed' is registered"):
+        tileir.backends.unregister_backend("installed")
+    tileir.backends.register_backend(listed)
+    assert compiled(backend="auto").backend == "installed"
+    tileir.backends.unregister_backend("installed")
+    assert compiled(backend="auto").backend == before
 
 
 @pytest.mark.parametrize("place", ["prepare", "launch", "dump"])
@@ -391,10 +391,10 @@ def test_what_an_engine_raises_is_one_line_of_tileir_run(
     options = ["--dump", "names"] if place == "dump" else []
     arguments = ["run", str(file), "--entry", "first", "--arg", "zeros:i32:2", "--backend", "toy", *options]
     assert tool.run(arguments) == 1
-    assert capsys.readouterr().err == "tileir run: the engine 'toy' failed: ValueError: no batteries\n"
+    assert capsys.readouterr().err == "tileir run: the backend 'toy' failed: ValueError: no batteries\n"
     # Who calls it from Python gets what it raises.
     with pytest.raises(ValueError, match="no batteries"):
-        compiled().dump("names") if place == "dump" else compiled().launch(1, array())
+        compiled().dump("names") if place == "dump" else compiled().launch(1, (array(),))
 
 
 def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:
@@ -403,25 +403,25 @@ def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:
     root = Path(__file__).parents[2]
     environment = {"PYTHONPATH": f"{root / 'src'}:{root}:{package}"}
     command = [sys.executable, "-m", "tileir", "run", str(file), "--entry=first", "--arg=zeros:i32:1"]
-    out = ["--grid=9", f"--out=0={package / 'counted.npy'}", "--backend=installed"]
+    out = ["--grid=9", f"--output=0={package / 'counted.npy'}", "--backend=installed"]
     subprocess.run([*command, *out], env=environment, check=True)
     assert numpy.load(package / "counted.npy").tolist() == [27]
 
 
 @pytest.mark.usefixtures("installed", "toy")
 def test_tileir_info_lists_engines_and_why_one_cannot_work(capsys: pytest.CaptureFixture[str]) -> None:
-    tileir.register_engine(Toy("it needs batteries"))
+    tileir.backends.register_backend(Toy("it needs batteries"))
     assert tool.run(["info"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].startswith("tileir ")
-    names = [line.split()[0] for line in lines[lines.index("engines:") + 1 :] if line]
+    names = [line.split()[0] for line in lines[lines.index("backends:") + 1 :] if line]
     assert [name for name in names if name in ("cpu", "interpreter", "toy", "installed")] == [
         "cpu", "interpreter", "toy", "installed",
     ]  # fmt: skip
     assert f"NumPy: {numpy.__version__}" in lines
     assert lines[lines.index("toy          counts operations") + 1] == "cannot work here: it needs batteries"
     assert lines[lines.index("installed    counts operations") + 1] == "version: 3"
-    assert any(line.startswith("broken       the engine 'broken' of toy_engines:broken cannot") for line in lines)
+    assert any(line.startswith("broken       the backend 'broken' of toy_engines:broken cannot") for line in lines)
 
 
 def test_tileir_info_and_the_list_of_engines_need_no_numpy() -> None:

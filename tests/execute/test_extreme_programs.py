@@ -37,9 +37,9 @@ def outcome(text: str, backend: str, grid: Any = 2, **options: Any) -> tuple[str
     array = numpy.arange(64, dtype=numpy.float32)
     printed: list[str] = []
     if backend == "cpu":
-        options["num_threads"] = 1
+        options["threads"] = 1
     try:
-        tileir.compile(module, backend=backend).launch(grid, array, 2, output=printed.append, **options)
+        tileir.compile(module, backend=backend).launch(grid, (array, 2), output=printed.append, **options)
     except tileir.TileIRError as error:
         assert not isinstance(error, InternalError), error
         return type(error).__name__, str(error).splitlines()[0], b""
@@ -125,11 +125,13 @@ def random_outcomes(family: str, seed: int) -> int:
         count += 1
         try:
             # What stays within its memory here may run as native code.
-            tileir.compile(module, name, backend="interpreter").launch(
-                (2, 2), *(arguments_for(entry) or []), observer=StepLimit(1500), output=str
+            tileir.compile(module, entry=name, backend="interpreter").launch(
+                (2, 2), (arguments_for(entry) or []), observer=StepLimit(1500), output=str
             )
             for backend in BACKENDS:
-                tileir.compile(module, name, backend=backend).launch((2, 2), *(arguments_for(entry) or []), output=str)
+                tileir.compile(module, entry=name, backend=backend).launch(
+                    (2, 2), (arguments_for(entry) or []), output=str
+                )
         except Enough:
             pass
         except tileir.TileIRError as error:
@@ -196,10 +198,10 @@ def test_what_callbacks_raise_reaches_the_caller(backend: str, error: BaseExcept
         raise error
 
     with pytest.raises(type(error)) as caught:
-        compiled.launch(1, numpy.zeros(4, numpy.float32), 1, output=fail)
+        compiled.launch(1, (numpy.zeros(4, numpy.float32), 1), output=fail)
     assert caught.value is error
     with pytest.raises(type(error)) as caught:
-        compiled.launch(1, numpy.zeros(4, numpy.float32), 1, output=str, progress=fail)
+        compiled.launch(1, (numpy.zeros(4, numpy.float32), 1), output=str, progress=fail)
     assert caught.value is error
 
 
@@ -214,5 +216,5 @@ def test_a_mistake_of_ours_asks_to_be_reported(backend: str, monkeypatch: pytest
     monkeypatch.setitem(kernels.KERNELS, TAN, broken)
     text = kernel("%y = tan %x : tile<f32>\n%t = store_ptr_tko weak %a, %y : tile<ptr<f32>>, tile<f32> -> token")
     with pytest.raises(InternalError, match="please report it") as caught:
-        tileir.compile(tileir.parse(text), backend=backend).launch(1, numpy.zeros(4, numpy.float32), 1)
+        tileir.compile(tileir.parse(text), backend=backend).launch(1, (numpy.zeros(4, numpy.float32), 1))
     assert isinstance(caught.value.__cause__, KeyError)

@@ -54,11 +54,11 @@ def test_interrupt_of_the_interleaved_schedule_ends_all_tile_blocks(
 
     array = numpy.full(5_000, -1, "i4")
     with pytest.raises(Interrupt):
-        kernel.launch(5_000, array, schedule="interleaved", output=output)
+        kernel.launch(5_000, (array,), schedule="interleaved", output=output)
     assert len(sys._current_frames()) == threads
     # The launching thread has its turn soon, however busy the machine is.
     assert 20 <= len(printed) < 1_000
-    kernel.launch(50, array, schedule="interleaved", output=lambda text: None)
+    kernel.launch(50, (array,), schedule="interleaved", output=lambda text: None)
     assert (array[:50] == numpy.arange(50)).all()
 
 
@@ -77,7 +77,7 @@ def test_a_thread_that_cannot_be_started_ends_the_interleaved_schedule(monkeypat
 
     monkeypatch.setattr("_thread.start_new_thread", limited)
     with pytest.raises(tileir.LaunchError, match="starts no more threads"):
-        kernel.launch(40, array, 2, schedule="interleaved")
+        kernel.launch(40, (array, 2), schedule="interleaved")
 
 
 def test_a_tile_block_that_was_woken_in_the_same_moment_does_not_keep_the_others_from_ending() -> None:
@@ -104,7 +104,7 @@ def test_what_progress_raises_ends_the_interleaved_schedule() -> None:
 
     kernel = tileir.compile(tileir.parse(SUM), backend="interpreter")
     with pytest.raises(ZeroDivisionError):
-        kernel.launch(40, numpy.zeros(40, "i4"), 2, schedule="interleaved", progress=progress)
+        kernel.launch(40, (numpy.zeros(40, "i4"), 2), schedule="interleaved", progress=progress)
 
 
 def test_interrupt_at_each_step_of_the_interleaved_schedule() -> None:
@@ -114,7 +114,7 @@ def test_interrupt_at_each_step_of_the_interleaved_schedule() -> None:
     places = (FOLDER + "/execute/schedule.py",)
 
     def work() -> None:
-        kernel.launch(20, array, 2, schedule="interleaved")
+        kernel.launch(20, (array, 2), schedule="interleaved")
 
     total = steps(work, places)
     assert total > 30
@@ -142,11 +142,11 @@ def test_what_a_handler_raises_comes_out_as_it_is(handled: Callable[[BaseExcepti
     sys.setprofile(step)
     try:
         with pytest.raises(TimeoutError, match="too long"):
-            kernel.launch(1, numpy.zeros(1, "i4"), 3)
+            kernel.launch(1, (numpy.zeros(1, "i4"), 3))
     finally:
         sys.setprofile(None)
     array = numpy.zeros(1, "i4")
-    kernel.launch(1, array, 3)
+    kernel.launch(1, (array, 3))
     assert (array == expected_sum(1, 3)).all()
 
 
@@ -159,7 +159,7 @@ def test_interrupt_leaves_no_context_behind() -> None:
     places = (FOLDER + "/bridge/emulate.py", FOLDER + "/bridge/contexts.py", FOLDER + "/execute/overlap.py")
 
     def work() -> None:
-        with tileir.emulate(), tileir.overlap():
+        with tileir.emulate(), tileir.kernels.overlap():
             kernel.launch(1)
 
     work()
@@ -205,7 +205,7 @@ def test_interrupt_ends_the_thread_that_tells_the_progress() -> None:
     telling: list[int] = []
 
     def work() -> None:
-        kernel.launch(1, array, 3, progress=lambda done, count: telling.append(1))
+        kernel.launch(1, (array, 3), progress=lambda done, count: telling.append(1))
 
     work()
     for number in range(1, steps(work, places) + 1):

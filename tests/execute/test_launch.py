@@ -25,12 +25,12 @@ SCALARS = """cuda_tile.module @m { entry @k(%o: tile<ptr<f64>>, %i: tile<i8>, %f
 
 def scalar_sum(*arguments: object) -> float:
     out = numpy.zeros(1)
-    tileir.compile(tileir.parse(SCALARS)).launch(1, out, *arguments)
+    tileir.compile(tileir.parse(SCALARS)).launch(1, (out, *arguments))
     return float(out[0])
 
 
 def copied(a: Any, b: Any, index: Any = INDEX, grid: Any = 1) -> None:
-    copy_kernel("f32").launch(grid, a, b, index)
+    copy_kernel("f32").launch(grid, (a, b, index))
 
 
 def arrays() -> tuple[Any, Any]:
@@ -104,7 +104,7 @@ class _OnDevice:
 
 
 @pytest.mark.parametrize(
-    "wrap", [lambda a: a, lambda a: _Tensor(a, "float32"), _Interface, _Exchange, tileir.pointer_to]
+    "wrap", [lambda a: a, lambda a: _Tensor(a, "float32"), _Interface, _Exchange, tileir.kernels.pointer_to]
 )
 def test_arrays_of_every_kind_are_written_in_place(wrap: Any) -> None:
     a, b = arrays()
@@ -114,17 +114,17 @@ def test_arrays_of_every_kind_are_written_in_place(wrap: Any) -> None:
 
 def test_bytes_are_arrays_too() -> None:
     source, target = bytes(range(10)), bytearray(8)
-    copy_kernel("i8").launch(1, source, target, INDEX)
+    copy_kernel("i8").launch(1, (source, target, INDEX))
     assert list(target) == INDEX.tolist()
 
 
 def test_tensors_of_types_numpy_lacks() -> None:
     a = numpy.arange(10).astype(ml_dtypes.bfloat16)
     b = numpy.zeros(8, ml_dtypes.bfloat16)
-    copy_kernel("bf16").launch(1, _Tensor(a, "bfloat16"), _Tensor(b, "bfloat16"), INDEX)
+    copy_kernel("bf16").launch(1, (_Tensor(a, "bfloat16"), _Tensor(b, "bfloat16"), INDEX))
     assert b.tolist() == INDEX.tolist()
     bits = numpy.zeros(8, "u2")
-    copy_kernel("bf16").launch(1, a.view("u2"), bits, INDEX)
+    copy_kernel("bf16").launch(1, (a.view("u2"), bits, INDEX))
     assert bits.view(ml_dtypes.bfloat16).tolist() == INDEX.tolist()
 
 
@@ -132,9 +132,11 @@ def test_a_strided_array_goes_through_pointer_to() -> None:
     a, b = arrays()
     wide = numpy.zeros(20, "f4")
     wide[::2] = a
-    with pytest.raises(tileir.LaunchError, match=r"argument 0 of @k is not contiguous .*tileir.pointer_to\(array\)"):
+    with pytest.raises(
+        tileir.LaunchError, match=r"argument 0 of @k is not contiguous .*tileir.kernels.pointer_to\(array\)"
+    ):
         copied(wide[::2], b)
-    copied(tileir.pointer_to(wide[::2]), b, INDEX * 2)
+    copied(tileir.kernels.pointer_to(wide[::2]), b, INDEX * 2)
     assert b.tolist() == INDEX.tolist()
     flat = numpy.asfortranarray(numpy.ones((2, 5), "f4"))
     with pytest.raises(tileir.LaunchError, match="is not contiguous"):
@@ -150,7 +152,7 @@ def test_an_array_without_elements_is_contiguous_whatever_its_strides() -> None:
 
 def test_a_reversed_array_points_at_its_first_element() -> None:
     a, b = arrays()
-    copied(tileir.pointer_to(a[::-1]), b, -INDEX)
+    copied(tileir.kernels.pointer_to(a[::-1]), b, -INDEX)
     assert b.tolist() == (9 - INDEX).tolist()
 
 
@@ -181,7 +183,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("arguments", "message"), MISTAKES)
 def test_wrong_arrays_are_explained(arguments: Any, message: str) -> None:
     with pytest.raises(tileir.LaunchError, match=message):
-        copy_kernel("f32").launch(1, *arguments)
+        copy_kernel("f32").launch(1, arguments)
 
 
 @pytest.mark.parametrize(
@@ -224,26 +226,26 @@ def test_the_entry_must_be_clear() -> None:
     with pytest.raises(tileir.LaunchError, match="several entries: choose one of @a, @b"):
         tileir.compile(module)
     with pytest.raises(tileir.LaunchError, match="no entry @c: choose one of @a, @b"):
-        tileir.compile(module, "c")
+        tileir.compile(module, entry="c")
     with pytest.raises(tileir.LaunchError, match="no entry, so nothing to launch: put the kernel in an `entry"):
         tileir.compile(tileir.parse("cuda_tile.module @m { }"))
-    assert tileir.compile(module, "b").name == "b"
-    assert tileir.compile(module, "@b").name == "b"
+    assert tileir.compile(module, entry="b").name == "b"
+    assert tileir.compile(module, entry="@b").name == "b"
 
 
 @pytest.mark.parametrize("backend", ["auto", "cpu", "interpreter"])
 def test_exact_and_fast_contradict_each_other(backend: str) -> None:
     with pytest.raises(tileir.LaunchError, match="exact and fast contradict each other: use one of them"):
-        tileir.compile(tileir.parse(TWO), "a", backend, exact=True, fast=True)
+        tileir.compile(tileir.parse(TWO), entry="a", backend=backend, exact=True, fast=True)
 
 
 def test_unknown_backends_and_schedules_are_named() -> None:
     module = tileir.parse(TWO)
     with pytest.raises(tileir.LaunchError, match="no backend 'abacus': choose one of auto, cpu, interpreter"):
-        tileir.compile(module, "a", backend="abacus")
+        tileir.compile(module, entry="a", backend="abacus")
     for schedule in ("sideways", "random:x", "forward:1"):
         with pytest.raises(tileir.LaunchError, match=f"no schedule '{schedule}': choose forward"):
-            tileir.compile(module, "a").launch(1, schedule=schedule)
+            tileir.compile(module, entry="a").launch(1, schedule=schedule)
 
 
 SHARED = """cuda_tile.module @m {
@@ -264,12 +266,12 @@ SHARED = """cuda_tile.module @m {
 
 def test_kernels_of_one_loaded_module_share_its_globals() -> None:
     module = tileir.parse(SHARED)
-    count = tileir.compile(module, "count")
+    count = tileir.compile(module, entry="count")
     out = numpy.zeros(1, "i4")
-    count.launch(4, 10)
-    count.sibling("read").launch(1, out)
+    count.launch(4, (10,))
+    count.sibling("read").launch(1, (out,))
     assert out[0] == 45 == count.globals.array("counter").view("i4")[0]
-    tileir.compile(module, "read").launch(1, out)
+    tileir.compile(module, entry="read").launch(1, (out,))
     assert out[0] == 5, "loaded again, with variables of its own"
     with pytest.raises(tileir.LaunchError, match="no entry @write: choose one of @count, @read"):
         count.sibling("write")
@@ -279,9 +281,9 @@ def test_kernels_of_one_loaded_module_share_its_globals() -> None:
 @pytest.mark.parametrize("first", ["changed", "launched"])
 def test_kernel_does_not_follow_changes_of_its_module(backend: str, first: str) -> None:
     module = tileir.parse(SHARED)
-    kernel = tileir.compile(module, "count", backend)
+    kernel = tileir.compile(module, entry="count", backend=backend)
     if first == "launched":
-        kernel.launch(1, 10)
+        kernel.launch(1, (10,))
     body = module.regions[0].blocks[0]
     for operation in list(body):
         if operation.symbol_name == "read":
@@ -292,25 +294,26 @@ def test_kernel_does_not_follow_changes_of_its_module(backend: str, first: str) 
                     inner.drop_all_references()
                     inner.detach()
             operation.set_attribute("sym_name", string_attribute("other"))
-    kernel.launch(4, 10)
+    kernel.launch(4, (10,))
     out = numpy.zeros(1, "i4")
-    kernel.sibling("read").launch(1, out)
+    kernel.sibling("read").launch(1, (out,))
     assert out[0] == (55 if first == "launched" else 45)
     assert kernel.name == "count"
 
 
 def test_a_function_is_no_observer() -> None:
     with pytest.raises(
-        tileir.LaunchError, match=r"a function cannot observe a launch: pass .* tileir.Callback\(function\)"
+        tileir.LaunchError,
+        match=r"a function cannot observe a launch: pass .* tileir.observers.ObserverCallback\(function\)",
     ):
-        tileir.compile(tileir.parse(TWO), "a").launch(1, observer=lambda *_: None)  # type: ignore[arg-type]
+        tileir.compile(tileir.parse(TWO), entry="a").launch(1, observer=lambda *_: None)  # type: ignore[arg-type]
 
 
 def test_memory_of_a_launch_must_be_arrays() -> None:
     with pytest.raises(
         tileir.LaunchError, match="element 0 of `memory` is an int, which is not an array: pass a NumPy array"
     ):
-        tileir.compile(tileir.parse(TWO), "a").launch(1, memory=[3])
+        tileir.compile(tileir.parse(TWO), entry="a").launch(1, memory=[3])
 
 
 def test_a_program_is_verified_before_it_runs() -> None:
@@ -322,19 +325,19 @@ def test_a_program_is_verified_before_it_runs() -> None:
 
 def test_a_parameter_that_is_no_tile_cannot_be_launched() -> None:
     with pytest.raises(tileir.LaunchError, match="has type token: only pointers and scalars"):
-        tileir.compile(tileir.parse("cuda_tile.module @m { entry @k(%t: token) { return } }")).launch(1, 0)
+        tileir.compile(tileir.parse("cuda_tile.module @m { entry @k(%t: token) { return } }")).launch(1, (0,))
 
 
 def test_a_failing_block_ends_an_interleaved_launch() -> None:
     with pytest.raises(tileir.ExecutionError, match="load_ptr_tko"):
-        copy_kernel("f32").launch(40, numpy.zeros(2, "f4"), numpy.zeros(8, "f4"), INDEX, schedule="interleaved")
+        copy_kernel("f32").launch(40, (numpy.zeros(2, "f4"), numpy.zeros(8, "f4"), INDEX), schedule="interleaved")
 
 
 def test_missing_numpy_is_named_with_the_line_that_installs_it() -> None:
     import subprocess
     import sys
 
-    for name in ("compile", "pointer_to", "Observer", "launch", "emulate"):
+    for name in ("compile", "kernels.pointer_to", "observers.Observer", "launch", "emulate"):
         code = f"import sys; sys.modules['numpy'] = None\nimport tileir\ntry: tileir.{name}()\nexcept tileir.LaunchError as e: print(e)"
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert "running programs needs NumPy and ml_dtypes" in found.stdout
@@ -362,7 +365,7 @@ def test_a_program_as_deep_as_the_parser_takes_runs() -> None:
     store = "%t = store_ptr_tko weak %p, %c : tile<ptr<i1>>, tile<i1> -> token"
     text = f"cuda_tile.module @m {{ entry @k(%c: tile<i1>, %p: tile<ptr<i1>>) {{{'if %c {' * depth}{store}{'}' * depth} return }} }}"
     out = numpy.zeros(1, bool)
-    tileir.compile(tileir.parse(text)).launch(1, True, out)
+    tileir.compile(tileir.parse(text)).launch(1, (True, out))
     assert out[0]
 
 
@@ -379,19 +382,19 @@ def test_exact_matrix_products_differ_from_numpy_only_in_order() -> None:
       return } }"""
     a = numpy.random.default_rng(0).standard_normal((64, 64)).astype("f4")
     chained = numpy.zeros_like(a)
-    tileir.compile(tileir.parse(body), exact=True).launch(1, a, chained)
+    tileir.compile(tileir.parse(body), exact=True).launch(1, (a, chained))
     wanted = a.copy()
     for k in range(64):
         product = a[:, k, None].astype("f8") * a[None, k, :]
         wanted = (product + wanted).astype("f4")
     assert numpy.abs(chained - wanted).max() <= 1e-5
     usual = numpy.zeros_like(a)
-    tileir.compile(tileir.parse(body)).launch(1, a, usual)
+    tileir.compile(tileir.parse(body)).launch(1, (a, usual))
     assert numpy.allclose(usual, chained, atol=1e-4)
 
 
 def test_progress_counts_tile_blocks_under_every_schedule() -> None:
-    kernel = tileir.compile(tileir.parse(TWO), "a")
+    kernel = tileir.compile(tileir.parse(TWO), entry="a")
     for schedule in ("forward", "interleaved"):
         seen: list[tuple[int, int]] = []
         kernel.launch((5, 4), schedule=schedule, progress=lambda *counts: seen.append(counts))  # noqa: B023
@@ -432,10 +435,10 @@ def test_a_kernel_is_a_snapshot_of_its_module(change: Any, backend: str, launche
     module = tileir.parse(SUM)
     kernel = tileir.compile(module, backend=backend)
     if launched_before:
-        kernel.launch(1, numpy.zeros(1, "i4"))
+        kernel.launch(1, (numpy.zeros(1, "i4"),))
     change(module)
     # The interpreter compiles the program again for a sanitized launch.
     for sanitize in (False, True):
         found = numpy.zeros(1, "i4")
-        kernel.launch(1, found, sanitize=sanitize)
+        kernel.launch(1, (found,), sanitize=sanitize)
         assert found == 3

@@ -57,7 +57,7 @@ def arrays() -> list[Any]:
 def run(body: str, grid: int = 1) -> list[Any]:
     """The three arrays after a launch."""
     found = arrays()
-    tileir.compile(module(body), backend="interpreter").launch(grid, *found)
+    tileir.compile(module(body), backend="interpreter").launch(grid, found)
     return found
 
 
@@ -99,7 +99,7 @@ def test_arrays_that_overlap_are_one_array() -> None:
     memory = arrays()[0]
     out = numpy.zeros((16, 4), numpy.float32)
     start = memory[:4].copy()
-    tileir.compile(module(body), backend="interpreter").launch(2, memory, memory, out)
+    tileir.compile(module(body), backend="interpreter").launch(2, (memory, memory, out))
     assert memory[:4].tolist() == (4 * start).tolist()
     assert out[:4].tolist() == ((2 * start) @ (2 * start)).tolist()
 
@@ -144,7 +144,7 @@ def test_other_tile_blocks_write_between_load_and_use_when_interleaved() -> None
     body = number + "%delay = muli %i, %two : tile<i32>\n" + wait + store("mine", "va") + load("x", "va") + later
     body += add("r", "x", "l3") + store("r", "vc", "%i, %zero")
     found = arrays()
-    tileir.compile(module(body), backend="interpreter").launch(2, *found, schedule="interleaved")
+    tileir.compile(module(body), backend="interpreter").launch(2, found, schedule="interleaved")
     assert found[0][0, 0] == 1
     assert found[2][:4].tolist() == arrays()[1][:4].tolist()
     assert found[2][4:8].tolist() == (arrays()[1][:4] + 1).tolist()
@@ -162,7 +162,7 @@ def test_a_callback_of_a_launch_may_change_an_array(callback: str) -> None:
 
     quiet: Callable[[str], object] = lambda text: None  # noqa: E731
     options: dict[str, Any] = {"output": quiet, callback: change}
-    tileir.compile(module(body), backend="interpreter").launch(2, a, b, c, **options)
+    tileir.compile(module(body), backend="interpreter").launch(2, (a, b, c), **options)
     first = before + 1 if callback == "progress" else before
     assert c[:4].tolist() == (b[:4] @ first).tolist()
     assert c[4:8].tolist() == (b[:4] @ (first + 1)).tolist()
@@ -174,7 +174,7 @@ def test_a_second_launch_sees_what_the_caller_wrote_between() -> None:
     )
     a, b, c = arrays()
     for _ in range(2):
-        kernel.launch(1, a, b, c)
+        kernel.launch(1, (a, b, c))
         assert c[:4].tolist() == (b[:4] @ a[:4]).tolist()
         a += 1
 
@@ -182,7 +182,7 @@ def test_a_second_launch_sees_what_the_caller_wrote_between() -> None:
 def test_an_observer_sees_each_access_to_the_same_tile() -> None:
     places: list[int] = []
 
-    class Accesses(tileir.Observer):
+    class Accesses(tileir.observers.Observer):
         def watches(self, operation: Any) -> bool:
             return False
 
@@ -191,6 +191,6 @@ def test_an_observer_sees_each_access_to_the_same_tile() -> None:
 
     body = load("x", "va") + load("f", "vb") + product("r", "x", "f", "empty") + store("r", "vc", "%i, %zero")
     a, b, c = arrays()
-    tileir.compile(module(body), backend="interpreter").launch(3, a, b, c, observer=Accesses())
+    tileir.compile(module(body), backend="interpreter").launch(3, (a, b, c), observer=Accesses())
     start = c.ctypes.data
     assert places == [p for i in range(3) for p in (a.ctypes.data, b.ctypes.data, start + 64 * i)]

@@ -24,9 +24,9 @@ def kernel(width: int, unsigned: bool, backend: str) -> tileir.Kernel:
     return tileir.compile(tileir.parse(text, "k.mlir"), backend=backend)
 
 
-def report(compiled: tileir.Kernel, numbers: tuple[int, int, int], grid: int = 1) -> tileir.SanitizerReport:
-    sanitizer = tileir.Sanitizer()
-    compiled.launch(grid, *numbers, observer=sanitizer)
+def report(compiled: tileir.Kernel, numbers: tuple[int, int, int], grid: int = 1) -> tileir.sanitizer.SanitizerReport:
+    sanitizer = tileir.sanitizer.Sanitizer()
+    compiled.launch(grid, numbers, observer=sanitizer)
     return sanitizer.report
 
 
@@ -97,6 +97,6 @@ def test_a_loop_with_values_and_one_without_a_step_are_told_as_before() -> None:
     for backend in BACKENDS:
         compiled = tileir.compile(tileir.parse(text, "k.mlir"), backend=backend)
         for number in (64, 127):
-            sanitizer = tileir.Sanitizer()
-            compiled.launch(1, number, observer=sanitizer)
+            sanitizer = tileir.sanitizer.Sanitizer()
+            compiled.launch(1, (number,), observer=sanitizer)
             assert not sanitizer.report, sanitizer.report.render()

@@ -32,7 +32,7 @@ VIEW = """cuda_tile.module @m {
 def message(engine: str, text: str, *arguments: Any, **options: Any) -> str:
     kernel = tileir.compile(tileir.parse(text), backend=engine)
     with pytest.raises(tileir.TileIRError) as caught:
-        kernel.launch(1, *arguments, **options)
+        kernel.launch(1, arguments, **options)
     return str(caught.value)
 
 

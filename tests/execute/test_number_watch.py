@@ -16,7 +16,7 @@ INF, NAN = float("inf"), float("nan")
 HUGE = 3e38
 
 
-def watched(body: str, *numbers: float, dtype: str = "f4", grid: int = 1) -> tileir.SanitizerReport:
+def watched(body: str, *numbers: float, dtype: str = "f4", grid: int = 1) -> tileir.sanitizer.SanitizerReport:
     """The report on a kernel that has loaded `numbers` as %v, a tile of four f32."""
     text = f"""cuda_tile.module @m {{ entry @k(%p: tile<ptr<f32>>) {{
   %i = iota : tile<4xi32>
@@ -26,12 +26,12 @@ def watched(body: str, *numbers: float, dtype: str = "f4", grid: int = 1) -> til
   %v, %t = load_ptr_tko weak %q : tile<4xptr<f32>> -> tile<4xf32>, token
 {body}
   return }} }}"""
-    watch = tileir.NumberWatch()
-    tileir.compile(tileir.parse(text, "k.mlir")).launch(grid, numpy.array(numbers, dtype), observer=watch)
+    watch = tileir.sanitizer.NumberWatch()
+    tileir.compile(tileir.parse(text, "k.mlir")).launch(grid, (numpy.array(numbers, dtype),), observer=watch)
     return watch.report
 
 
-def made(report: tileir.SanitizerReport) -> list[tuple[str, str]]:
+def made(report: tileir.sanitizer.SanitizerReport) -> list[tuple[str, str]]:
     return [(finding.kind, finding.operation.declaration.mnemonic) for finding in report.findings]
 
 
@@ -171,9 +171,9 @@ def test_what_was_read_and_what_was_padded_are_notes() -> None:
   %w = make_partition_view %s : {view}
   %v, %t = load_view_tko weak %w[%x] : {view}, tile<i32> -> tile<4xf32>, token
   return }} }}"""
-    watch = tileir.NumberWatch()
+    watch = tileir.sanitizer.NumberWatch()
     data = numpy.array([1, INF, 3, NAN, 5, 6, INF], "f4")
-    tileir.compile(tileir.parse(text, "k.mlir")).launch(2, data, 7, observer=watch)
+    tileir.compile(tileir.parse(text, "k.mlir")).launch(2, (data, 7), observer=watch)
     assert not watch.report and watch.report.kinds == []
     told = [(note.title, note.block, note.element, note.details, note.count) for note in watch.report.notes]
     assert told == [

@@ -20,7 +20,7 @@ ADD = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
   return } }"""
 
 
-class Journal(tileir.Observer):
+class Journal(tileir.observers.Observer):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -48,7 +48,7 @@ class Journal(tileir.Observer):
 def test_an_observer_sees_blocks_values_and_accesses_in_order() -> None:
     journal = Journal()
     memory = numpy.array([10, 20], "i4")
-    tileir.compile(tileir.parse(ADD)).launch(2, memory, observer=journal)
+    tileir.compile(tileir.parse(ADD)).launch(2, (memory,), observer=journal)
     assert memory.tolist() == [10, 21]
     assert journal.lines == [
         "launch (2, 1, 1)",
@@ -69,12 +69,12 @@ def test_an_observer_sees_blocks_values_and_accesses_in_order() -> None:
 def test_an_observer_is_told_of_the_end_when_the_launch_fails() -> None:
     journal = Journal()
     with pytest.raises(tileir.ExecutionError):
-        tileir.compile(tileir.parse(ADD)).launch(3, numpy.zeros(2, "i4"), observer=journal)
+        tileir.compile(tileir.parse(ADD)).launch(3, (numpy.zeros(2, "i4"),), observer=journal)
     assert journal.lines[-1] == "end"
 
 
 def test_an_observer_sees_addresses_and_may_leave_elements_out() -> None:
-    class Guard(tileir.Observer):
+    class Guard(tileir.observers.Observer):
         def __init__(self, low: int, high: int) -> None:
             self.low, self.high = low, high
             self.wrong: list[Any] = []
@@ -88,7 +88,7 @@ def test_an_observer_sees_addresses_and_may_leave_elements_out() -> None:
 
     a, b = numpy.arange(5, dtype="f4"), numpy.full(8, -1, "f4")
     guard = Guard(a.ctypes.data, a.ctypes.data + a.nbytes)
-    copy_kernel("f32").launch(1, a, b, INDEX, observer=guard)
+    copy_kernel("f32").launch(1, (a, b, INDEX), observer=guard)
     assert guard.wrong == [4, 5, 7]
     assert b.tolist() == [3, 1, 4, 1, 0, 0, 2, 0]
 
@@ -109,11 +109,11 @@ def test_accesses_through_views_have_addresses_and_a_mask() -> None:
     a, b = numpy.arange(6, dtype="f4"), numpy.zeros(6, "f4")
     origin = {"read": a.ctypes.data, "write": b.ctypes.data}
 
-    class Places(tileir.Observer):
+    class Places(tileir.observers.Observer):
         def access(self, access: Access) -> None:
             seen.append((access.kind, ((access.touched - numpy.uint64(origin[access.kind])) // 4).tolist()))
 
-    tileir.compile(tileir.parse(VIEW)).launch(2, a, b, 6, observer=Places())
+    tileir.compile(tileir.parse(VIEW)).launch(2, (a, b, 6), observer=Places())
     assert b.tolist() == a.tolist()
     assert seen == [("read", [0, 1, 2, 3]), ("write", [0, 1, 2, 3]), ("read", [4, 5]), ("write", [4, 5])]
 
@@ -122,29 +122,29 @@ def test_accesses_through_views_have_a_box_of_what_lies_in_the_tensor() -> None:
     boxes: list[object] = []
     a, b = numpy.arange(6, dtype="f4"), numpy.zeros(6, "f4")
 
-    class Boxes(tileir.Observer):
+    class Boxes(tileir.observers.Observer):
         def access(self, access: Access) -> None:
             assert access.box is not None
             address, counts, strides = access.box
             origin = a if access.kind == "read" else b
             boxes.append(((address - origin.ctypes.data) // 4, counts, strides))
 
-    tileir.compile(tileir.parse(VIEW)).launch(3, a, b, 6, observer=Boxes())
+    tileir.compile(tileir.parse(VIEW)).launch(3, (a, b, 6), observer=Boxes())
     whole, part, nothing = (0, (4,), (4,)), (4, (2,), (4,)), (8, (0,), (4,))
     assert boxes == [whole, whole, part, part, nothing, nothing]
 
 
 def test_an_observer_may_leave_elements_of_a_view_out() -> None:
-    class Odd(tileir.Observer):
+    class Odd(tileir.observers.Observer):
         def access(self, access: Access) -> Any:
             return numpy.array([False, True, False, True])
 
     a, b = numpy.arange(1, 7, dtype="f4"), numpy.zeros(6, "f4")
-    tileir.compile(tileir.parse(VIEW)).launch(2, a, b, 6, observer=Odd())
+    tileir.compile(tileir.parse(VIEW)).launch(2, (a, b, 6), observer=Odd())
     assert b.tolist() == [0, 2, 0, 4, 0, 6]
 
 
 def test_an_observer_that_watches_nothing_changes_nothing() -> None:
     a, b = numpy.arange(10, dtype="f4"), numpy.zeros(8, "f4")
-    copy_kernel("f32").launch(1, a, b, INDEX, observer=tileir.Observer())
+    copy_kernel("f32").launch(1, (a, b, INDEX), observer=tileir.observers.Observer())
     assert b.tolist() == INDEX.tolist()

@@ -57,14 +57,14 @@ DTYPES = {
 def test_gather_and_scatter_every_element_type(element: str) -> None:
     a = (numpy.arange(10) % 7).astype(DTYPES[element])
     b = numpy.zeros(8, a.dtype)
-    copy_kernel(element).launch(1, a, b, INDEX)
+    copy_kernel(element).launch(1, (a, b, INDEX))
     assert b.tobytes() == a[INDEX].tobytes()
 
 
 def test_i1_in_memory_is_any_byte_that_is_not_zero() -> None:
     a = numpy.array([0, 1, 2, 255, 0, 7, 0, 0, 0, 0], numpy.uint8)
     b = numpy.zeros(8, numpy.uint8)
-    copy_kernel("i1").launch(1, a, b, INDEX)
+    copy_kernel("i1").launch(1, (a, b, INDEX))
     assert b.tolist() == [1, 1, 0, 1, 1, 0, 1, 0]
 
 
@@ -72,16 +72,16 @@ def test_masked_elements_are_neither_read_nor_written() -> None:
     a = numpy.arange(10, dtype="f4")
     index = numpy.array([3, -1, 4, -1000000, 5, 9, -7, 6], "i4")
     b = numpy.full(8, -1, "f4")
-    copy_kernel("f32", True).launch(1, a, b, index)
+    copy_kernel("f32", True).launch(1, (a, b, index))
     assert b.tolist() == [3, -1, 4, -1, 5, 9, -1, 6]
     b[:] = -1
-    copy_kernel("f32", True).launch(1, a, b, numpy.full(8, -1, "i4"))
+    copy_kernel("f32", True).launch(1, (a, b, numpy.full(8, -1, "i4")))
     assert b.tolist() == [-1] * 8
 
 
 def test_access_outside_every_array_is_an_error_with_operation_place_and_element() -> None:
     with pytest.raises(tileir.ExecutionError) as caught:
-        copy_kernel("f32").launch(1, numpy.arange(9, dtype="f4"), numpy.zeros(8, "f4"), INDEX)
+        copy_kernel("f32").launch(1, (numpy.arange(9, dtype="f4"), numpy.zeros(8, "f4"), INDEX))
     text = str(caught.value)
     assert "'cuda_tile.load_ptr_tko' op accesses 4 bytes at address" in text
     assert "(element [5] of the tile)" in text
@@ -93,19 +93,19 @@ def test_writing_to_a_read_only_array_is_refused_before_the_launch() -> None:
     b = numpy.zeros(8, "f4")
     b.flags.writeable = False
     with pytest.raises(tileir.LaunchError, match="argument 1 of @k is read-only"):
-        copy_kernel("f32").launch(1, numpy.arange(10, dtype="f4"), b, INDEX)
+        copy_kernel("f32").launch(1, (numpy.arange(10, dtype="f4"), b, INDEX))
     a = numpy.arange(10, dtype="f4")
     a.flags.writeable = False
     out = numpy.zeros(8, "f4")
-    copy_kernel("f32").launch(1, a, out, INDEX)
+    copy_kernel("f32").launch(1, (a, out, INDEX))
     assert out.tolist() == INDEX.tolist()
 
 
 def test_slices_of_one_array_share_their_memory() -> None:
     whole = numpy.arange(18, dtype="f4")
-    copy_kernel("f32").launch(1, whole[:10], whole[10:], INDEX)
+    copy_kernel("f32").launch(1, (whole[:10], whole[10:], INDEX))
     assert whole[10:].tolist() == INDEX.tolist()
-    copy_kernel("f32").launch(1, whole[:10], whole[:8], INDEX)
+    copy_kernel("f32").launch(1, (whole[:10], whole[:8], INDEX))
     assert whole[:8].tolist() == INDEX.tolist()
 
 
@@ -114,7 +114,7 @@ def test_a_later_element_stays_where_pointers_meet() -> None:
     text += "%half = divi %lane, %two signed : tile<8xi32>\n" + tile_pointers("p", 8, "i32", "%half")
     text += "%t = store_ptr_tko weak %p_tile, %lane : tile<8xptr<i32>>, tile<8xi32> -> token"
     out = numpy.zeros(4, "i4")
-    kernel("%p: tile<ptr<i32>>", text).launch(1, out)
+    kernel("%p: tile<ptr<i32>>", text).launch(1, (out,))
     assert out.tolist() == [1, 3, 5, 7]
 
 
@@ -133,16 +133,16 @@ def test_a_table_of_addresses_reaches_arrays_named_in_memory() -> None:
     arrays = [numpy.array([value], "f4") for value in (1, 2, 3, 4)]
     table = numpy.array([array.ctypes.data for array in arrays], "i8")
     run = kernel("%table: tile<ptr<i64>>", TABLE)
-    run.launch(1, table, memory=arrays)
+    run.launch(1, (table,), memory=arrays)
     assert [array[0] for array in arrays] == [2, 4, 6, 8]
     with pytest.raises(tileir.ExecutionError, match="which is in no array of the launch"):
-        run.launch(1, table)
+        run.launch(1, (table,))
 
 
 def test_an_address_may_be_given_as_a_number() -> None:
     a = numpy.arange(10, dtype="f4")
     b = numpy.zeros(8, "f4")
-    copy_kernel("f32").launch(1, a.ctypes.data, b, INDEX, memory=[a])
+    copy_kernel("f32").launch(1, (a.ctypes.data, b, INDEX), memory=[a])
     assert b.tolist() == INDEX.tolist()
 
 
@@ -150,7 +150,7 @@ def test_access_at_an_odd_address_reads_the_bytes_there() -> None:
     data = numpy.arange(64, dtype=numpy.uint8)
     a = data[1:41].view("f4")
     b = numpy.zeros(8, "f4")
-    copy_kernel("f32").launch(1, a, b, INDEX)
+    copy_kernel("f32").launch(1, (a, b, INDEX))
     assert b.tobytes() == a[INDEX].tobytes()
     text = """%one = constant <i32: 3> : tile<i32>
     %q = offset %p, %one : tile<ptr<i8>>, tile<i32> -> tile<ptr<i8>>
@@ -158,7 +158,7 @@ def test_access_at_an_odd_address_reads_the_bytes_there() -> None:
     %v, %t = load_ptr_tko weak %w : tile<ptr<i32>> -> tile<i32>, token
     %u = store_ptr_tko weak %o, %v : tile<ptr<i32>>, tile<i32> -> token"""
     out = numpy.zeros(1, "i4")
-    kernel("%p: tile<ptr<i8>>, %o: tile<ptr<i32>>", text).launch(1, data, out)
+    kernel("%p: tile<ptr<i8>>, %o: tile<ptr<i32>>", text).launch(1, (data, out))
     assert out.tobytes() == bytes([3, 4, 5, 6])
 
 
@@ -195,7 +195,7 @@ def test_atomics_see_what_earlier_elements_did(mode: str) -> None:
         expected_old.append(int(expected[place]))
         expected[place] = MODES[mode](expected[place], value)
     old = numpy.zeros(8, "i4")
-    atomic_kernel(mode, "i32").launch(1, memory, values, old, MEETING)
+    atomic_kernel(mode, "i32").launch(1, (memory, values, old, MEETING))
     assert memory.tolist() == expected.tolist()
     assert old.tolist() == expected_old
 
@@ -208,7 +208,7 @@ def test_atomic_float_addition_adds_in_order(element: str) -> None:
     expected = memory.copy()
     for place, value in zip(MEETING, values, strict=True):
         expected[place] = expected[place] + value
-    atomic_kernel("addf", element).launch(1, memory, values, numpy.zeros(8, dtype), MEETING)
+    atomic_kernel("addf", element).launch(1, (memory, values, numpy.zeros(8, dtype), MEETING))
     assert memory.tobytes() == expected.tobytes()
 
 
@@ -222,7 +222,7 @@ def test_compare_and_swap_compares_bits() -> None:
     %u = store_ptr_tko weak %o_tile, %old : tile<4xptr<f32>>, tile<4xf32> -> token"""
     memory = numpy.array([0.0, -0.0, 5.0, 0.0], "f4")
     old = numpy.full(4, 9, "f4")
-    kernel(parameters, body).launch(1, memory, old)
+    kernel(parameters, body).launch(1, (memory, old))
     assert memory.tobytes() == numpy.array([1.0, -0.0, 5.0, 0.0], "f4").tobytes()
     assert old.tobytes() == numpy.array([0.0, -0.0, 5.0, 0.0], "f4").tobytes()
 
@@ -236,7 +236,7 @@ def test_compare_and_swap_of_meeting_pointers_succeeds_once() -> None:
     %old, %t = atomic_cas_tko relaxed device %p_tile, %none, %new : tile<4xptr<i32>>, tile<4xi32> -> tile<4xi32>, token
     %u = store_ptr_tko weak %o_tile, %old : tile<4xptr<i32>>, tile<4xi32> -> token"""
     memory, old = numpy.zeros(1, "i4"), numpy.zeros(4, "i4")
-    kernel(parameters, body).launch(1, memory, old)
+    kernel(parameters, body).launch(1, (memory, old))
     assert memory.tolist() == [1]
     assert old.tolist() == [0, 1, 1, 1]
 
@@ -249,7 +249,7 @@ def test_atomic_load_and_store_and_scalar_atomics() -> None:
     %no = constant <i1: false> : tile<i1>
     %same, %y = atomic_rmw_tko relaxed device %p, add, %v, %no : tile<ptr<i32>>, tile<i32>, tile<i1> -> tile<i32>, token"""
     memory = numpy.array([21], "i4")
-    kernel("%p: tile<ptr<i32>>", body).launch(1, memory)
+    kernel("%p: tile<ptr<i32>>", body).launch(1, (memory,))
     assert memory.tolist() == [63]
 
 
@@ -259,7 +259,7 @@ def test_tile_blocks_count_with_an_atomic() -> None:
     run = kernel("%p: tile<ptr<i32>>", body)
     for schedule in ("forward", "interleaved"):
         memory = numpy.zeros(1, "i4")
-        run.launch((7, 3), memory, schedule=schedule)
+        run.launch((7, 3), (memory,), schedule=schedule)
         assert memory[0] == 21
 
 
@@ -277,17 +277,17 @@ def test_a_global_lives_as_long_as_its_kernel() -> None:
     run = kernel("%p: tile<ptr<i32>>", ADVANCE, GLOBAL)
     out = numpy.zeros(1, "i4")
     for expected in (1, 2, 4):
-        run.launch(1, out)
+        run.launch(1, (out,))
         assert out[0] == expected
     assert run.globals.regions["g"].start % 64 == 0
-    kernel("%p: tile<ptr<i32>>", ADVANCE, GLOBAL).launch(1, out)
+    kernel("%p: tile<ptr<i32>>", ADVANCE, GLOBAL).launch(1, (out,))
     assert out[0] == 1
 
 
 def test_a_constant_global_cannot_be_written() -> None:
     run = kernel("%p: tile<ptr<i32>>", ADVANCE, GLOBAL.replace("global", "global constant"))
     with pytest.raises(tileir.ExecutionError, match="writes to read-only memory: global @g"):
-        run.launch(1, numpy.zeros(1, "i4"))
+        run.launch(1, (numpy.zeros(1, "i4"),))
 
 
 def test_alloca_is_aligned_and_given_back_after_each_iteration() -> None:
@@ -309,11 +309,11 @@ def test_alloca_is_aligned_and_given_back_after_each_iteration() -> None:
     %t = store_ptr_tko weak %p, %last : tile<ptr<i32>>, tile<i32> -> token"""
     regions: list[int] = []
 
-    class Count(tileir.Observer):
+    class Count(tileir.observers.Observer):
         def block_finished(self, block: object) -> None:
             regions.append(len(block.memory.regions))
 
     out = numpy.zeros(1, "i4")
-    kernel("%p: tile<ptr<i32>>", body).launch(3, out, observer=Count())
+    kernel("%p: tile<ptr<i32>>", body).launch(3, (out,), observer=Count())
     assert out[0] == sum(range(100))
     assert regions == [1, 1, 1]

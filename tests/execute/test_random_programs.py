@@ -29,7 +29,7 @@ class _Enough(Exception):
     """The program ran long enough: random loops need not end."""
 
 
-class _Digest(tileir.Observer):
+class _Digest(tileir.observers.Observer):
     """All values a program computes, except addresses, which differ from run to run."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ def _run(module: Operation, name: str, observer: _Digest | None) -> tuple[Any, .
     printed: list[str] = []
     end = "fine"
     try:
-        tileir.compile(module, name).launch((2, 2), *arguments, observer=observer, output=printed.append)
+        tileir.compile(module, entry=name).launch((2, 2), arguments, observer=observer, output=printed.append)
     except _Enough:
         end = "enough"
     except tileir.TileIRError as error:
@@ -113,7 +113,7 @@ FAMILIES: dict[str, tuple[Version, bool, tuple[str, ...]]] = {
 
 
 def _copies(module: Operation, version: Version, layouts: tuple[str, ...]) -> list[Operation]:
-    copies = [tileir.parse(str(module))]
+    copies: list[Operation] = [tileir.parse(str(module))]
     for layout in layouts:
         data = tileir.to_bytecode(module, version=f"{version[0]}.{version[1]}", layout=layout)
         copies.append(tileir.from_bytecode(data))

@@ -132,11 +132,11 @@ def test_reading_what_alloca_reserved_before_it_is_written() -> None:
 
 def test_an_array_marked_uninitialized_counts_as_not_written() -> None:
     data = zeros(8)
-    sanitizer = tileir.Sanitizer(uninitialized=[data[4:]])
-    kernel(LOAD8).launch(1, data, observer=sanitizer)
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[data[4:]])
+    kernel(LOAD8).launch(1, (data,), observer=sanitizer)
     assert only(sanitizer.report, "uninitialized").element == (4,)
-    sanitizer = tileir.Sanitizer(uninitialized=[zeros(4)])
-    kernel(LOAD8).launch(1, data, observer=sanitizer)
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[zeros(4)])
+    kernel(LOAD8).launch(1, (data,), observer=sanitizer)
     assert not sanitizer.report
 
 
@@ -172,30 +172,30 @@ def test_a_failed_assert() -> None:
 def test_sanitize_raises_an_error_with_the_report_after_the_launch_ended() -> None:
     data = zeros(4)
     with pytest.raises(tileir.SanitizerError) as caught:
-        kernel(store("t", "p") + OWN + store("u", "p")).launch(2, data, sanitize=True)
+        kernel(store("t", "p") + OWN + store("u", "p")).launch(2, (data,), sanitize=True)
     assert data.tolist() == [1, 0, 0, 0]
     assert str(caught.value).startswith("sanitizer: 2 findings in @k, grid (2, 1, 1)\n\nunordered: ")
     assert caught.value.report.kinds == ["unordered", "race"]
     assert [diagnostic.position for diagnostic in caught.value.diagnostics] == [("k.mlir", 6, 8), ("k.mlir", 4, 8)]
-    kernel(OWN + store("u", "o")).launch(4, data, sanitize=True)
+    kernel(OWN + store("u", "o")).launch(4, (data,), sanitize=True)
 
 
 def test_an_observer_may_watch_a_sanitized_launch() -> None:
     seen: list[str] = []
 
-    class Names(tileir.Observer):
+    class Names(tileir.observers.Observer):
         def before(self, operation: Any, block: Any, operands: Any) -> None:
             seen.append(operation.name)
 
-    kernel(store("t", "p")).launch(1, zeros(1), sanitize=True, observer=Names())
+    kernel(store("t", "p")).launch(1, (zeros(1),), sanitize=True, observer=Names())
     assert seen == ["cuda_tile.get_tile_block_id", "cuda_tile.store_ptr_tko", "cuda_tile.return"]
 
 
 def test_without_source_the_printed_operation_is_shown() -> None:
     module = tileir.parse(str(kernel(store("t", "p")).entry.parent_operation))
     module = tileir.from_bytecode(tileir.to_bytecode(module))
-    sanitizer = tileir.Sanitizer()
-    tileir.compile(module).launch(2, zeros(1), observer=sanitizer)
+    sanitizer = tileir.sanitizer.Sanitizer()
+    tileir.compile(module).launch(2, (zeros(1),), observer=sanitizer)
     text = sanitizer.report.render()
     assert "      | %0 = store_ptr_tko weak %arg0, %blockId_x : tile<ptr<i32>>, tile<i32> -> token\n" in text
 
@@ -206,8 +206,8 @@ def test_a_sanitized_launch_computes_the_same() -> None:
         + "\n  %w = addi %v, %i : tile<8xi32>\n  %u = store_ptr_tko weak %q, %w token=%t : tile<8xptr<i32>>, tile<8xi32> -> token"
     )
     plain, checked = numpy.arange(8, dtype="i4"), numpy.arange(8, dtype="i4")
-    kernel(body).launch(1, plain)
-    kernel(body).launch(1, checked, sanitize=True)
+    kernel(body).launch(1, (plain,))
+    kernel(body).launch(1, (checked,), sanitize=True)
     assert plain.tolist() == checked.tolist() == [2 * number for number in range(8)]
 
 
@@ -334,7 +334,7 @@ def test_race_with_a_tile_block_long_before_is_found() -> None:
     %u = store_ptr_tko weak %f, %x : tile<ptr<i32>>, tile<i32> -> token
   }"""
     )
-    sanitizer = tileir.Sanitizer()
-    kernel(body).launch(400, zeros(400), observer=sanitizer)
+    sanitizer = tileir.sanitizer.Sanitizer()
+    kernel(body).launch(400, (zeros(400),), observer=sanitizer)
     assert sanitizer.report.kinds == ["race", "race"]
     assert {finding.other.block for finding in sanitizer.report.findings if finding.other} == {(5, 0, 0)}

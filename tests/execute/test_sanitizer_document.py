@@ -21,11 +21,11 @@ def test_the_page_shows_what_the_sanitizer_says(program: str, shown: str) -> Non
     grid, _, given = program.partition("\n")[0].removeprefix("// grid ").partition(": ")
     arguments = [argument(text, None) for text in given.split()]
     empty = [value for value, text in zip(arguments, given.split(), strict=True) if text.startswith("empty:")]
-    sanitizer = tileir.Sanitizer(uninitialized=empty)
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=empty)
     blocks, *everything = grid.split()
-    coverage = [tileir.Coverage(report=sanitizer.report)] if everything == ["all"] else []
+    coverage = [tileir.sanitizer.Coverage(report=sanitizer.report)] if everything == ["all"] else []
     kernel = tileir.compile(tileir.parse(program, "k.mlir"))
-    kernel.launch(int(blocks), *arguments, observer=Observers([sanitizer, *coverage]))
+    kernel.launch(int(blocks), arguments, observer=Observers([sanitizer, *coverage]))
     report = "\n\n".join([finding.render() for finding in [*sanitizer.report.findings, *sanitizer.report.notes]]) + "\n"
     assert re.sub("0x[0-9a-f]+", "0x..", report) == shown
     assert set(sanitizer.report.kinds) <= set(KINDS)

@@ -31,13 +31,13 @@ def findings(backend: str, body: str, *values: Any, grid: Any = 1, parameters: s
     return
   }}
 }}"""
-    sanitizer = tileir.Sanitizer()
+    sanitizer = tileir.sanitizer.Sanitizer()
     kernel = tileir.compile(tileir.parse(text, "k.mlir"), backend=backend)
-    kernel.launch(grid, *values, observer=sanitizer, **more)
+    kernel.launch(grid, values, observer=sanitizer, **more)
     return [finding for finding in sanitizer.report.findings if finding.kind not in ("race", "unordered")]
 
 
-def only(found: list[tileir.Finding], kind: str) -> str:
+def only(found: list[tileir.sanitizer.Finding], kind: str) -> str:
     """The hint of the one finding."""
     assert [finding.kind for finding in found] == [kind], found
     return found[0].hint
@@ -66,7 +66,7 @@ def store(index: str, value: str = "v", name: str = "u") -> str:
     return f"    %{name} = store_view_tko weak %{value}, %wo[%{index}] : tile<4xi32>, {TYPE}, tile<i32> -> token\n"
 
 
-def copied(backend: str, body: str, *, grid: Any, counts: tuple[int, int] = (14, 14)) -> list[tileir.Finding]:
+def copied(backend: str, body: str, *, grid: Any, counts: tuple[int, int] = (14, 14)) -> list[tileir.sanitizer.Finding]:
     source, target = counts
     return findings(backend, TWO + body, zeros(source), source, zeros(target), target, grid=grid, parameters=PARAMETERS)
 
@@ -285,7 +285,7 @@ def test_a_larger_grid_is_named_only_if_it_writes_all_that_is_missing() -> None:
             tileir.parse(f"cuda_tile.module @m {{\n  entry @k({PARAMETERS}) {{\n{body}\n    return\n  }}\n}}")
         )
         with pytest.raises(tileir.SanitizerError) as caught:
-            kernel.launch(grid, zeros(16), 16, zeros(count), count, sanitize="all")
+            kernel.launch(grid, (zeros(16), 16, zeros(count), count), sanitize="all")
         return next(finding.hint for finding in caught.value.report.findings if finding.kind == "unwritten")
 
     ids = "    %x, %y, %z = get_tile_block_id : tile<i32>\n    %c = constant <i32: 1> : tile<4xi32>\n"

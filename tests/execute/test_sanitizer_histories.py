@@ -122,10 +122,10 @@ def reports(seed):
     blocks = chosen.randrange(2, MOST_BLOCKS + 1)
     schedule = chosen.choice(("forward", "reverse", f"random:{seed}", "interleaved"))
     found = []
-    for kind in (tileir.Sanitizer, FullClocks):
+    for kind in (tileir.sanitizer.Sanitizer, FullClocks):
         observer = kind()
         arrays = [numpy.zeros(MOST_BLOCKS, "i4") for _ in range(2)]
-        kernel.launch(blocks, *arrays, observer=observer, schedule=schedule)
+        kernel.launch(blocks, arrays, observer=observer, schedule=schedule)
         found.append(str(observer.report))
     return found
 

@@ -20,16 +20,16 @@ from tileir.ir.registry import REGISTRY
 PAGE = (Path(__file__).parents[2] / "docs" / "tools" / "sanitizer.md").read_text(encoding="utf-8")
 
 
-def report(pair: Pair, chosen: str, schedule: str = "forward") -> tileir.SanitizerReport:
+def report(pair: Pair, chosen: str, schedule: str = "forward") -> tileir.sanitizer.SanitizerReport:
     texts = pair.argument_texts(chosen)
     values = [argument(text, None) for text in texts]
     empty = [value for value, text in zip(values, texts, strict=True) if text.startswith("empty:")]
-    sanitizer = tileir.Sanitizer(uninitialized=empty)
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=empty)
     kernel = tileir.compile(tileir.parse(pair.program(chosen), "k.mlir"))
-    watching: tileir.Observer = sanitizer
+    watching: tileir.observers.Observer = sanitizer
     if pair.kind in COVERAGE_KINDS:
-        watching = Observers([sanitizer, tileir.Coverage(report=sanitizer.report)])
-    kernel.launch(pair.grid, *values, observer=watching, schedule=schedule)
+        watching = Observers([sanitizer, tileir.sanitizer.Coverage(report=sanitizer.report)])
+    kernel.launch(pair.grid, values, observer=watching, schedule=schedule)
     return sanitizer.report
 
 

@@ -13,7 +13,7 @@ import tileir
 # --- promises ---
 
 
-def assume(predicate: str, numbers: str, shape: str = "4xi32") -> tileir.SanitizerReport:
+def assume(predicate: str, numbers: str, shape: str = "4xi32") -> tileir.sanitizer.SanitizerReport:
     return report(
         f"  %c = constant <i32: {numbers}> : tile<{shape}>\n  %a = assume {predicate}, %c : tile<{shape}>", zeros(1)
     )
@@ -74,13 +74,13 @@ def test_what_holds_in_one_tile_block_is_counted_in_all_where_it_does_not() -> N
     """A promise about arguments is looked at once in a launch, if it holds; others in every tile block."""
     promising = kernel(PROMISES, "%n: tile<i32>")
 
-    def counts(found: tileir.SanitizerReport) -> dict[str, int]:
+    def counts(found: tileir.sanitizer.SanitizerReport) -> dict[str, int]:
         return {each.title.removeprefix("assume promises ").split(", which")[0]: each.count for each in found.findings}
 
-    sanitizer = tileir.Sanitizer()
-    promising.launch(4, 4, observer=sanitizer)
+    sanitizer = tileir.sanitizer.Sanitizer()
+    promising.launch(4, (4,), observer=sanitizer)
     assert counts(sanitizer.report) == {"bounded<1, 4>": 3 + 2 + 1, "bounded<0, 1>": 2}
-    promising.launch(4, 6, observer=sanitizer)
+    promising.launch(4, (6,), observer=sanitizer)
     of_both = {"bounded<1, 4>": 6 + (6 + 5 + 4 + 3), "bounded<0, 1>": 2 + 2, "div_by<4>": 4, "div_by<8>": 4}
     assert counts(sanitizer.report) == of_both
 
@@ -88,7 +88,7 @@ def test_what_holds_in_one_tile_block_is_counted_in_all_where_it_does_not() -> N
 # --- numbers ---
 
 
-def compute(operation: str, left: int, right: int, type: str = "i32") -> tileir.SanitizerReport:
+def compute(operation: str, left: int, right: int, type: str = "i32") -> tileir.sanitizer.SanitizerReport:
     body = f"""  %a = constant <{type}: {left}> : tile<{type}>
       %b = constant <{type}: {right}> : tile<{type}>
       %c = {operation.replace("T", f"tile<{type}>")}"""
@@ -152,8 +152,8 @@ def test_overflow_of_64_bits_is_found_exactly(name: str, flag: str) -> None:
     compiled = kernel(body, "%a: tile<ptr<i64>>, %b: tile<ptr<i64>>")
     for left in numbers:
         for right in numbers[::3]:
-            sanitizer = tileir.Sanitizer()
-            compiled.launch(1, numpy.array([left]), numpy.array([right]), observer=sanitizer)
+            sanitizer = tileir.sanitizer.Sanitizer()
+            compiled.launch(1, (numpy.array([left]), numpy.array([right])), observer=sanitizer)
             assert bool(sanitizer.report) == WRAPPING[name, flag](left, right), (left, right)
 
 

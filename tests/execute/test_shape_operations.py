@@ -278,7 +278,7 @@ def test_short_cuts_give_the_bits_of_the_general_way(combination: str, dtype: st
     body = f"%s = {name} %previous, %current {rest} : tile<{element}>\nyield %s : tile<{element}>"
     identity = "0" if element[0] == "i" else "0.0"
 
-    class Watching(tileir.Observer):
+    class Watching(tileir.observers.Observer):
         """Somebody who watches the operations of a body keeps it from being replaced."""
 
         def before(self, *arguments: object) -> None:

@@ -8,10 +8,16 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.arguments.argument_text import LaunchWords, WordError, argument, specification, stated_launch
+from tileir.execute.arguments.argument_text import (
+    LaunchDescription,
+    LaunchDescriptionError,
+    argument,
+    specification,
+    stated_launch,
+)
 from tileir.execute.launching.entries import select_entry
-from tileir.tools.kernels import cost as cost_tool
-from tileir.tools.kernels import run as run_tool
+from tileir.tools.bytecode import run as run_tool
+from tileir.tools.cutile import cost as cost_tool
 
 PROGRAM = """cuda_tile.module @m {
   entry @double(%p: tile<ptr<f32>>, %n: tile<i32>) {
@@ -58,7 +64,7 @@ def test_each_kernel_of_a_file_has_its_launch() -> None:
     ],
 )
 def test_words_without_a_meaning_are_mistakes(words: str, message: str) -> None:
-    with pytest.raises(WordError) as caught:
+    with pytest.raises(LaunchDescriptionError) as caught:
         stated_launch(f"// tileir: {words}")
     assert caught.value.message == message
 
@@ -85,7 +91,7 @@ def test_arrays_of_given_elements() -> None:
 
 def test_a_launch_makes_arrays_of_its_own_that_are_aligned() -> None:
     entry = select_entry(tileir.parse(PROGRAM), None)
-    launch = LaunchWords((1,), ["signed:f32:8:5", "3"]).launch(entry)
+    launch = LaunchDescription((1,), ["signed:f32:8:5", "3"]).launch(entry)
     first, second = launch.copies()[0], launch.copies()[0]
     first[:] = 0
     assert second.any() and second.tolist() == argument("signed:f32:8:5", None).tolist()

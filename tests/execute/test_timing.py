@@ -9,11 +9,12 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.engine.interface import Measured
-from tileir.execute.gpu.gpus import GPUS, PEAKS, Gpu, peaks_of
+from tileir.execute.engine.interface import Measurement
+from tileir.execute.gpu.gpus import GPUS, Gpu
+from tileir.execute.gpu.peaks import PEAKS, peaks_of
 from tileir.execute.launching.timing import FEWEST, MOST, Timing, duration, enough
 from tileir.execute.work.counting import count_work
-from tileir.tools.kernels import run as run_tool
+from tileir.tools.bytecode import run as run_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -23,7 +24,7 @@ class Bytes:
         self.nbytes = nbytes
 
 
-def matmul_work(size: int) -> tileir.Work:
+def matmul_work(size: int) -> tileir.kernels.Work:
     module = tileir.load(EXAMPLES / "matmul.mlir")
     entry = next(each for each in module.walk() if each.name == "cuda_tile.entry")
     blocks = size // 64
@@ -32,7 +33,7 @@ def matmul_work(size: int) -> tileir.Work:
 
 
 def test_median_best_and_spread() -> None:
-    timing = Timing(Measured([4.0, 1.0, 3.0, 2.0, 5.0], "", "a clock"), matmul_work(64), "cpu")
+    timing = Timing(Measurement([4.0, 1.0, 3.0, 2.0, 5.0], "", "a clock"), matmul_work(64), "cpu")
     assert (timing.median, timing.best, timing.count) == (3.0, 1.0, 5)
     assert timing.spread == pytest.approx((4 - 2) / 3)
     assert timing.peaks is None and timing.memory_share is None and timing.compute_share is None
@@ -41,7 +42,7 @@ def test_median_best_and_spread() -> None:
 def test_rates_and_shares_of_the_peaks_of_an_h200() -> None:
     size = 4096
     # 2 * 4096^3 operations at 989.4 TFLOP/s take 138.9 us, and 128 MiB at 4.8 TB/s take 28 us.
-    timing = Timing(Measured([200e-6], "NVIDIA H200", "CUDA events"), matmul_work(size), "tileiras")
+    timing = Timing(Measurement([200e-6], "NVIDIA H200", "CUDA events"), matmul_work(size), "tileiras")
     assert timing.flops == pytest.approx(2 * size**3 / 200e-6)
     assert timing.bandwidth == pytest.approx(8 * size * size / 200e-6)
     assert timing.moved == pytest.approx((2 * 64 * 2 * size * size + 4 * size * size) / 200e-6)
@@ -62,8 +63,8 @@ def test_kernel_is_launched_as_often_as_asked_and_once_before(backend: str) -> N
     text = (EXAMPLES / "vector_add.mlir").read_text().replace("offset %c_base, %index", "offset %a_base, %index")
     kernel = tileir.compile(tileir.parse(text), backend=backend)
     total, one, unused = numpy.zeros(256, numpy.float32), numpy.ones(256, numpy.float32), numpy.zeros(1, numpy.float32)
-    timing = kernel.time((2,), total, one, unused, 256, repeat=7)
-    assert timing.count == 7 and timing.engine == backend and timing.best > 0
+    timing = kernel.time((2,), (total, one, unused, 256), repeat=7)
+    assert timing.count == 7 and timing.backend == backend and timing.best > 0
     # Two that do not count: one compiles, one tells how long it takes.
     assert (total == 9).all()
     assert timing.work.bytes_moved == 3 * 256 * 4
@@ -74,14 +75,14 @@ def test_number_of_launches_that_makes_no_sense_is_refused(repeat: object) -> No
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
     array = numpy.zeros(128, numpy.float32)
     with pytest.raises(tileir.LaunchError, match="pass the number of launches"):
-        kernel.time((1,), array, array, array, 128, repeat=repeat)  # type: ignore[arg-type]
+        kernel.time((1,), (array, array, array, 128), repeat=repeat)  # type: ignore[arg-type]
 
 
 def test_option_that_a_timed_launch_does_not_have_is_refused() -> None:
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
     array = numpy.zeros(128, numpy.float32)
     with pytest.raises(TypeError, match="a timed launch has no option 'sanitize'"):
-        kernel.time((1,), array, array, array, 128, sanitize=True)
+        kernel.time((1,), (array, array, array, 128), sanitize=True)
 
 
 def test_short_launches_are_repeated_more_often_than_long_ones() -> None:

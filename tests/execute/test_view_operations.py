@@ -35,7 +35,7 @@ A = numpy.arange(1, 36, dtype="f4").reshape(5, 7)
 
 def test_whole_and_partial_tiles_copy_an_array() -> None:
     b = numpy.zeros((5, 7), "f4")
-    copy_kernel(partition("4x2"), partition("4x2"), "4x2").launch((2, 4), A, b, 5, 7, 7, 5, 7)
+    copy_kernel(partition("4x2"), partition("4x2"), "4x2").launch((2, 4), (A, b, 5, 7, 7, 5, 7))
     assert b.tolist() == A.tolist()
 
 
@@ -45,7 +45,7 @@ def test_whole_and_partial_tiles_copy_an_array() -> None:
 )
 def test_elements_outside_the_tensor_are_padding(padding: str, value: float) -> None:
     b = numpy.full((8, 8), 99, "f4")
-    copy_kernel(partition("4x4", padding), partition("4x4"), "4x4").launch((2, 2), A, b, 5, 7, 7, 8, 8)
+    copy_kernel(partition("4x4", padding), partition("4x4"), "4x4").launch((2, 2), (A, b, 5, 7, 7, 8, 8))
     expected = numpy.full((8, 8), value, "f4")
     expected[:5, :7] = A
     assert b.tobytes() == expected.tobytes()
@@ -53,24 +53,24 @@ def test_elements_outside_the_tensor_are_padding(padding: str, value: float) -> 
 
 def test_a_tile_beyond_the_tensor_is_all_padding_and_stores_nothing() -> None:
     b = numpy.full((16, 8), 99, "f4")
-    copy_kernel(partition("4x4", "nan"), partition("4x4"), "4x4").launch((4, 2), A, b, 5, 7, 7, 16, 8)
+    copy_kernel(partition("4x4", "nan"), partition("4x4"), "4x4").launch((4, 2), (A, b, 5, 7, 7, 16, 8))
     assert numpy.isnan(b[8:]).all()
     small = numpy.full((4, 4), 99, "f4")
-    copy_kernel(partition("4x4"), partition("4x4"), "4x4").launch((4, 2), A, small, 5, 7, 7, 4, 4)
+    copy_kernel(partition("4x4"), partition("4x4"), "4x4").launch((4, 2), (A, small, 5, 7, 7, 4, 4))
     assert small.tolist() == A[:4, :4].tolist()
 
 
 def test_rows_may_be_apart() -> None:
     wide = numpy.arange(64, dtype="f4").reshape(4, 16)
     b = numpy.zeros((4, 8), "f4")
-    copy_kernel(partition("4x4"), partition("4x4"), "4x4").launch((1, 2), wide, b, 4, 8, 16, 4, 8)
+    copy_kernel(partition("4x4"), partition("4x4"), "4x4").launch((1, 2), (wide, b, 4, 8, 16, 4, 8))
     assert b.tolist() == wide[:, :8].tolist()
 
 
 def test_dim_map_says_which_dimension_a_tile_runs_along() -> None:
     b = numpy.zeros((8, 8), "f4")
     source = partition("4x2", "zero", ", dim_map=[1, 0]")
-    copy_kernel(source, partition("4x2"), "4x2").launch((2, 3), A, b, 5, 7, 7, 8, 8)
+    copy_kernel(source, partition("4x2"), "4x2").launch((2, 3), (A, b, 5, 7, 7, 8, 8))
     expected = numpy.zeros((8, 8), "f4")
     expected[:7, :5] = A.T
     expected[:, 6:] = 0
@@ -80,7 +80,7 @@ def test_dim_map_says_which_dimension_a_tile_runs_along() -> None:
 def test_strided_view_tiles_overlap_or_leave_gaps() -> None:
     view = f"strided_view<tile=(2x2), traversal_strides=[1,3], padding_value = zero, {TENSOR}>"
     b = numpy.full((10, 6), 99, "f4")
-    copy_kernel(view, partition("2x2"), "2x2", "make_strided_view").launch((5, 3), A, b, 5, 7, 7, 10, 6)
+    copy_kernel(view, partition("2x2"), "2x2", "make_strided_view").launch((5, 3), (A, b, 5, 7, 7, 10, 6))
     padded = numpy.zeros((6, 9), "f4")
     padded[:5, :7] = A
     for x in range(5):
@@ -109,7 +109,7 @@ def test_index_space_and_tensor_shapes() -> None:
           %t3 = store_ptr_tko weak %o3, %d#1 : tile<ptr<i16>>, tile<i16> -> token
           return }} }}"""
         out = numpy.zeros(4, "i2")
-        tileir.compile(tileir.parse(text)).launch(1, A, out, 5, 7)
+        tileir.compile(tileir.parse(text)).launch(1, (A, out, 5, 7))
         assert out.tolist() == [*expected, 5, 7]
 
 
@@ -139,16 +139,16 @@ def gather_kernel(store: bool, sparse: int) -> tileir.Kernel:
 
 def test_gather_takes_rows_by_position_and_columns_from_an_element() -> None:
     b = numpy.full((4, 2), 99, "f4")
-    gather_kernel(False, 0).launch(1, A, b, 5, 7, 6)
+    gather_kernel(False, 0).launch(1, (A, b, 5, 7, 6))
     assert b.tolist() == [[A[3, 6], 0], [A[0, 6], 0], [A[3, 6], 0], [0, 0]]
     c = numpy.full((2, 4), 99, "f4")
-    gather_kernel(False, 1).launch(1, A, c, 5, 7, 1)
+    gather_kernel(False, 1).launch(1, (A, c, 5, 7, 1))
     assert c.tolist() == [[A[1, 3], A[1, 0], A[1, 3], 0], [A[2, 3], A[2, 0], A[2, 3], 0]]
 
 
 def test_scatter_writes_rows_that_exist() -> None:
     a = numpy.zeros((5, 7), "f4")
-    gather_kernel(True, 0).launch(1, a, numpy.arange(1, 9, dtype="f4").reshape(4, 2), 5, 7, 5)
+    gather_kernel(True, 0).launch(1, (a, numpy.arange(1, 9, dtype="f4").reshape(4, 2), 5, 7, 5))
     expected = numpy.zeros((5, 7), "f4")
     expected[3, 5:], expected[0, 5:] = [5, 6], [3, 4]
     assert a.tolist() == expected.tolist()
@@ -157,12 +157,12 @@ def test_scatter_writes_rows_that_exist() -> None:
 def test_a_shape_beyond_the_array_matters_only_where_it_is_touched() -> None:
     run = copy_kernel(partition("4x2"), partition("4x2"), "4x2")
     b = numpy.zeros((8, 8), "f4")
-    run.launch((1, 3), A[:4], b, 400, 7, 7, 8, 8)
+    run.launch((1, 3), (A[:4], b, 400, 7, 7, 8, 8))
     assert b[:4, :6].tolist() == A[:4, :6].tolist()
     with pytest.raises(
         tileir.ExecutionError, match=r"load_view_tko' op accesses 4 bytes .*\(element \[0, 0\] of the tile\)"
     ):
-        run.launch((2, 3), A[:4].copy(), b, 400, 7, 7, 8, 8)
+        run.launch((2, 3), (A[:4].copy(), b, 400, 7, 7, 8, 8))
 
 
 def test_atomic_reduction_into_a_view_leaves_out_what_is_outside() -> None:
@@ -175,7 +175,7 @@ def test_atomic_reduction_into_a_view_leaves_out_what_is_outside() -> None:
       %w = atomic_red_view_tko relaxed device %v[%x, %y], addf, %one token = %u : tile<4x4xf32>, {partition("4x4")}, tile<i32> -> token
       return }} }}"""
     a = A.copy()
-    tileir.compile(tileir.parse(text)).launch((2, 2), a, 5, 7)
+    tileir.compile(tileir.parse(text)).launch((2, 2), (a, 5, 7))
     assert a.tolist() == (A + 2).tolist()
 
 
@@ -192,7 +192,7 @@ def test_a_loaded_tile_keeps_its_values_when_memory_changes() -> None:
       %t4 = store_view_tko weak %p, %v[%zero, %one] token = %t3 : tile<2x2xf32>, {partition("2x2")}, tile<i32> -> token
       return }} }}"""
     a = numpy.arange(8, dtype="f4").reshape(2, 4)
-    tileir.compile(tileir.parse(text)).launch(1, a, 2, 4)
+    tileir.compile(tileir.parse(text)).launch(1, (a, 2, 4))
     assert a.tolist() == [[2, 3, 0, 1], [6, 7, 4, 5]]
 
 
@@ -222,5 +222,5 @@ def test_of_elements_that_share_memory_the_last_in_row_major_order_stays(
             wanted[row * rows + column * columns] = 8 * row + column
     for backend in ("interpreter", "cpu"):
         found = numpy.full(64, -1, "i4")
-        tileir.compile(tileir.parse(text), backend=backend).launch(1, found, *extents, rows, columns)
+        tileir.compile(tileir.parse(text), backend=backend).launch(1, (found, *extents, rows, columns))
         assert found.tolist() == wanted.tolist(), backend

@@ -103,9 +103,9 @@ def compiled(sanitize: bool) -> Callable[[str], bytes]:
 
 def forms(module: Any) -> object:
     """All forms of a kernel but those that compilers make, with their links."""
-    found = tileir.Forms(module, entry_of(module).symbol_name)
+    found = tileir.analysis.Representations(module, entry=entry_of(module).symbol_name)
     made = [each.id for each in found.list() if each.reason is None]
-    return [found.form(id).links for id in made if id not in ("llvm-opt", "assembly") and not id.startswith("sass")]
+    return [found.get(id).links for id in made if id not in ("llvm-opt", "assembly") and not id.startswith("sass")]
 
 
 def global_memory(module: Any) -> dict[str, Region]:
@@ -128,8 +128,8 @@ def launchable(text: str) -> tuple[Any, list[Any]]:
 def launched(**options: Any) -> Callable[[Any], object]:
     def work(prepared: Any) -> object:
         kernel, arguments = prepared
-        observer = tileir.Sanitizer() if options else None
-        return kernel.launch(1, *arguments, observer=observer, output=lambda text: None)
+        observer = tileir.sanitizer.Sanitizer() if options else None
+        return kernel.launch(1, arguments, observer=observer, output=lambda text: None)
 
     return work
 
@@ -177,7 +177,7 @@ OPTIMIZE: dict[str, Action] = {
     "optimize with all rules": optimized(3, "full"),
     **{
         found.name: passes(found.name)
-        for found in tileir.registered_passes()
+        for found in tileir.passes.registered_passes()
         if found.name not in ("downlevel", "test-debuginfo-update-symbol-name")
     },
 }

@@ -177,12 +177,12 @@ def test_time_to_tell_mistakes_grows_in_proportion(dimension):
 def launch(name: str, blocks: int, schedule: str = "forward") -> Action:
     kernel = tileir.compile(tileir.parse(LAUNCHES[name]), backend="interpreter")
 
-    def work(sanitizer: tileir.Sanitizer) -> object:
+    def work(sanitizer: tileir.sanitizer.Sanitizer) -> object:
         arrays = numpy.zeros(blocks + 2, "i4"), numpy.zeros(64, "i4")
-        kernel.launch(blocks, *arrays, observer=sanitizer, schedule=schedule)
+        kernel.launch(blocks, arrays, observer=sanitizer, schedule=schedule)
         return sanitizer.report.findings
 
-    return Action(lambda _: tileir.Sanitizer(), work)
+    return Action(lambda _: tileir.sanitizer.Sanitizer(), work)
 
 
 @pytest.mark.sampled(2)
@@ -199,12 +199,12 @@ def test_steps_of_the_sanitizer_grow_with_the_tile_blocks(name, schedule):
     assert growth < STEPS_BOUND
 
 
-def turns_of(name: str) -> Callable[[int, tileir.Sanitizer], object]:
+def turns_of(name: str) -> Callable[[int, tileir.sanitizer.Sanitizer], object]:
     kernel = tileir.compile(tileir.parse(LOOPS[name]), backend="interpreter")
 
-    def work(turns: int, sanitizer: tileir.Sanitizer) -> object:
+    def work(turns: int, sanitizer: tileir.sanitizer.Sanitizer) -> object:
         # Two tile blocks: the second asks what the first one left.
-        kernel.launch(2, numpy.zeros(4, "i4"), numpy.zeros(turns, "i4"), turns, observer=sanitizer)
+        kernel.launch(2, (numpy.zeros(4, "i4"), numpy.zeros(turns, "i4"), turns), observer=sanitizer)
         return sanitizer.report.findings
 
     return work
@@ -214,8 +214,11 @@ def turns_of(name: str) -> Callable[[int, tileir.Sanitizer], object]:
 @pytest.mark.parametrize("name", LOOPS)
 def test_steps_of_the_sanitizer_grow_with_the_turns_of_a_loop(name):
     work = turns_of(name)
-    work(8, tileir.Sanitizer())
-    assert step_growth(lambda turns: steps(lambda given: work(turns, given), tileir.Sanitizer()), 24) < STEPS_BOUND
+    work(8, tileir.sanitizer.Sanitizer())
+    assert (
+        step_growth(lambda turns: steps(lambda given: work(turns, given), tileir.sanitizer.Sanitizer()), 24)
+        < STEPS_BOUND
+    )
 
 
 @pytest.mark.long
@@ -224,7 +227,7 @@ def test_time_of_the_sanitizer_grows_with_the_turns_of_a_loop(name):
     work = turns_of(name)
 
     def measured(turns: int) -> float:
-        return seconds(lambda given: work(turns, given), tileir.Sanitizer, 2)
+        return seconds(lambda given: work(turns, given), tileir.sanitizer.Sanitizer, 2)
 
     assert min(measured(16384) / measured(4096) for _ in range(3)) < TIME_BOUND
 

@@ -53,7 +53,7 @@ def converted(operation: str, source: str, target: str, backend: str) -> Any:
     """The patterns of the results, in the order of the patterns of the operands."""
     count = COUNTS.get(source, 256)
     operands, results = patterns(source, list(range(count))), patterns(target, [0] * count)
-    tileir.compile(module(operation, source, target), backend=backend).launch(1, operands, results)
+    tileir.compile(module(operation, source, target), backend=backend).launch(1, (operands, results))
     return results.view(f"u{results.dtype.itemsize}")
 
 

@@ -55,7 +55,7 @@ def _launch(source: str, body: str, results: dict[str, str], backend: str) -> di
         patterns(source, _nans(source)),
         *[patterns(element, [0] * 16) for element in results.values()],
     ]
-    tileir.compile(tileir.parse(text), backend=backend).launch(1, *arrays)
+    tileir.compile(tileir.parse(text), backend=backend).launch(1, arrays)
     return {
         name: [int(bits) for bits in array.view(f"u{array.dtype.itemsize}")]
         for name, array in zip(results, arrays[1:], strict=True)

@@ -211,7 +211,7 @@ ERRORS = [
     lambda: tileir.from_bytecode(b"\x7fTileIR\x00\x0d\x01\x00\x00\x99"),
     lambda: tileir.run_passes(tileir.parse(PROGRAM), ["nonsense"]),
     lambda: tileir.Builder("m").addi(1),  # type: ignore[call-arg]
-    lambda: tileir.compile(tileir.parse(PROGRAM), "nothing"),
+    lambda: tileir.compile(tileir.parse(PROGRAM), entry="nothing"),
 ]
 
 
@@ -271,9 +271,9 @@ def test_a_kernel_is_compiled_again(backend: str) -> None:
       return } }"""
     kernel = tileir.compile(tileir.parse(text), backend=backend)
     data = numpy.ones(1, numpy.int32)
-    kernel.launch(1, data)
+    kernel.launch(1, (data,))
     for again in (copy.copy, copy.deepcopy, through_pickle):
-        again(kernel).launch(1, data)
+        again(kernel).launch(1, (data,))
     assert data.tolist() == [16]
 
 

@@ -95,7 +95,7 @@ def test_a_launch_runs_or_refuses_at_its_own_depth(backend, sanitize, depth, cap
         pytest.importorskip("llvmlite")
     kernel = tileir.compile(nest("ifs", depth), backend=backend)
     try:
-        kernel.launch((1,), False, 1, 1, sanitize=sanitize)
+        kernel.launch((1,), (False, 1, 1), sanitize=sanitize)
     except tileir.TileIRError as error:
         assert "nested too deeply" in str(error)
     else:

@@ -12,7 +12,7 @@ from tileir.ir.declaration import VerifyContext
 from tileir.ir.traits import ISOLATED
 from tileir.ir.verifier import verify_operation
 
-PROGRAMS = [tileir.smith.program(seed).text() for seed in range(6)]
+PROGRAMS = [tileir.smith(seed).text() for seed in range(6)]
 MESSAGE = "operand #{} does not dominate this use"
 
 

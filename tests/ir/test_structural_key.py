@@ -30,7 +30,7 @@ def body(module: tileir.Operation) -> list[tileir.Operation]:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_random_programs_are_printed_as_the_same_programs_read_from_text(seed):
-    module = read(tileir.smith.program(seed).text())
+    module = read(tileir.smith(seed).text())
     alone = tileir.parse(str(module))
     for _ in range(3):
         tileir.verify(module)

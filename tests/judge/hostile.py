@@ -17,7 +17,7 @@ from functools import partial
 
 from tests.judge.denied_calls import ALL
 
-from tileir.judge.model import Item, Limits, Plan
+from tileir.judge.model import JudgePlan, ProcessLimits, SweepInput
 from tileir.judge.server_pool.server import Children
 from tileir.judge.verdicts.work import Part, Work, step_of_exit
 from tileir.processes.linux import adopt_descendants, system_call
@@ -217,9 +217,9 @@ def execute(source: str, given: dict, work: Work) -> None:
 
 
 def come_of(source: str, given: dict, root: str, processes: bool = False) -> dict:
-    plan = Plan(limits=Limits(seconds=1.5, memory=256 << 20, file_bytes=4 << 20, output_bytes=1000))
+    plan = JudgePlan(limits=ProcessLimits(seconds=1.5, memory=256 << 20, file_bytes=4 << 20, output_bytes=1000))
     with scratch_directory(root) as scratch:
-        work = Work(Item("x", "kernels", b""), plan, scratch)
+        work = Work(SweepInput("x", "kernels", b""), plan, scratch)
         part = Part(partial(execute, source, given), processes=processes)
         report = Children(root).run(part, work, time.perf_counter() + plan.limits.seconds)
     # Whatever the child made others believe, the last word is how it ended.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.judge.model import Item
+from tileir.judge.model import SweepInput
 
 ADDITION = """\
 cuda_tile.module @m {
@@ -35,5 +35,5 @@ cuda_tile.module @m {
 """
 
 
-def program(text: str, name: str = "p.mlir") -> Item:
-    return Item(name, "program", text.encode())
+def program(text: str, name: str = "p.mlir") -> SweepInput:
+    return SweepInput(name, "program", text.encode())

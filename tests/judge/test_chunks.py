@@ -9,11 +9,11 @@ from dataclasses import asdict
 import pytest
 from tests.judge.programs import ADDITION, ENDLESS, program
 
-from tileir.judge.model import Limits, Plan, Verdict
+from tileir.judge.model import JudgePlan, ProcessLimits, Verdict
 from tileir.judge.server_pool.pool import judge_chunk
 
 pytest.importorskip("numpy", reason="running programs needs NumPy")
-PLAN = Plan(engines=("interpreter",), limits=Limits(seconds=20))
+PLAN = JudgePlan(backends=("interpreter",), limits=ProcessLimits(seconds=20))
 
 
 def comparable(verdict: Verdict) -> dict:
@@ -30,7 +30,7 @@ def outcomes(verdict: Verdict) -> dict[str, str]:
 def test_a_message_has_no_address() -> None:
     """Memory lies elsewhere in the next process, and two tables of the same programs are to be equal."""
     short = program(f"// tileir: --arg zeros:f32:60 --arg zeros:f32:64\n{ADDITION}")
-    (verdict,) = judge_chunk([short], Plan(engines=("interpreter",), sanitize=True))
+    (verdict,) = judge_chunk([short], JudgePlan(backends=("interpreter",), sanitize=True))
     told = [step.message for step in verdict.steps if "address" in step.message]
     assert told and all("address 0x..." in each or "address is 0x..." in each for each in told)
     assert not any(re.search("0x[0-9a-f]", each) for each in told)
@@ -46,14 +46,14 @@ entry @k(%a: tile<ptr<f32>>) {{
   return
 }}
 """)
-    (verdict,) = judge_chunk([far], Plan(engines=("interpreter",), sanitize=True))
+    (verdict,) = judge_chunk([far], JudgePlan(backends=("interpreter",), sanitize=True))
     assert [step.message.count("0x...") for step in verdict.steps] == [0, 1, 1]
     assert not any(re.search("0x[0-9a-f]", step.message) for step in verdict.steps)
 
 
 def test_a_program_is_checked_run_and_compared() -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
-    (verdict,) = judge_chunk([program(ADDITION)], Plan(engines=("interpreter", "cpu")))
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
+    (verdict,) = judge_chunk([program(ADDITION)], JudgePlan(backends=("interpreter", "cpu")))
     assert outcomes(verdict) == {
         "check": "passed",
         "run interpreter": "passed",
@@ -74,7 +74,7 @@ def test_a_wrong_program_is_told_and_what_needs_it_is_skipped() -> None:
 
 
 def test_an_endless_loop_is_a_timeout_and_the_chunk_goes_on() -> None:
-    plan = Plan(engines=("interpreter",), limits=Limits(seconds=0.7))
+    plan = JudgePlan(backends=("interpreter",), limits=ProcessLimits(seconds=0.7))
     verdicts = judge_chunk([program(ENDLESS), program(ADDITION)], plan)
     assert [verdict.outcome for verdict in verdicts] == ["timeout", "passed"]
     assert outcomes(verdicts[0]) == {"check": "passed", "run interpreter": "timeout"}

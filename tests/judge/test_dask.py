@@ -16,7 +16,7 @@ import pytest
 
 import tileir
 from tileir.judge.executor.scheduler import SweepProgress
-from tileir.judge.model import Item, Plan
+from tileir.judge.model import JudgePlan, SweepInput
 from tileir.judge.results.results import Results
 
 pytest.importorskip("distributed", reason="distributed is not installed: pip install 'tileir[dask]'")
@@ -91,8 +91,8 @@ def cluster(folder: Path) -> Iterator[Cluster]:
             process.wait()
 
 
-def programs(count: int) -> list[Item]:
-    return [Item(f"{number}.mlir", "program", PROGRAM.format(number=number).encode()) for number in range(count)]
+def programs(count: int) -> list[SweepInput]:
+    return [SweepInput(f"{number}.mlir", "program", PROGRAM.format(number=number).encode()) for number in range(count)]
 
 
 def table(path: Path) -> list[tuple[Any, ...]]:
@@ -127,7 +127,7 @@ def _wait_for_workers(address: str, count: int) -> None:
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_process(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"inputs": programs(200), "plan": Plan(engines=("interpreter",))}
+    options: dict[str, Any] = {"inputs": programs(200), "plan": JudgePlan(backends=("interpreter",))}
     swept_with_a_death(tmp_path, 200, **options)
     tileir.sweep(results=tmp_path / "local.sqlite", jobs=1, **options)
     found = table(tmp_path / "dask.sqlite")
@@ -137,7 +137,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_process(tmp_path: 
 
 @pytest.mark.long
 def test_two_thousand_programs_on_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
-    plan = Plan(engines=("interpreter", "cpu"))
+    plan = JudgePlan(backends=("interpreter", "cpu"))
     options: dict[str, Any] = {"inputs": programs(1800), "seeds": range(200), "plan": plan}
     swept_with_a_death(tmp_path, 2000, **options)
     tileir.sweep(results=tmp_path / "local.sqlite", jobs=1, **options)
@@ -149,7 +149,7 @@ def test_two_thousand_programs_on_a_cluster_that_loses_a_worker(tmp_path: Path) 
 def test_no_scheduler_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tileir.judge.executor.executors._PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", "tcp://"):
-        with pytest.raises(tileir.SweepError, match=f"there is no Dask scheduler at '{address}'"):
+        with pytest.raises(tileir.errors.SweepError, match=f"there is no Dask scheduler at '{address}'"):
             tileir.sweep([], tmp_path / "results.sqlite", dask=address)
 
 
@@ -157,7 +157,7 @@ def test_no_scheduler_is_told_in_words(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_scheduler_that_dies_ends_the_sweep_and_another_one_goes_on(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
-    options: dict[str, Any] = {"inputs": programs(300), "plan": Plan(), "results": tmp_path / "results.sqlite"}
+    options: dict[str, Any] = {"inputs": programs(300), "plan": JudgePlan(), "results": tmp_path / "results.sqlite"}
     with cluster(tmp_path / "first") as found:
         found.worker()
 
@@ -165,7 +165,7 @@ def test_a_scheduler_that_dies_ends_the_sweep_and_another_one_goes_on(tmp_path: 
             if progress.judged:
                 found.processes[0].kill()
 
-        with pytest.raises(tileir.SweepError, match="no more work can be handed out"):
+        with pytest.raises(tileir.errors.SweepError, match="no more work can be handed out"):
             tileir.sweep(dask=found.address, progress=tell, **options)
     with Results(str(options["results"])) as results:
         before = sum(results.counts().values())

@@ -19,7 +19,7 @@ from tests.judge.report.made_results import PLAN, fine, judged, passed, program,
 from tests.mutations import mutated_bytes, mutated_documents, outcomes, soon
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.model import Item, Step
+from tileir.judge.model import JudgeStage, SweepInput
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.tools.main import run
@@ -31,9 +31,13 @@ FORMATS = ("text", "json", "csv", "markdown", "sarif", "junit")
 def path(tmp_path: Path) -> Path:
     """A file with something in every table."""
     speeds = {"speedup": 2.0, "seconds": 0.5, "baseline_seconds": 1.0}
-    kernels = judged(Item("k.py", "kernels", b"x = 1\n", b"y = 2\n"), Step("time cpu", "passed", measured=speeds))
+    kernels = judged(
+        SweepInput("k.py", "kernels", b"x = 1\n", b"y = 2\n"), JudgeStage("time cpu", "passed", measured=speeds)
+    )
     kernels.machine = '{"host": "here"}'
-    seed = judged(Item("smith:7", "seed", b'{"seed": 7}'), Step("check", "failed", "wrong", "wrong"), peak=9.0)
+    seed = judged(
+        SweepInput("smith:7", "seed", b'{"seed": 7}'), JudgeStage("check", "failed", "wrong", "wrong"), peak=9.0
+    )
     found = tmp_path / "results.sqlite"
     written(found, [*several(), kernels, seed, fine("more.mlir", "cuda_tile.module @m { }\n")])
     with Store(str(found)) as store:

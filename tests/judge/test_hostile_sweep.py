@@ -36,7 +36,7 @@ def test_a_sweep_with_hostile_programs_goes_on_to_its_end(tmp_path: Path) -> Non
         modules[-1].write_text(source.format(path=str(path)))
     reference = tmp_path / "given.py"
     reference.write_text(REFERENCE)
-    plan = tileir.Plan(engines=("interpreter",), trials=1, limits=tileir.Limits(seconds=4))
+    plan = tileir.sweeps.JudgePlan(backends=("interpreter",), trials=1, limits=tileir.sweeps.ProcessLimits(seconds=4))
     inputs = [str(folder), *map(str, modules)]
     found = tileir.sweep(inputs, tmp_path / "r.sqlite", plan=plan, jobs=1, reference=str(reference))
     with found.results() as results:

@@ -17,13 +17,13 @@ import pytest
 
 import tileir
 from tileir.judge import archives
-from tileir.judge.inputs import Inputs, Seeds
-from tileir.judge.model import Item
+from tileir.judge.inputs import Inputs, SeedRange
+from tileir.judge.model import SweepInput
 
 TEXT = b"cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 
 
-def shown(found: list[Item]) -> list[tuple[str, str, str]]:
+def shown(found: list[SweepInput]) -> list[tuple[str, str, str]]:
     return [(each.name, each.kind, each.trouble) for each in found]
 
 
@@ -51,7 +51,7 @@ def test_files_directories_patterns_and_seeds_in_order(folder: Path) -> None:
     for name in ("d/b.mlir", "d/a.mlir", "d/notes.txt", "one.mlir", "two.mlir", "kernels.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(TEXT)
-    inputs = Inputs(["two.mlir", "d", "o*.mlir", "kernels.py"], Seeds(range(2)))
+    inputs = Inputs(["two.mlir", "d", "o*.mlir", "kernels.py"], SeedRange(range(2)))
     assert inputs.total == 7
     assert shown(list(inputs)) == [
         ("two.mlir", "program", ""),
@@ -94,9 +94,9 @@ def test_a_list_names_paths_and_no_other_lists(folder: Path) -> None:
 def test_programs_in_memory_and_streams_of_inputs(folder: Path) -> None:
     (folder / "a.mlir").write_bytes(TEXT)
 
-    def stream() -> Iterator[str | Item | tileir.Operation]:
+    def stream() -> Iterator[str | SweepInput | tileir.Operation]:
         yield "a.mlir"
-        yield Item("made", "program", TEXT)
+        yield SweepInput("made", "program", TEXT)
         yield tileir.parse(TEXT.decode())
 
     inputs = Inputs(stream())
@@ -107,9 +107,9 @@ def test_programs_in_memory_and_streams_of_inputs(folder: Path) -> None:
 
 
 def test_seeds_say_what_is_asked_for_and_nothing_else() -> None:
-    (plain,) = Inputs([], Seeds([7]))
+    (plain,) = Inputs([], SeedRange([7]))
     assert json.loads(plain.content) == {"seed": 7}
-    found = list(Inputs([], Seeds([7], ["a", "b"], ["addf", "mulf"], "13.2", 30)))
+    found = list(Inputs([], SeedRange([7], ["a", "b"], ["addf", "mulf"], "13.2", 30)))
     assert [each.name for each in found] == [
         "smith:a:7:addf,mulf:version=13.2:size=30",
         "smith:b:7:addf,mulf:version=13.2:size=30",

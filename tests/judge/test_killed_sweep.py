@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tileir.judge.model import Item, Plan, Step, Verdict
+from tileir.judge.model import JudgePlan, JudgeStage, SweepInput, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 
 ROOT = Path(__file__).parents[2]
-PLAN = Plan()
+PLAN = JudgePlan()
 
 # A sweep with a double that notes each item that it judges; how many are finished is told on standard output.
 SWEEP = """
@@ -51,13 +51,14 @@ with Store(path) as store:
 """
 
 
-def items(count: int) -> list[Item]:
-    return [Item(f"{number}.mlir", "program", b"%d" % number) for number in range(count)]
+def items(count: int) -> list[SweepInput]:
+    return [SweepInput(f"{number}.mlir", "program", b"%d" % number) for number in range(count)]
 
 
-def verdict(item: Item) -> Verdict:
+def verdict(item: SweepInput) -> Verdict:
     steps = [
-        Step(f"step {number}", "passed", "words " * 20, "", {"value": number}, {"seconds": 0.5}) for number in range(5)
+        JudgeStage(f"step {number}", "passed", "words " * 20, "", {"value": number}, {"seconds": 0.5})
+        for number in range(5)
     ]
     return Verdict(item.digest, "passed", "", steps, "printed " * 50, {"seconds": 1.0})
 

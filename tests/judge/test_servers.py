@@ -16,7 +16,7 @@ import pytest
 from tests.judge.programs import ADDITION, ENDLESS, program
 from tests.judge.test_chunks import comparable
 
-from tileir.judge.model import Item, Limits, Plan
+from tileir.judge.model import JudgePlan, ProcessLimits, SweepInput
 from tileir.judge.server_pool import pool
 from tileir.judge.server_pool.pool import Request, import_path, judge_chunk
 from tileir.judge.server_pool.server import Children, warm_up
@@ -27,7 +27,7 @@ if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)
 
 ROOT = Path(__file__).parents[2]
-PLAN = Plan(engines=("interpreter",))
+PLAN = JudgePlan(backends=("interpreter",))
 # More than any machine has.
 GREEDY = f"// tileir: --arg zeros:f32:{1 << 45} --arg zeros:f32:64\n{ADDITION}"
 
@@ -47,8 +47,8 @@ def test_the_server_itself_does_not_use_a_gpu(engine: str, monkeypatch: pytest.M
     judged: list[str] = []
     monkeypatch.setattr("tileir.judge.verdicts.programs.judge_program", lambda work: judged.append(work.item.name))
     for engines in (("interpreter", engine), ("interpreter",)):
-        warm_up(Request(program(ADDITION), Plan(engines=engines)), set())
-        parts = parts_of(Plan(engines=engines))
+        warm_up(Request(program(ADDITION), JudgePlan(backends=engines)), set())
+        parts = parts_of(JudgePlan(backends=engines))
         # Such an engine starts a compiler.
         assert [part.processes for part in parts] == [engine in engines]
     assert judged == ["warm"]
@@ -72,9 +72,9 @@ def test_a_server_and_its_children_go_with_their_owner() -> None:
 import threading, time
 from tests.judge.programs import ENDLESS, program
 from tileir.judge.server_pool import pool
-from tileir.judge.model import Plan
+from tileir.judge.model import JudgePlan
 server = pool.Server()
-threading.Thread(target=server.judge, args=(program(ENDLESS), Plan(engines=("interpreter",)))).start()
+threading.Thread(target=server.judge, args=(program(ENDLESS), JudgePlan(backends=("interpreter",)))).start()
 while not open("/proc/%d/task/%d/children" % (server.number, server.number)).read():
     time.sleep(0.05)
 print(server.number, open("/proc/%d/task/%d/children" % (server.number, server.number)).read(), flush=True)
@@ -107,11 +107,11 @@ def _ends(number: int) -> bool:
 
 
 def test_what_others_were_judged_before_changes_no_verdict() -> None:
-    seeds = [Item(f"smith:{n}", "seed", json.dumps({"seed": n, "size": 8}).encode()) for n in range(3)]
+    seeds = [SweepInput(f"smith:{n}", "seed", json.dumps({"seed": n, "size": 8}).encode()) for n in range(3)]
     wrong = program(ADDITION.replace("addf", "addg"))
     short = program(f"// tileir: --arg zeros:f32:60 --arg zeros:f32:64\n{ADDITION}")
     items = [*seeds, wrong, seeds[0], short, program(GREEDY), program(ADDITION), program(ENDLESS), seeds[1]]
-    together = Plan(engines=("interpreter",), limits=Limits(seconds=3))
+    together = JudgePlan(backends=("interpreter",), limits=ProcessLimits(seconds=3))
     apart = replace(together, limits=replace(together.limits, programs_per_child=1))
     one, other = judge_chunk(items, together), judge_chunk(items, apart)
     assert [comparable(each) for each in one] == [comparable(each) for each in other]
@@ -146,7 +146,7 @@ def test_what_lies_beside_a_script_is_not_for_programs(monkeypatch: pytest.Monke
 def test_programs_are_judged_without_a_fork_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As on Windows, where each has a new Python."""
     monkeypatch.setattr("tileir.judge.server_pool.server.CAN_FORK", False)
-    plan = Plan(engines=("interpreter",), limits=Limits(seconds=20))
+    plan = JudgePlan(backends=("interpreter",), limits=ProcessLimits(seconds=20))
     verdict = Children(str(tmp_path)).judge(Request(program(ADDITION), plan))
     assert [comparable(verdict)] == [comparable(each) for each in judge_chunk([program(ADDITION)], plan)]
     assert list(tmp_path.iterdir()) == []
@@ -156,10 +156,10 @@ CONTAMINATED = """
 import json, os, sys
 from tileir.judge.server_pool import server as children
 from tileir.processes.linux import adopt_descendants
-from tileir.judge.model import Item
+from tileir.judge.model import SweepInput
 from tileir.judge.server_pool.pool import Request
 from tileir.judge.verdicts.work import Part
-from tileir.judge.model import Plan
+from tileir.judge.model import JudgePlan
 
 count = 0
 
@@ -175,7 +175,7 @@ def judge(work):
 children.parts_of = lambda plan: [Part(judge)]
 adopt_descendants()
 judging = children.Children(sys.argv[1])
-print(json.dumps([judging.judge(Request(Item(name, "program", b""), Plan())).outcome for name in "a b c d bad e".split()]))
+print(json.dumps([judging.judge(Request(SweepInput(name, "program", b""), JudgePlan())).outcome for name in "a b c d bad e".split()]))
 judging.end()
 """
 

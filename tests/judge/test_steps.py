@@ -11,30 +11,30 @@ from tests.judge.programs import ADDITION, program
 from tileir.execute.errors import LaunchError, converted
 from tileir.execute.gpu.tileiras.tool import installed_assembler
 from tileir.ir.types import F32
-from tileir.judge.model import Item, Plan, Step, Verdict
+from tileir.judge.model import JudgePlan, JudgeStage, SweepInput, Verdict
 from tileir.judge.server_pool.pool import judge_chunk
 from tileir.judge.verdicts import launches as subjects
 from tileir.judge.verdicts.launches import Result, Results, compare_results, open_operations
 from tileir.judge.verdicts.work import outcome_of
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 
-def judged(item: Item, **plan) -> Verdict:
-    (verdict,) = judge_chunk([item], Plan(**plan))
+def judged(item: SweepInput, **plan) -> Verdict:
+    (verdict,) = judge_chunk([item], JudgePlan(**plan))
     return verdict
 
 
-def step_of(verdict: Verdict, name: str) -> Step:
+def step_of(verdict: Verdict, name: str) -> JudgeStage:
     return next(step for step in verdict.steps if step.name == name)
 
 
-def stated(count: int) -> Item:
+def stated(count: int) -> SweepInput:
     return program(f"// tileir: --grid 1 --arg iota:f32:{count} --arg zeros:f32:64\n{ADDITION}")
 
 
 def test_every_step_of_a_plan_is_done_in_order() -> None:
-    verdict = judged(program(ADDITION), optimize=3, engines=("interpreter", "cpu"), sanitize=True)
+    verdict = judged(program(ADDITION), optimize=3, backends=("interpreter", "cpu"), sanitize=True)
     assert [(step.name, step.outcome) for step in verdict.steps] == [
         ("check", "passed"),
         ("optimize", "passed"),
@@ -47,20 +47,20 @@ def test_every_step_of_a_plan_is_done_in_order() -> None:
 
 
 def test_a_seed_is_run_with_its_own_arguments() -> None:
-    seed = Item("smith:3", "seed", json.dumps({"seed": 3}).encode())
-    verdict = judged(seed, engines=("interpreter", "cpu"))
+    seed = SweepInput("smith:3", "seed", json.dumps({"seed": 3}).encode())
+    verdict = judged(seed, backends=("interpreter", "cpu"))
     assert verdict.outcome == "passed"
     assert step_of(verdict, "check").details["operations"] > 20
 
 
 def test_a_seed_that_is_none_fails_its_check() -> None:
-    verdict = judged(Item("smith:x", "seed", b'{"grain": 3}'), engines=("interpreter",))
+    verdict = judged(SweepInput("smith:x", "seed", b'{"grain": 3}'), backends=("interpreter",))
     assert verdict.steps[0].outcome == "failed"
     assert verdict.steps[0].message.startswith("error: this is no seed of a program")
 
 
 def test_what_cannot_be_launched_is_refused_in_every_step_that_launches() -> None:
-    verdict = judged(program("cuda_tile.module @m {}"), engines=("interpreter", "cpu"), sanitize=True)
+    verdict = judged(program("cuda_tile.module @m {}"), backends=("interpreter", "cpu"), sanitize=True)
     launched = [step for step in verdict.steps if step.name in ("run interpreter", "run cpu", "sanitize")]
     assert [step.outcome for step in launched] == ["refused"] * 3
     assert len({step.message for step in launched}) == 1
@@ -82,8 +82,8 @@ def test_arguments_that_are_not_found_are_looked_for_once(monkeypatch: pytest.Mo
 
 
 def test_a_stated_launch_is_used_and_its_findings_are_told() -> None:
-    assert judged(stated(64), engines=("interpreter",), sanitize=True).outcome == "passed"
-    verdict = judged(stated(60), engines=("interpreter",), sanitize=True)
+    assert judged(stated(64), backends=("interpreter",), sanitize=True).outcome == "passed"
+    verdict = judged(stated(60), backends=("interpreter",), sanitize=True)
     assert verdict.outcome == "failed" and step_of(verdict, "run interpreter").outcome == "failed"
     found = step_of(verdict, "sanitize")
     assert [each["kind"] for each in found.details["findings"]] == ["out-of-bounds"]
@@ -93,13 +93,13 @@ def test_a_stated_launch_is_used_and_its_findings_are_told() -> None:
 @pytest.mark.parametrize("body", ["continue", "%t = make_token : token\n continue"])
 def test_a_program_that_never_ends_is_a_timeout(body: str) -> None:
     endless = f"cuda_tile.module @m {{ entry @spin(%p: tile<ptr<i32>>) {{ loop {{ {body} }} return }} }}"
-    verdict = judged(program(endless), engines=("interpreter", "cpu"))
+    verdict = judged(program(endless), backends=("interpreter", "cpu"))
     assert verdict.outcome == "timeout"
     assert {step_of(verdict, name).outcome for name in ("run interpreter", "run cpu")} == {"timeout"}
 
 
 def test_an_engine_that_is_not_there_refuses() -> None:
-    verdict = judged(program(ADDITION), engines=("interpreter", "abacus"))
+    verdict = judged(program(ADDITION), backends=("interpreter", "abacus"))
     assert step_of(verdict, "run abacus").outcome == "refused"
     assert step_of(verdict, "compare abacus").outcome == "skipped"
     assert step_of(verdict, "run interpreter").outcome == "passed"
@@ -123,7 +123,7 @@ def results(*numbers: float) -> list[Results]:
 
 
 def test_other_bits_fail_and_are_told() -> None:
-    step = Step("compare cpu", "passed")
+    step = JudgeStage("compare cpu", "passed")
     compare_results(step, results(1, 2, 3), results(1, 2.5, 4), ("interpreter", "cpu"), [])
     assert step.outcome == "failed" and step.cause == "results differ: f32"
     assert step.message == (
@@ -137,18 +137,18 @@ def test_which_nan_it_is_is_open() -> None:
     one, other = results(1, 0), results(1, 0)
     one[0].arrays[0].array.view(numpy.uint32)[1] = 0x7FC00000
     other[0].arrays[0].array.view(numpy.uint32)[1] = 0xFFC00001
-    step = Step("compare cpu", "passed")
+    step = JudgeStage("compare cpu", "passed")
     compare_results(step, one, other, ("interpreter", "cpu"), [])
     assert step.outcome == "passed" and step.details == {} and step.measured == {"open": 1.0}
     assert one[0].digest == other[0].digest != results(1, 0)[0].digest
 
 
 def test_numbers_need_only_be_near_where_bits_are_open() -> None:
-    step = Step("compare tileiras", "passed")
+    step = JudgeStage("compare tileiras", "passed")
     compare_results(step, results(1, 2), results(1, 2.00001), ("interpreter", "tileiras"), ["exp"])
     assert step.outcome == "passed" and step.measured == {"open": 1.0}
     assert step.details == {"open_operations": ["exp"]}
-    far = Step("compare tileiras", "passed")
+    far = JudgeStage("compare tileiras", "passed")
     compare_results(far, results(1, 2), results(1, 2.1), ("interpreter", "tileiras"), ["exp"])
     assert far.outcome == "failed"
 
@@ -166,7 +166,7 @@ def test_bits_are_open_by_operation_and_engine() -> None:
 def test_digests_of_results_are_told_where_no_bit_is_open() -> None:
     text = "cuda_tile.module @m { entry @k() { %a = constant <f32: 1.0> : tile<f32> %b = exp %a : tile<f32> return } }"
     for operation, known in (("exp %a", ["interpreter", "cpu"]), ("exp %a rounding<approx>", ["interpreter"])):
-        verdict = judged(program(text.replace("exp %a", operation)), engines=("interpreter", "cpu"))
+        verdict = judged(program(text.replace("exp %a", operation)), backends=("interpreter", "cpu"))
         assert verdict.outcome == "passed"
         assert known == [e for e in ("interpreter", "cpu") if "results" in step_of(verdict, f"run {e}").details]
 

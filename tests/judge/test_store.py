@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.model import Item, Limits, Outcome, Plan, Step, Verdict
+from tileir.judge.model import JudgePlan, JudgeStage, Outcome, ProcessLimits, SweepInput, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Finished, Store
 from tileir.judge.results.tables import connected
 
-PLAN = Plan(engines=("interpreter", "cpu"))
+PLAN = JudgePlan(backends=("interpreter", "cpu"))
 
 
-def program(name: str, content: bytes = b"text") -> Item:
-    return Item(name, "program", content)
+def program(name: str, content: bytes = b"text") -> SweepInput:
+    return SweepInput(name, "program", content)
 
 
-def finished(item: Item, outcome: Outcome = "passed", seconds: float = 0.5) -> Finished:
+def finished(item: SweepInput, outcome: Outcome = "passed", seconds: float = 0.5) -> Finished:
     steps = [
-        Step("check", "passed", details={"operations": 3}),
-        Step("run cpu", outcome, "why", "cause", {}, {"seconds": 0.1}),
+        JudgeStage("check", "passed", details={"operations": 3}),
+        JudgeStage("run cpu", outcome, "why", "cause", {}, {"seconds": 0.1}),
     ]
     verdict = Verdict(
         item.digest, outcome, "" if outcome == "passed" else "cause", steps, "printed", {"seconds": seconds}
@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "results.sqlite")
 
 
-def written(path: str, *all: Finished, plan: Plan = PLAN) -> None:
+def written(path: str, *all: Finished, plan: JudgePlan = PLAN) -> None:
     with Store(path) as store:
         store.begin(plan)
         for each in all:
@@ -78,7 +78,7 @@ def test_a_verdict_comes_back_as_it_was(path: str) -> None:
         assert results.output(item.digest) == "printed"
         assert results.item(item.digest) == item
         assert results.counts() == {"failed": 1}
-        assert results.settings["engines"] == ["interpreter", "cpu"]
+        assert results.settings["backends"] == ["interpreter", "cpu"]
 
 
 def test_a_name_that_stands_for_something_else_by_now_leaves_the_old_verdict_out(path: str) -> None:
@@ -95,13 +95,13 @@ def test_what_has_a_verdict_is_known_by_content_and_plan(path: str) -> None:
         store.begin(PLAN)
         assert store.outcome(program("b.mlir").digest, "b.mlir") == ("passed", True)
         assert store.outcome(program("b.mlir", b"other").digest, "b.mlir") is None
-        store.begin(Plan(sanitize=True))
+        store.begin(JudgePlan(sanitize=True))
         assert store.outcome(program("a.mlir").digest, "a.mlir") is None
     with Results(path, PLAN.digest) as results:
         assert [row.names for row in results.rows()] == [["a.mlir", "b.mlir"]]
     with Results(path) as results:
         assert list(results.rows()) == []
-        assert list(results.plans()) == [PLAN.digest, Plan(sanitize=True).digest]
+        assert list(results.plans()) == [PLAN.digest, JudgePlan(sanitize=True).digest]
 
 
 def test_a_plan_that_was_not_swept_is_named_with_those_that_were(path: str) -> None:
@@ -144,8 +144,8 @@ def test_reproducers_are_of_a_verdict(path: str) -> None:
 
 
 def test_names_and_messages_with_bytes_that_are_no_text_are_kept_readable(path: str) -> None:
-    item = Item("bad\udcff.mlir", "program", b"x")
-    step = Step("check", "failed", "odd \udc80 byte")
+    item = SweepInput("bad\udcff.mlir", "program", b"x")
+    step = JudgeStage("check", "failed", "odd \udc80 byte")
     written(path, Finished(item, Verdict(item.digest, "failed", "", [step])))
     with Results(path) as results:
         (row,) = results.rows()
@@ -153,7 +153,7 @@ def test_names_and_messages_with_bytes_that_are_no_text_are_kept_readable(path: 
 
 
 def test_kernels_share_their_reference(path: str) -> None:
-    items = [Item(f"{n}.py", "kernels", bytes([n]), b"def reference(): ..") for n in (1, 2)]
+    items = [SweepInput(f"{n}.py", "kernels", bytes([n]), b"def reference(): ..") for n in (1, 2)]
     written(path, *map(finished, items))
     with Results(path) as results:
         assert [results.item(item.digest) for item in items] == items
@@ -220,7 +220,7 @@ def test_a_missing_file_and_a_missing_directory_are_named(tmp_path: Path) -> Non
 
 
 def test_limits_are_part_of_a_plan(path: str) -> None:
-    written(path, plan=Plan(limits=Limits(seconds=3.0)))
+    written(path, plan=JudgePlan(limits=ProcessLimits(seconds=3.0)))
     with Results(path) as results:
         assert results.settings["limits"]["seconds"] == 3.0
 

@@ -19,32 +19,32 @@ import tileir
 from tileir.judge.executor.executors import ChunkExecutor, ThreadExecutor, UserExecutor
 from tileir.judge.executor.scheduler import Scheduler, SweepProgress
 from tileir.judge.inputs import Inputs
-from tileir.judge.model import Item, Limits, Outcome, Plan, Step, Verdict
+from tileir.judge.model import JudgePlan, JudgeStage, Outcome, ProcessLimits, SweepInput, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
-from tileir.tools.many.sweep import SweepReporter
+from tileir.tools.testing.sweep import SweepReporter
 
-PLAN = Plan()
-QUICK = Plan(limits=Limits(seconds=0.01))
-
-
-def items(count: int) -> list[Item]:
-    return [Item(f"{number}.mlir", "program", f"program {number}".encode()) for number in range(count)]
+PLAN = JudgePlan()
+QUICK = JudgePlan(limits=ProcessLimits(seconds=0.01))
 
 
-def judged(all: list[Item], plan: Plan) -> list[Verdict]:
+def items(count: int) -> list[SweepInput]:
+    return [SweepInput(f"{number}.mlir", "program", f"program {number}".encode()) for number in range(count)]
+
+
+def judged(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
     """A double that says of each item what it is."""
-    return [Verdict(each.digest, "passed", "", [Step("check", "passed", each.content.decode())]) for each in all]
+    return [Verdict(each.digest, "passed", "", [JudgeStage("check", "passed", each.content.decode())]) for each in all]
 
 
-def dying(all: list[Item], plan: Plan) -> list[Verdict]:
+def dying(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
     """The worker dies of some items."""
     if any(each.content.endswith(b"7") for each in all):
         os._exit(3)
     return judged(all, plan)
 
 
-def once(marker: str, all: list[Item], plan: Plan) -> list[Verdict]:
+def once(marker: str, all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
     """The worker dies of an item the first time only, when it makes the file."""
     for each in all:
         if each.content == b"program 7":
@@ -110,7 +110,7 @@ def test_the_same_again_judges_nothing(path: Path) -> None:
     swept(path, items(60), ThreadExecutor(2, judged))
     count = Counter[bytes]()
 
-    def counting(all: list[Item], plan: Plan) -> list[Verdict]:
+    def counting(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         count.update(each.content for each in all)
         return judged(all, plan)
 
@@ -136,7 +136,7 @@ def test_what_another_tileir_has_judged_is_counted(
 
 
 def test_items_of_the_same_content_are_judged_once_and_keep_their_names(path: Path) -> None:
-    twins = [Item(name, "program", b"same") for name in ("b", "a", "c")]
+    twins = [SweepInput(name, "program", b"same") for name in ("b", "a", "c")]
     progress = swept(path, [twins[0], *items(30), *twins[1:]], ThreadExecutor(2, judged))
     assert (progress.judged, progress.duplicates, progress.done) == (31, 2, 33)
     with Results(str(path)) as results:
@@ -144,7 +144,7 @@ def test_items_of_the_same_content_are_judged_once_and_keep_their_names(path: Pa
 
 
 def test_items_of_the_same_name_are_told_apart(path: Path) -> None:
-    same = [Item("k", "program", content) for content in (b"one", b"two", b"one", b"three")]
+    same = [SweepInput("k", "program", content) for content in (b"one", b"two", b"one", b"three")]
     for _ in range(2):
         assert swept(path, same, ThreadExecutor(2, judged)).done == 4
     with Results(str(path)) as results:
@@ -160,7 +160,7 @@ def test_what_is_under_way_is_cancelled_when_a_sweep_ends_early(path: Path) -> N
             self.given.append(super().submit(function, *arguments, **options))
             return self.given[-1]
 
-    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+    def slow(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         time.sleep(0.2)
         return judged(all, plan)
 
@@ -191,9 +191,9 @@ def test_what_cannot_be_read_is_a_row(path: Path, tmp_path: Path) -> None:
 
 
 def test_outcomes_are_judged_again_if_asked_for(path: Path) -> None:
-    def failing(all: list[Item], plan: Plan) -> list[Verdict]:
+    def failing(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         outcome: Outcome = "timeout" if all[0].content == b"program 1" else "failed"
-        return [Verdict(all[0].digest, outcome, "slow", [Step("run cpu", outcome)])] + judged(all[1:], plan)
+        return [Verdict(all[0].digest, outcome, "slow", [JudgeStage("run cpu", outcome)])] + judged(all[1:], plan)
 
     with ThreadPoolExecutor(1) as executor:
         swept(path, items(2), UserExecutor(executor, 1, failing))
@@ -202,9 +202,9 @@ def test_outcomes_are_judged_again_if_asked_for(path: Path) -> None:
 
 
 def test_it_ends_at_the_first_failure_if_asked_to(path: Path) -> None:
-    def failing(all: list[Item], plan: Plan) -> list[Verdict]:
+    def failing(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         time.sleep(0.02 * len(all))
-        return [Verdict(each.digest, "failed", "wrong", [Step("check", "failed")]) for each in all]
+        return [Verdict(each.digest, "failed", "wrong", [JudgeStage("check", "failed")]) for each in all]
 
     progress = swept(path, items(1000), ThreadExecutor(2, failing), stops_at_failure=True)
     assert 0 < progress.judged < 1000
@@ -222,7 +222,7 @@ def test_inputs_are_read_no_further_than_needed(path: Path) -> None:
             ahead.append(number - finished)
             yield each
 
-    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+    def slow(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         nonlocal finished
         time.sleep(0.002 * len(all))
         with lock:
@@ -279,7 +279,7 @@ class Plain:
 
 
 def test_an_executor_of_unknown_size_is_filled_step_by_step(path: Path) -> None:
-    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+    def slow(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         time.sleep(0.06 * len(all))
         return judged(all, plan)
 
@@ -307,7 +307,7 @@ def test_an_item_that_kills_every_worker_is_told_so_and_nobody_else_is(path: Pat
 
 
 def test_an_executor_that_breaks_and_cannot_be_replaced_ends_the_sweep_with_words(path: Path) -> None:
-    with pool() as executor, pytest.raises(tileir.SweepError, match="Give a function that makes an executor"):
+    with pool() as executor, pytest.raises(tileir.errors.SweepError, match="Give a function that makes an executor"):
         swept(path, items(20), UserExecutor(executor, None, dying))
     # And what was finished is there: the rest goes on elsewhere.
     assert swept(path, items(20), ThreadExecutor(2, judged)).done == 20
@@ -350,7 +350,7 @@ def test_workers_that_are_all_gone_are_no_fault_of_the_items(
     path: Path, answers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tileir.judge.executor.scheduler._PATIENCE", 0.3)
-    with Silent(2) as executor, pytest.raises(tileir.SweepError, match="nothing was heard of any worker for"):
+    with Silent(2) as executor, pytest.raises(tileir.errors.SweepError, match="nothing was heard of any worker for"):
         executor.answers = answers
         swept(path, items(50), UserExecutor(executor, None, judged), plan=QUICK)
     with Results(str(path)) as results:
@@ -373,19 +373,21 @@ class Elsewhere(ThreadPoolExecutor):
 
 
 def test_workers_with_another_tileir_are_refused(path: Path) -> None:
-    with Elsewhere(1) as executor, pytest.raises(tileir.SweepError, match="a worker has another tileir"):
+    with Elsewhere(1) as executor, pytest.raises(tileir.errors.SweepError, match="a worker has another tileir"):
         swept(path, items(3), UserExecutor(executor, None, judged))
 
 
 def test_workers_without_tileir_are_refused(path: Path) -> None:
     with Elsewhere(1) as executor:
         executor.error = ModuleNotFoundError("No module named 'tileir'")
-        with pytest.raises(tileir.SweepError, match="a worker cannot load tileir: ModuleNotFoundError: No module"):
+        with pytest.raises(
+            tileir.errors.SweepError, match="a worker cannot load tileir: ModuleNotFoundError: No module"
+        ):
             swept(path, items(3), UserExecutor(executor, None, judged))
 
 
 def test_what_makes_no_executor_is_named(path: Path) -> None:
-    with pytest.raises(tileir.SweepError, match=r"gives 7, which is no executor"):
+    with pytest.raises(tileir.errors.SweepError, match=r"gives 7, which is no executor"):
         UserExecutor(lambda: 7, None, judged)  # type: ignore[arg-type,return-value]
 
 
@@ -394,7 +396,7 @@ def test_an_interrupt_leaves_what_is_done(path: Path) -> None:
         if progress.judged >= 10:
             raise KeyboardInterrupt
 
-    def slow(all: list[Item], plan: Plan) -> list[Verdict]:
+    def slow(all: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         time.sleep(0.01 * len(all))
         return judged(all, plan)
 
@@ -412,7 +414,7 @@ def test_programs_are_judged_in_processes(tmp_path: Path) -> None:
     good = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
     (tmp_path / "good.mlir").write_text(good)
     (tmp_path / "wrong.mlir").write_text(good.replace("return", "nonsense"))
-    found = tileir.sweep(tmp_path, tmp_path / "results.sqlite", jobs=2, plan=Plan(engines=("interpreter",)))
+    found = tileir.sweep(tmp_path, tmp_path / "results.sqlite", jobs=2, plan=JudgePlan(backends=("interpreter",)))
     assert found.outcomes == {"passed": 1, "failed": 1} and not found.passed
     assert repr(found) == f"<SweepResult 1 failed, 1 passed, {tmp_path / 'results.sqlite'}>"
     with found.results() as results:

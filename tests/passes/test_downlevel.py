@@ -255,7 +255,7 @@ def test_globals_lose_what_older_versions_do_not_have() -> None:
 
 def test_version_must_be_one() -> None:
     with pytest.raises(
-        tileir.VersionError, match=r"'13\.7' is not a version of the dialect: 13\.1, 13\.2, 13\.3, 13\.4"
+        tileir.errors.VersionError, match=r"'13\.7' is not a version of the dialect: 13\.1, 13\.2, 13\.3, 13\.4"
     ):
         lowered(module_of("", ARGUMENTS), "13.7")
 
@@ -275,7 +275,7 @@ def results(text: str, inputs: list[numpy.ndarray], output: numpy.ndarray, versi
     if version is not None:
         lowered(module, version)
     output = output.copy()
-    tileir.compile(module, backend="interpreter").launch(1, *[array.copy() for array in inputs], output)
+    tileir.compile(module, backend="interpreter").launch(1, (*[array.copy() for array in inputs], output))
     return output
 
 

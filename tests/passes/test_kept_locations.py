@@ -19,7 +19,7 @@ def kernel(body: str, parameters: str = "%n: tile<i32>, %c: tile<i1>, %p: tile<p
     entry = module.regions[0].blocks[0].first
     assert entry is not None
     for number, operation in enumerate(list(entry.walk())):
-        operation.location = tileir.file_location("numbers", number, 1)
+        operation.location = tileir.attributes.file_location("numbers", number, 1)
     return module
 
 
@@ -31,7 +31,7 @@ def lines_by_name(module: Operation) -> dict[str, list[set[int]]]:
 
 
 def after(module: Operation, *passes: str, rules: str = "parity") -> dict[str, list[set[int]]]:
-    report = tileir.PassReport(keep_locations=True)
+    report = tileir.passes.PassReport(keep_locations=True)
     return lines_by_name(tileir.run_passes(module, list(passes), rules=rules, report=report))
 
 

@@ -21,7 +21,8 @@ from tileir.ir.diagnostics import PassError
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import FLOAT_TYPES, integer_type
 from tileir.passes.pipeline import PassReport, run_passes
-from tileir.tools.programs import assemble, opt
+from tileir.tools.bytecode import assemble
+from tileir.tools.programs import opt
 
 UNARY_FLOATS = ("sigmoid", "recipf", "log10", "log1p")
 UNARY_INTEGERS = ("popcnt", "clz", "ctz", "brev", "noti")
@@ -200,7 +201,7 @@ def run(module: Operation, inputs: list[numpy.ndarray], type: str) -> numpy.ndar
     shape, element = split_tile(type)
     kind = FLOAT_TYPES[element] if element in FLOAT_TYPES else integer_type(int(element[1:]))
     output = numpy.zeros(shape, memory_dtype(kind))
-    tileir.compile(module, backend="interpreter").launch(1, *[array.copy() for array in inputs], output)
+    tileir.compile(module, backend="interpreter").launch(1, (*[array.copy() for array in inputs], output))
     return output
 
 

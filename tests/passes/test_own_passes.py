@@ -24,7 +24,7 @@ TEXT = "cuda_tile.module @m { entry @k(%x: tile<i32>) { %y = addi %x, %x : tile<
 @pytest.fixture(autouse=True)
 def forget_passes() -> Iterator[None]:
     # Asked for by its function: tileir's own passes are in the table from the first call on, not before.
-    known = {found.name: found for found in tileir.registered_passes()}
+    known = {found.name: found for found in tileir.passes.registered_passes()}
     yield
     REGISTERED.clear()
     REGISTERED.update(known)
@@ -51,8 +51,8 @@ def _pattern(work: str) -> str:
     return (
         "import tileir\nfrom tileir.declarations import MULI\ndef double(operation, rewriter):\n"
         f"  {work}\ndef f(root, options, session):\n"
-        "  return int(tileir.apply_greedily(root, [tileir.Pattern('double', MULI, double)]))\n"
-        "tileir.register_pass('mine', '', f)\n"
+        "  return int(tileir.passes.apply_greedily(root, [tileir.passes.Pattern('double', MULI, double)]))\n"
+        "tileir.passes.register_pass('mine', '', f)\n"
     )
 
 
@@ -111,7 +111,7 @@ COMPILED_WORDS = {
         ),
         (
             "import tileir\ndef f(root, options, session):\n  raise tileir.PassError('no', root.location)\n"
-            "tileir.register_pass('mine', '', f)\n",
+            "tileir.passes.register_pass('mine', '', f)\n",
             1,
             ":3:1: error: no",
         ),
@@ -138,23 +138,23 @@ def test_a_file_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) ->
 def test_a_pass_is_taken_without_a_name_in_the_table() -> None:
     seen: list[str] = []
 
-    def look(root: tileir.Operation, options: dict[str, str], session: tileir.PassSession) -> int:
+    def look(root: tileir.Operation, options: dict[str, str], session: tileir.passes.PassSession) -> int:
         seen.append(root.name)
         return 0
 
     module = tileir.parse(TEXT)
     for scope in ("any", "module", "function"):
-        tileir.run_passes(module, [tileir.Pass("look", "", look, scope=scope)])
+        tileir.run_passes(module, [tileir.passes.Pass("look", "", look, scope=scope)])
     assert seen == ["cuda_tile.module", "cuda_tile.module", "cuda_tile.entry"]
-    assert "look" not in [found.name for found in tileir.registered_passes()]
+    assert "look" not in [found.name for found in tileir.passes.registered_passes()]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a,b", "a{", "a("])
 def test_a_pass_has_a_name_that_a_pipeline_can_have(name: str) -> None:
-    with pytest.raises(tileir.PipelineError, match="cannot be the name of a pass"):
-        tileir.register_pass(name, "", lambda root, options, session: 0)
+    with pytest.raises(tileir.errors.PipelineError, match="cannot be the name of a pass"):
+        tileir.passes.register_pass(name, "", lambda root, options, session: 0)
     with pytest.raises(tileir.OptionError, match="'kernel' is not a scope of a pass: use one of any, module, function"):
-        tileir.register_pass("mine", "", lambda root, options, session: 0, scope="kernel")
+        tileir.passes.register_pass("mine", "", lambda root, options, session: 0, scope="kernel")
 
 
 def test_an_installed_package_names_passes(
@@ -168,19 +168,21 @@ def test_an_installed_package_names_passes(
         "failing = mine_passes:FAILING\nleaving = leaving_passes:NONE\n"
     )
     (tmp_path / "mine_passes.py").write_text(
-        "import tileir\ndef run(root, options, session):\n  return 3\nMINE = tileir.Pass('mine', 'of a package', run)\n"
-        "def fail(root, options, session):\n  return root.bogus\nFAILING = tileir.Pass('failing', '', fail)\n"
+        "import tileir\ndef run(root, options, session):\n  return 3\nMINE = tileir.passes.Pass('mine', 'of a package', run)\n"
+        "def fail(root, options, session):\n  return root.bogus\nFAILING = tileir.passes.Pass('failing', '', fail)\n"
     )
     (tmp_path / "leaving_passes.py").write_text("raise SystemExit(4)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    report = tileir.PassReport()
+    report = tileir.passes.PassReport()
     tileir.run_passes(tileir.parse(TEXT), ["mine", "mine"], report=report)
     assert [run.changes for run in report.runs] == [3, 3]
-    with pytest.raises(tileir.PipelineError, match=r"the pass 'odd' of mine_passes:run cannot be loaded: it is a func"):
+    with pytest.raises(
+        tileir.errors.PipelineError, match=r"the pass 'odd' of mine_passes:run cannot be loaded: it is a func"
+    ):
         tileir.run_passes(tileir.parse(TEXT), ["odd"])
-    with pytest.raises(tileir.PipelineError, match="cannot be loaded: it is named 'mine' there"):
+    with pytest.raises(tileir.errors.PipelineError, match="cannot be loaded: it is named 'mine' there"):
         tileir.run_passes(tileir.parse(TEXT), ["other"])
-    with pytest.raises(tileir.PipelineError, match="cannot be loaded: SystemExit: 4"):
+    with pytest.raises(tileir.errors.PipelineError, match="cannot be loaded: SystemExit: 4"):
         tileir.run_passes(tileir.parse(TEXT), ["leaving"])
     assert run_tool(["opt", str(PROGRAM), "--passes", "failing"]) == 1
     shown = capsys.readouterr().err
@@ -188,7 +190,7 @@ def test_an_installed_package_names_passes(
 
 
 def test_a_pass_that_breaks_the_program_is_named() -> None:
-    def breaking(root: tileir.Operation, options: dict[str, str], session: tileir.PassSession) -> int:
+    def breaking(root: tileir.Operation, options: dict[str, str], session: tileir.passes.PassSession) -> int:
         for operation in root.walk():
             if operation.declaration is ADDI:
                 operation.set_attribute("overflow", None)
@@ -196,23 +198,23 @@ def test_a_pass_that_breaks_the_program_is_named() -> None:
         return 1
 
     with pytest.raises(tileir.VerifyError, match="the program is wrong after pass 'breaking'"):
-        tileir.run_passes(tileir.parse(TEXT), [tileir.Pass("breaking", "", breaking)])
+        tileir.run_passes(tileir.parse(TEXT), [tileir.passes.Pass("breaking", "", breaking)])
 
 
 def test_what_a_rewriter_builds_is_looked_at_again_and_keeps_the_location() -> None:
-    def twice(operation: tileir.Operation, rewriter: tileir.Rewriter) -> bool:
+    def twice(operation: tileir.Operation, rewriter: tileir.passes.Rewriter) -> bool:
         if operation.operands[0] is not operation.operands[1]:
             return False
         rewriter.replace(operation, [rewriter.builder().muli(operation.operands[0], 2)])
         return True
 
-    def shift(operation: tileir.Operation, rewriter: tileir.Rewriter) -> bool:
+    def shift(operation: tileir.Operation, rewriter: tileir.passes.Rewriter) -> bool:
         rewriter.replace(operation, [rewriter.builder().shli(operation.operands[0], 1)])
         return True
 
     module = tileir.parse(TEXT.replace("return", 'print "%d", %y : tile<i32> return'), "k.mlir")
-    patterns = [tileir.Pattern("twice", ADDI, twice), tileir.Pattern("shift", MULI, shift)]
-    assert tileir.apply_greedily(module, patterns)
+    patterns = [tileir.passes.Pattern("twice", ADDI, twice), tileir.passes.Pattern("shift", MULI, shift)]
+    assert tileir.passes.apply_greedily(module, patterns)
     tileir.verify(module)
     (found,) = [operation for operation in module.walk() if operation.declaration.mnemonic == "shli"]
     assert repr(found).endswith(" at k.mlir:1:54>")
@@ -221,6 +223,6 @@ def test_what_a_rewriter_builds_is_looked_at_again_and_keeps_the_location() -> N
 
 def test_a_pattern_is_for_declarations() -> None:
     with pytest.raises(TypeError, match=r"for declarations, as tileir\.declarations\.ADDI, not for 'addi'|got str"):
-        tileir.Pattern("p", "addi", lambda operation, rewriter: False)  # type: ignore[arg-type]
+        tileir.passes.Pattern("p", "addi", lambda operation, rewriter: False)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        tileir.Fold("f", "addi", lambda operation: None)  # type: ignore[arg-type]
+        tileir.passes.Fold("f", "addi", lambda operation: None)  # type: ignore[arg-type]

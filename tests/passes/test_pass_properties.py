@@ -19,7 +19,7 @@ from tileir.passes.pipeline import run_passes
 
 # These are checked in files of their own.
 _OTHERS = ("canonicalize", "simplify", "cse", "dce", "legalize", "downlevel", "test-debuginfo-update-symbol-name")
-PASSES = tuple([found.name for found in tileir.registered_passes() if found.name not in _OTHERS])
+PASSES = tuple([found.name for found in tileir.passes.registered_passes() if found.name not in _OTHERS])
 
 
 def check(module: Operation, name: str) -> None:
@@ -49,10 +49,10 @@ def test_random_programs_with_many_loops_and_branches_stay_valid(name: str, seed
 @pytest.mark.parametrize("name", [*PASSES, "canonicalize", "simplify", "cse", "dce"])
 def test_statistics_count_what_changed(name: str, rules: str) -> None:
     texts = [path.read_text() for path in sorted(Path("examples").glob("*.mlir")) if path.stem != "broken"]
-    texts += [str(tileir.smith.program(seed).module) for seed in (54, 7)]
+    texts += [str(tileir.smith(seed).module) for seed in (54, 7)]
     for text in texts:
         module = tileir.parse(text)
-        report = tileir.PassReport(statistics=True)
+        report = tileir.passes.PassReport(statistics=True)
         before = module.text(debug_info=True)
         run_passes(module, [name], rules=rules, report=report)
         (run,) = report.runs

@@ -16,6 +16,7 @@ from tests.passes.split_loops import split_loops
 
 import tileir
 from tileir import smith
+from tileir.analysis import SMITH_FAMILIES
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.ops import ADDI, BROADCAST, IOTA, OFFSET, PTR_TO_PTR, RESHAPE, STORE_PTR_TKO
 from tileir.dialect.types import TOKEN, PointerType, TileType, pointer_type, tile_type
@@ -54,7 +55,7 @@ class _Enough(Exception):
     """The program ran long enough: random loops need not end."""
 
 
-class _Limit(tileir.Observer):
+class _Limit(tileir.observers.Observer):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.steps = 0
@@ -71,7 +72,7 @@ def memory_after(module: Operation, name: str, limit: int = 10 * _LIMIT) -> byte
     if arguments is None:
         return None
     try:
-        tileir.compile(module, name).launch((2, 2), *arguments, observer=_Limit(limit))
+        tileir.compile(module, entry=name).launch((2, 2), arguments, observer=_Limit(limit))
     except (_Enough, tileir.TileIRError):
         return None
     return b"".join([value.tobytes() for value in arguments if isinstance(value, numpy.ndarray)])
@@ -196,24 +197,24 @@ def test_no_pass_and_no_level_changes_a_result() -> None:
 
 def _check_well_defined(family: str, seed: int) -> int:
     """How many forms of a program of `tileir.smith` were compared; all of them come to a good end."""
-    program = smith.program(seed, family=family, size=50)
+    program = smith(seed, family=family, size=50)
     compared = 0
     for form, changed in forms_of(program.module):
         arguments = program.arguments
-        tileir.compile(changed, backend="interpreter", exact=True).launch(program.grid, *arguments)
+        tileir.compile(changed, backend="interpreter", exact=True).launch(program.grid, arguments)
         assert program.check(arguments) is None, f"{form} changes what a program computes ({family}, seed {seed})"
         compared += 1
     return compared
 
 
-@pytest.mark.parametrize("family", smith.FAMILIES)
+@pytest.mark.parametrize("family", SMITH_FAMILIES)
 def test_no_pass_and_no_level_changes_a_result_of_a_well_defined_program(family: str) -> None:
     assert _check_well_defined(family, 1) > 5
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("start", range(1000, 1200, 50))
-@pytest.mark.parametrize("family", smith.FAMILIES)
+@pytest.mark.parametrize("family", SMITH_FAMILIES)
 def test_no_pass_and_no_level_changes_a_result_of_many_well_defined_programs(family: str, start: int) -> None:
     assert sum([_check_well_defined(family, seed) for seed in range(start, start + 50)]) > 250
 

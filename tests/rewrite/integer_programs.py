@@ -324,11 +324,11 @@ class RandomProgram:
         rng = self.rng
         half = 1 << (self.width - 1)
         if rng.random() < 0.4:
-            return self.builder.assume(value, tileir.div_by(1 << rng.randrange(4)))
+            return self.builder.assume(value, tileir.attributes.div_by(1 << rng.randrange(4)))
         low = rng.randrange(-half, half)
         high = rng.randrange(low, half)
         return self.builder.assume(
-            value, tileir.bounded(low if rng.random() < 0.8 else None, high if rng.random() < 0.8 else None)
+            value, tileir.attributes.bounded(low if rng.random() < 0.8 else None, high if rng.random() < 0.8 else None)
         )
 
     def pick(self, type: Any) -> Value:
@@ -413,7 +413,9 @@ class RandomProgram:
         elif kind == 1:
             self.values.append(b.broadcast(b.reshape(self.pick(scalar), (1,)), (8,)))
         elif kind == 2:
-            self.values.append(b.assume(self.pick(row), tileir.same_elements((self.rng.choice((1, 2, 4, 8)),))))
+            self.values.append(
+                b.assume(self.pick(row), tileir.attributes.same_elements((self.rng.choice((1, 2, 4, 8)),)))
+            )
         elif kind == 3:
             self.values.append(b.constant([self.rng.randrange(-8, 8) * 4 for _ in range(8)], row))
         else:

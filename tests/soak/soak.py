@@ -140,13 +140,13 @@ def refuse(soak: Soak, rng: Random) -> None:
     each, kernel = rng.choice(soak.shared)
     source, target = each.arrays(rng, 1)
     mistakes: list[Callable[[], object]] = [
-        lambda: kernel.launch(1, source),
-        lambda: kernel.launch(0, source, target),
-        lambda: kernel.launch(1, source.astype("i2"), target),
-        lambda: kernel.launch(1, source, target, num_threads=0),
-        lambda: tileir.compile(tileir.parse(each.text), "other"),
-        lambda: compiled(each.text, "interpreter").launch(3, source, target),
-        lambda: kernel.launch(3, source, target),
+        lambda: kernel.launch(1, (source,)),
+        lambda: kernel.launch(0, (source, target)),
+        lambda: kernel.launch(1, (source.astype("i2"), target)),
+        lambda: kernel.launch(1, (source, target), threads=0),
+        lambda: tileir.compile(tileir.parse(each.text), entry="other"),
+        lambda: compiled(each.text, "interpreter").launch(3, (source, target)),
+        lambda: kernel.launch(3, (source, target)),
     ]
     try:
         rng.choice(mistakes)()
@@ -159,10 +159,10 @@ def fail(soak: Soak, rng: Random) -> None:
     """An assertion of a kernel fails where it must."""
     kernel = rng.choice(soak.asserting)
     array = numpy.ones(40, "i4")
-    kernel.launch(40, array)
+    kernel.launch(40, (array,))
     array[rng.randrange(40)] = 0
     try:
-        kernel.launch(40, array)
+        kernel.launch(40, (array,))
     except tileir.ExecutionError:
         return
     raise Wrong("a failed assertion is not told")
@@ -176,7 +176,7 @@ def make(soak: Soak, rng: Random) -> None:
 
 def check(each: Elementwise, kernel: Any, rng: Random, blocks: int, **options: Any) -> None:
     source, target = each.arrays(rng, blocks)
-    kernel.launch(blocks, source, target, **options)
+    kernel.launch(blocks, (source, target), **options)
     require(target.tobytes() == each.expected(source).tobytes(), f"other bits than NumPy's:\n{each.text}")
 
 
@@ -184,15 +184,15 @@ def launch(soak: Soak, rng: Random) -> None:
     """Kernels that all threads launch."""
     each, kernel = rng.choice(soak.shared)
     for _ in range(rng.randint(1, 20)):
-        check(each, kernel, rng, rng.choice([1, 2, 30, 400]), num_threads=rng.choice([None, 1, 3]))
+        check(each, kernel, rng, rng.choice([1, 2, 30, 400]), threads=rng.choice([None, 1, 3]))
 
 
 def loop(soak: Soak, rng: Random) -> None:
     turns, blocks = rng.choice([0, 1, 100, 1000]), rng.choice([1, 3, 50])
     array = numpy.zeros(blocks, "i4")
-    soak.sum.launch(blocks, array, turns)
+    soak.sum.launch(blocks, (array, turns))
     require((array == programs.expected_sum(blocks, turns)).all(), "a loop ends with another number")
-    soak.endless.launch(blocks, numpy.ones(1, "i4"))
+    soak.endless.launch(blocks, (numpy.ones(1, "i4"),))
 
 
 def overlap(soak: Soak, rng: Random) -> None:
@@ -201,16 +201,16 @@ def overlap(soak: Soak, rng: Random) -> None:
     chains = []
     failing = rng.random() < 0.2
     try:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             for _ in range(rng.randint(1, 12)):
                 source, first = each.arrays(rng, rng.choice([1, 20]))
                 second = numpy.zeros_like(first)
                 blocks = len(source) // programs.LANES
-                kernel.launch(blocks, source, first)
-                kernel.launch(blocks, first, second)
+                kernel.launch(blocks, (source, first))
+                kernel.launch(blocks, (first, second))
                 chains.append((source, second))
             if failing:
-                soak.asserting[0].launch(3, numpy.zeros(3, "i4"))
+                soak.asserting[0].launch(3, (numpy.zeros(3, "i4"),))
     except tileir.ExecutionError:
         require(failing, "a launch fails that should not")
     else:
@@ -229,7 +229,7 @@ def call_back(soak: Soak, rng: Random) -> None:
     blocks = rng.randint(1, 60)
     array = numpy.full(blocks, -1, "i4")
     written: list[str] = []
-    kernel.launch(blocks, array, output=written.append)
+    kernel.launch(blocks, (array,), output=written.append)
     require("".join(written) == "".join([f"{number}," for number in range(blocks)]), "another text is printed")
     require((array == numpy.arange(blocks)).all(), "a printing kernel differs")
     last = rng.randrange(blocks)
@@ -244,7 +244,7 @@ def call_back(soak: Soak, rng: Random) -> None:
 
     for options in ({"output": output}, {"output": lambda text: None, "progress": progress}):
         try:
-            kernel.launch(blocks, array, **options)
+            kernel.launch(blocks, (array,), **options)
         except Enough:
             continue
         raise Wrong("what a callback raises is lost")
@@ -359,19 +359,19 @@ def interrupt(soak: Soak, rng: Random) -> None:
     each = rng.choice(soak.elementwise)
 
     def wait() -> None:
-        soak.endless.launch(rng.choice([1, 5]), endless)
+        soak.endless.launch(rng.choice([1, 5]), (endless,))
 
     def wait_together() -> None:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             for _ in range(3):
-                soak.endless.launch(1, numpy.zeros(1, "i4"))
+                soak.endless.launch(1, (numpy.zeros(1, "i4"),))
 
     def be_busy() -> None:
         while True:
             rng.choice([make, read, launch, overlap, call_back])(soak, rng)
 
     def print_much() -> None:
-        soak.printing[0].launch(1_000_000, numpy.zeros(1_000_000, "i4"), output=lambda text: None)
+        soak.printing[0].launch(1_000_000, (numpy.zeros(1_000_000, "i4"),), output=lambda text: None)
         wait()
 
     work = rng.choice([wait, wait_together, print_much, be_busy, be_busy])
@@ -396,9 +396,9 @@ def handle(soak: Soak, rng: Random) -> None:
 
     def handler(number: int, frame: object) -> None:
         try:
-            with tileir.overlap():
+            with tileir.kernels.overlap():
                 source, target = each.arrays(rng, 1)
-                compiled(each.text).launch(1, source, target)
+                compiled(each.text).launch(1, (source, target))
             require(target.tobytes() == each.expected(source).tobytes(), "a signal handler's launch differs")
         except BaseException:
             failures.append(traceback.format_exc())

@@ -12,7 +12,8 @@ from types import ModuleType
 import pytest
 
 import tileir
-from tileir.tools.programs import assemble, check, disassemble, objdump, opt
+from tileir.tools.bytecode import assemble, disassemble, objdump
+from tileir.tools.programs import check, opt
 
 CONTENTS = """\
 entry @f(%arg0: tile<i32>) {
@@ -349,7 +350,7 @@ def test_to_bytecode_keeps_the_version_a_module_was_read_in() -> None:
 
 def test_to_bytecode_names_the_versions_there_are() -> None:
     with pytest.raises(
-        tileir.VersionError, match=r"'14\.0' is not a version of the dialect: 13\.1, 13\.2, 13\.3, 13\.4"
+        tileir.errors.VersionError, match=r"'14\.0' is not a version of the dialect: 13\.1, 13\.2, 13\.3, 13\.4"
     ):
         tileir.to_bytecode(tileir.parse(MODULE), "14.0")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.tools.arguments import wants_color
+from tileir.terminal import wants_color
 from tileir.tools.programs import check
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"

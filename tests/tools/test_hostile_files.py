@@ -20,7 +20,7 @@ from tests.mutations import mutated_bytes, mutated_documents, outcomes
 import tileir
 from tileir.analyze.lint import configuration
 from tileir.analyze.reducing.search import Verdicts
-from tileir.execute.arguments.argument_text import WordError, argument
+from tileir.execute.arguments.argument_text import LaunchDescriptionError, argument
 from tileir.judge.archives import members
 from tileir.judge.errors import SweepError
 from tileir.tools.main import run
@@ -50,7 +50,7 @@ def test_arrays(tmp_path: Path) -> None:
         *mutated_bytes(data, 2, 50),
         *mutated_bytes(archive.getvalue(), 3, 50),
     ]
-    found = outcomes(written(target, iter(contents)), lambda path: argument(str(path), None), WordError)
+    found = outcomes(written(target, iter(contents)), lambda path: argument(str(path), None), LaunchDescriptionError)
     assert found["refused"] > 50
 
 
@@ -69,7 +69,7 @@ def test_arrays_of_objects_are_not_unpickled(tmp_path: Path, capsys: pytest.Capt
     for data in (saved(numpy.array([Touches(ran)], object), allow_pickle=True), pickle.dumps(Touches(ran))):
         target = tmp_path / "a.npy"
         target.write_bytes(data)
-        with pytest.raises(WordError, match="cannot read"):
+        with pytest.raises(LaunchDescriptionError, match="cannot read"):
             argument(str(target), None)
         program = str(EXAMPLES / "vector_add.mlir")
         assert run(["run", program, *[f"--arg={each}" for each in (target, target, target, 8)]]) in (1, 2)

@@ -19,9 +19,9 @@ from tileir.analyze.trial_launches import SAME_VALUE, Reach, Rejected, TooSlow, 
 from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
-from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchWords
+from tileir.execute.arguments.argument_text import MARK, LaunchArguments, LaunchDescription
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.errors import LaunchError, converted
+from tileir.execute.errors import LaunchError, SearchTimeout, converted
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.observing.observer import Observer, Observers
 from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -53,10 +53,6 @@ def random_launch(entry: Operation, seed: int = 0) -> LaunchArguments:
 
 _Pick = Callable[[int, int], int]
 """A random number within bounds."""
-
-
-class SearchTimeout(LaunchError):
-    """Every trial launch of a program took too long."""
 
 
 class _Search:
@@ -199,7 +195,7 @@ class _Search:
 
     # --- launches ---
 
-    def _words(self, grid: list[int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchWords:
+    def _words(self, grid: list[int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchDescription:
         words: list[str] = []
         for number, parameter in enumerate(self._parameters):
             pointee = self._pointees.get(number)
@@ -211,12 +207,12 @@ class _Search:
             kind = "signed" if signed else "rand"
             words.append(f"{kind}:{pointee.spelling}:{counts[number]}:{self._seed * 101 + number}")
         used = max([axis for axis in range(3) if grid[axis] > 1], default=0) + 1
-        return LaunchWords(tuple(grid[:used]), words)
+        return LaunchDescription(tuple(grid[:used]), words)
 
-    def _run(self, words: LaunchWords, observer: Observer) -> None:
+    def _run(self, words: LaunchDescription, observer: Observer) -> None:
         arguments = self._apart(words.launch(self._kernel.entry).arguments)
         try:
-            self._kernel.launch(words.grid, *arguments, observer=observer, output=lambda text: None)
+            self._kernel.launch(words.grid, arguments, observer=observer, output=lambda text: None)
         except Rejected:
             raise
         except Exception as error:
@@ -241,7 +237,7 @@ class _Search:
             found.append(value)
         return found
 
-    def _judged(self, words: LaunchWords) -> tuple[LaunchArguments, bool]:
+    def _judged(self, words: LaunchDescription) -> tuple[LaunchArguments, bool]:
         """The launch, and whether nothing speaks against it."""
         sanitizer = Sanitizer()
         self._run(words, Observers([sanitizer, Reach()]))

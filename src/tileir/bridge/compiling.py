@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from tileir.execute.errors import LaunchError
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 @overload
 def compile(
-    module: Operation | str | os.PathLike[str] | bytes | bytearray | memoryview,
+    kernel: Operation | str | os.PathLike[str] | bytes | bytearray | memoryview,
+    args: None = None,
+    *,
     entry: str | None = None,
     backend: str = "auto",
-    *,
     exact: bool = False,
     fast: bool = False,
     cpu: str | None = None,
@@ -35,20 +37,21 @@ def compile(
 
 @overload
 def compile(
-    module: Any,
-    entry: tuple[object, ...] | list[object],
-    backend: str = "auto",
+    kernel: Any,
+    args: Sequence[object],
     *,
+    backend: str = "auto",
     exact: bool = False,
     fast: bool = False,
 ) -> SpecializedKernel: ...
 
 
 def compile(
-    module: Any,
-    entry: str | tuple[object, ...] | list[object] | None = None,
-    backend: str = "auto",
+    kernel: Any,
+    args: Sequence[object] | None = None,
     *,
+    entry: str | None = None,
+    backend: str = "auto",
     exact: bool = False,
     fast: bool = False,
     cpu: str | None = None,
@@ -61,39 +64,44 @@ def compile(
 
     The program is a module, the path of a file (a string is always a path; use `tileir.parse` for text), or the bytes
     of a file; text and bytecode are told apart by content.  `entry` names the kernel and may be omitted if there is
-    only one.  The program may also be a `@cuda.tile.kernel` function, with example arguments instead of an entry: the
-    kernel is compiled for arguments of their kind (`SpecializedKernel`).
+    only one.  The program may also be a `@cuda.tile.kernel` function, with example arguments in `args`: the kernel is
+    compiled for arguments of their kind (`SpecializedKernel`).
 
-    `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed engine
-    (docs/guide/execution.md), or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that
-    only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit of
-    the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
-    step rounded once, so that the interpreter and the CPU engine give the same bits on every machine
-    (docs/reference/numerics.md).  `fast` lets the CPU engine use faster functions that round differently; it
+    `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed one
+    (docs/guide/execution.md), or "auto": the CPU backend if llvmlite is installed, and the interpreter for launches
+    that only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit
+    of the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
+    step rounded once, so that the interpreter and the CPU backend give the same bits on every machine
+    (docs/reference/numerics.md).  `fast` lets the CPU backend use faster functions that round differently; it
     contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
     code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
-    before, a path or bytes, for backend="tileiras" (docs/internals/gpu.md).  `tune` has the first launch of each kind
+    before, a path or bytes, for backend="tileiras" (docs/guide/gpu.md).  `tune` has the first launch of each kind
     search for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so
     changing it afterwards does not affect the kernel.
+
+    >>> kernel = tileir.compile("examples/vector_add.mlir", backend="interpreter")
+    >>> kernel.launch(8, (a, b, c, 1000))
+    >>> float(c[0])
+    2.0
     """
     others: dict[str, Any] = {"cpu": cpu, "schedule": schedule, "unchecked": unchecked, "cubin": cubin}
-    if is_cutile_kernel(module):
-        return _specialized(module, entry, backend, exact, fast, others)
-    if isinstance(entry, (tuple, list)):
+    if is_cutile_kernel(kernel):
+        return _specialized(kernel, args, backend, exact, fast, {"entry": entry, **others})
+    if args is not None:
         raise LaunchError(
-            f"arguments were given as an example, which cuTile kernels are compiled for, and not {type_text(module)}: "
-            "pass the name of the entry, or none, and the arguments to launch"
+            f"arguments were given as an example, which cuTile kernels are compiled for, and not {type_text(kernel)}: "
+            "pass entry= to name the kernel, and the arguments to launch"
         )
-    if isinstance(module, (str, os.PathLike, bytes, bytearray, memoryview)):
+    if isinstance(kernel, (str, os.PathLike, bytes, bytearray, memoryview)):
         # What cannot be read is an OSError, as from `tileir.load`.
-        module = load(module, verify=False)
+        kernel = load(kernel, verify=False)
     if isinstance(cubin, (str, os.PathLike)):
         with open(cubin, "rb") as file:
             others["cubin"] = file.read()
     elif cubin is not None and not isinstance(cubin, bytes):
         raise TypeError(f"a cubin is given by its path or its bytes, not as {type_text(cubin)}")
-    return launch.compile(module, entry, backend, exact=exact, fast=fast, tune=tune, **others)
+    return launch.compile(kernel, entry=entry, backend=backend, exact=exact, fast=fast, tune=tune, **others)
 
 
 def is_cutile_kernel(value: object) -> bool:

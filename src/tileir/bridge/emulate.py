@@ -30,7 +30,7 @@ def emulate(
     backend: str = "auto",
     *,
     exact: bool = False,
-    gpu: str = DEFAULT_GPU,
+    target: str = DEFAULT_GPU,
     sanitize: bool | str = False,
     watch_nan: bool = False,
     trace_block: str | int | tuple[int, ...] | None = None,
@@ -41,7 +41,7 @@ def emulate(
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
 
     Streams are ignored: a launch is over when it returns.  torch's CUDA device is emulated, with its tensors in
-    main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `gpu`.  The
+    main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `target`.  The
     other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
 
@@ -56,6 +56,9 @@ def emulate(
 
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.
+
+    >>> with tileir.emulate(target="b200"):
+    ...     tileir.launch(vector_add, 8, (a[:128], b[:128], c[:128]))
     """
     check_options("emulate", options, {*LAUNCH_OPTIONS, *_OPTIONS})
     if backend != AUTO:
@@ -70,10 +73,10 @@ def emulate(
     except SettingsMistake as mistake:
         raise LaunchError(str(mistake)) from None
     options = {"backend": backend, "exact": exact, **options}
-    return EmulationContext(partial(_context, gpu, options, watcher_of(settings), bool(sanitize)))
+    return EmulationContext(partial(_context, target, options, watcher_of(settings), bool(sanitize)))
 
 
-_OPTIONS: Final = ("backend", "exact", "fast", "gpu", "watch_nan", "trace_block", "debug", "names")
+_OPTIONS: Final = ("backend", "exact", "fast", "target", "watch_nan", "trace_block", "debug", "names")
 """Those of `emulate` beside the options of launches."""
 
 
@@ -110,7 +113,7 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
     """
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
     watching = watcher or watcher_of(settings, findings)
-    context = _context(settings.gpu or DEFAULT_GPU, options, watching, bool(settings.sanitize))
+    context = _context(settings.target or DEFAULT_GPU, options, watching, bool(settings.sanitize))
     enter_for_good(context)
     if not context.is_real:
         enter_device()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import sys
 import weakref
 from collections.abc import Hashable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
+from tileir.bridge.hooks import hook
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -23,7 +25,7 @@ from tileir.bridge.parameters import (
 from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependencyError
-from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options
 from tileir.execute.locations.source_locations import location_notes, user_location
@@ -45,9 +47,9 @@ by the architecture they are compiled for, which kernels may ask for, as well.""
 def launch(
     kernel: Any,
     grid: int | tuple[int, ...],
-    args: tuple[object, ...] | list[object] = (),
-    backend: str = "auto",
+    args: Sequence[object] = (),
     *,
+    backend: str = "auto",
     exact: bool = False,
     fast: bool = False,
     **options: Any,
@@ -58,9 +60,13 @@ def launch(
     interface.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
     is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The kernel is compiled
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
-    further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
+    further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`, `output`, ..).
     In an emulation that looks at launches it is looked at as those by `cuda.tile.launch` are, unless it says itself
     with `sanitize` what is to be looked for.
+
+    >>> tileir.launch(vector_add, 8, (a[:128], b[:128], c[:128]), backend="interpreter")
+    >>> float(c[0])
+    2.0
     """
     context = active() if ENTERED else None
     if context is not None and context.watching is not None and "sanitize" not in options:
@@ -72,8 +78,8 @@ def launch(
     known = _KNOWN.get(id(kernel) if context is None else (id(kernel), context.gpu.architecture))
     if known is None or known.kernel() is not kernel:
         known = known_for(kernel)
-    if type(args) is not tuple and not isinstance(args, (tuple, list)):
-        raise no_arguments(args)
+    if type(args) is not tuple:
+        args = check_arguments(args)
     variant = with_options(backend, exact, fast, options) if options else (backend, exact, fast)
     if variant is not None and recognized(known, kernel, grid, args, variant):
         return
@@ -81,22 +87,14 @@ def launch(
         check_options("a launch", options, (*LAUNCH_OPTIONS, "backend", "exact", "fast"))
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
-    compiled.launch(grid, *description.values, memory=description.memory, **options)
+    compiled.launch(grid, description.values, memory=description.memory, **options)
     if variant is not None and not is_new:
         known.learn(args, description.values, compiled, variant)
 
 
-def no_arguments(args: object) -> LaunchError:
-    """The error that the arguments of a launch are nothing of the kind."""
-    kind = type(args).__name__
-    return LaunchError(
-        f"the arguments of a launch are a tuple, but this is of type {kind}: pass launch(kernel, grid, (x, y))"
-    )
-
-
 def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> Variant | None:
     """What a launch with options asks for; None if it is not among those that are recognized."""
-    found: dict[str, Any] = {"num_threads": None, "unchecked": None}
+    found: dict[str, Any] = {"threads": None, "unchecked": None}
     for name, value in options.items():
         if value is not None and type(value) is _RECOGNIZED.get(name):
             found[name] = value
@@ -105,8 +103,8 @@ def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any])
     return backend, exact, fast, *found.values()
 
 
-_RECOGNIZED: Final = {"num_threads": int, "unchecked": bool}
-_NONE: Final = frozenset(("schedule", "observer", "output", "progress", "num_threads", "unchecked"))
+_RECOGNIZED: Final = {"threads": int, "unchecked": bool}
+_NONE: Final = frozenset(("schedule", "observer", "output", "progress", "threads", "unchecked"))
 """Options that None is the same for as leaving them out."""
 
 
@@ -124,7 +122,8 @@ def recognized(known: KnownLaunches, kernel: Any, grid: Any, args: Sequence[obje
 def export(kernel: Any, args: Sequence[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     known_for(kernel)
-    return _exported(kernel, described(kernel, args).parameters, _architecture())
+    parameters = described(kernel, args).parameters
+    return _exported(kernel, parameters, _architecture(kernel, parameters))
 
 
 def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
@@ -157,12 +156,12 @@ def compiled_for(
         return found, False
     from tileir.bytecode.layouts import from_bytes
 
-    architecture = _architecture()
+    architecture = _architecture(kernel, parameters)
     try:
         module = from_bytes(_exported(kernel, parameters, architecture))
     except BytecodeError as error:
         raise _placed(error) from None
-    found = known.compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
+    found = known.compiled[key] = compile(module, backend=backend, exact=exact, fast=fast)
     found.find_variables = cache(partial(_variables, known, parameters, architecture, found.entry))
     return found, True
 
@@ -208,20 +207,25 @@ def described(kernel: Any, args: Sequence[object]) -> Description:
     )
 
 
-def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None) -> bytes:
+def _signature(kernel: Any, parameters: list[Parameter]) -> Any:
+    """The kinds of the arguments, as cuTile describes them."""
     name = kernel._annotated_function.pyfunc.__name__
     compilation = cutile().compilation
     try:
         constraints = [_constraint(parameter) for parameter in parameters]
         convention = compilation.CallingConvention.cutile_python_v2()
-        signature = compilation.KernelSignature(constraints, convention, name)
+        return compilation.KernelSignature(constraints, convention, name)
     except (TypeError, ValueError) as error:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
+
+
+def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None) -> bytes:
+    name, signature = kernel._annotated_function.pyfunc.__name__, _signature(kernel, parameters)
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
         options = {"output_format": "tileir_bytecode", "bytecode_version": BYTECODE_VERSION}
-        compilation.export_kernel(kernel, [signature], file, gpu_code=architecture, **options)
+        cutile().compilation.export_kernel(kernel, [signature], file, gpu_code=architecture, **options)
     except Exception as error:
         # From Python 3.11 on a traceback shows notes.
         if hasattr(error, "add_note"):
@@ -232,15 +236,43 @@ def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None
     return file.getvalue()
 
 
-def _architecture() -> str | None:
-    """The architecture that cuTile compiles for in a context, so that it refuses what that one cannot do."""
-    context = innermost()
-    if context is None or not context.is_real:
-        return None if context is None else context.gpu.architecture
-    # Imported here: without a GPU nothing of its engines is.
-    from tileir.execute.gpu.driver.devices import target_here
+class _ArchitectureFound(Exception):
+    """Carries the architecture that cuTile compiles for; the class itself is passed as cuTile's context."""
 
-    return target_here()
+
+def _compile_tile(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """cuTile's compiler; `_architecture` only asks it what it is to compile for."""
+    if _ArchitectureFound in arguments:
+        raise _ArchitectureFound(arguments[2])
+    return original(*arguments, **keywords)
+
+
+def _architecture(kernel: Any, parameters: list[Parameter]) -> str | None:
+    """The architecture that cuTile compiles a kernel for in a context, so that it refuses what that one cannot do.
+
+    It is that of the GPU unless somebody has replaced the kernel's private method `_compile`, as cuTile's own tests do.
+    """
+    context = innermost()
+    if context is None:
+        return None
+    found: str = context.gpu.architecture
+    if context.is_real:
+        # Imported here: nothing of the GPU backends is imported without a GPU.
+        from tileir.execute.gpu.driver.devices import target_here
+
+        found = target_here()
+    compiler: Any = sys.modules.get("cuda.tile._compile")
+    if hasattr(kernel, "_compile") and hasattr(compiler, "compile_tile"):
+        digits = found.removeprefix("sm_")
+        hook(compiler, "compile_tile", _compile_tile)
+        try:
+            kernel._compile(_signature(kernel, parameters), _ArchitectureFound, (int(digits[:-1]), int(digits[-1])))
+        except _ArchitectureFound as error:
+            found = str(error.args[0])
+        except (TypeError, AttributeError, IndexError):
+            # Another version of cuTile: the method is private.
+            pass
+    return found
 
 
 def _constraint(parameter: Parameter) -> Any:

@@ -57,20 +57,20 @@ def begin_as_asked() -> None:
 def check_gpu(settings: Settings) -> None:
     """Refuse an unknown GPU to emulate, and an engine for GPUs where there is none."""
     is_known = settings.backend in ("auto", "cpu", "interpreter")
-    if is_known and not settings.gpu:
+    if is_known and not settings.target:
         return
     from tileir.bridge.contexts import runs_on_gpu
     from tileir.execute.errors import LaunchError
     from tileir.execute.gpu.gpus import gpu_named
 
     try:
-        if settings.gpu:
-            gpu_named(settings.gpu)
+        if settings.target:
+            gpu_named(settings.target)
         is_real = not is_known and runs_on_gpu(settings.backend)
     except LaunchError as error:
         raise SettingsMistake(error.message) from None
-    if is_real and settings.gpu:
-        raise SettingsMistake(f"with backend {settings.backend} the GPU is the one that is there: leave out gpu")
+    if is_real and settings.target:
+        raise SettingsMistake(f"with backend {settings.backend} the GPU is the one that is there: leave out target")
 
 
 def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None = None) -> Process:

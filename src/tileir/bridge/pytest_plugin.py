@@ -27,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("always", "auto"),
         help="emulate a GPU in all tests; =auto: only where there is none",
     )
-    group.addoption("--tileir-gpu", metavar="NAME", help="the GPU that tests find, as in h100 or b200")
-    group.addoption("--tileir-backend", metavar="NAME", help="the engine that runs kernels: cpu or interpreter")
+    group.addoption("--tileir-target", metavar="NAME", help="the GPU that tests find, as h100 or sm_90")
+    group.addoption("--tileir-backend", metavar="NAME", help="what runs kernels: cpu or interpreter")
     group.addoption(
         "--tileir-sanitize",
         nargs="?",
@@ -66,7 +66,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _options(given: Any) -> list[tuple[str, str | None]]:
-    names = ("gpu", "backend", "sanitize", "names", "watch-nan")
+    names = ("target", "backend", "sanitize", "names", "watch-nan")
     values = [(name, getattr(given, f"tileir_{name.replace('-', '_')}", None)) for name in names]
     return [(name, None if value is True else value) for name, value in values if value not in (None, False)]
 
@@ -74,7 +74,7 @@ def _options(given: Any) -> list[tuple[str, str | None]]:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "tileir(**options): run this test in a tileir.emulate context, with options as gpu='b200' or sanitize=True",
+        "tileir(**options): run this test in a tileir.emulate context, with options as target='b200' or sanitize=True",
     )
 
 
@@ -84,7 +84,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     from tileir.execute.gpu.gpus import DEFAULT, gpu_named
 
-    gpu = gpu_named(settings.gpu or DEFAULT)
+    gpu = gpu_named(settings.target or DEFAULT)
     return f"tileir: kernels run on this machine, which emulates an {gpu.name} ({gpu.architecture})"
 
 

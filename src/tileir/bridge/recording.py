@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from tileir.bridge.compiling import compile, is_cutile_kernel
 from tileir.bridge.launch import compiled_for, described, known_for
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments.binding import checked_arrays
+from tileir.execute.launching.entries import check_arguments
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.recording import recording
 from tileir.execute.recording.recording import LIMIT, PreparedLaunch, Recording
@@ -17,7 +18,8 @@ from tileir.execute.recording.recording import LIMIT, PreparedLaunch, Recording
 def record(
     kernel: Any,
     grid: int | tuple[int, ...],
-    *arguments: object,
+    args: Sequence[object] = (),
+    *,
     schedule: str | None = None,
     limit: int = LIMIT,
     sanitize: bool | Literal["all"] = True,
@@ -32,24 +34,29 @@ def record(
     may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks for elements that are
     never written too; the contents of arrays in `uninitialized` do not count as written.  `schedule`, `memory` and
     `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there: `Recording.failure` says why.
+
+    >>> recording = tileir.record(kernel, 8, args)
+    >>> len(recording.blocks)
+    8
     """
-    compiled, values, more = _launched(kernel, arguments, memory)
+    compiled, values, more = _launched(kernel, check_arguments(args), memory)
     options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
     options |= {"memory": more, "uninitialized": uninitialized, "source": kernel}
-    found: Recording = recording.record(compiled, grid, *values, **options)
+    found: Recording = recording.record(compiled, grid, values, **options)
     return found
 
 
 def prepared_launch(
     kernel: Any,
     grid: int | tuple[int, ...],
-    *arguments: object,
+    args: Sequence[object] = (),
+    *,
     schedule: str | None = None,
     limit: int = LIMIT,
     memory: Iterable[object] = (),
 ) -> PreparedLaunch:
     """A launch of whatever is a kernel, to be recorded step by step."""
-    compiled, values, more = _launched(kernel, arguments, memory)
+    compiled, values, more = _launched(kernel, check_arguments(args), memory)
     return PreparedLaunch(compiled, grid, values, schedule, limit, more, kernel)
 
 

@@ -11,7 +11,7 @@ from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.execute.arguments.binding import is_array
 from tileir.execute.bound import BoundLaunch, Run
 from tileir.execute.errors import BlockId, LaunchError
-from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.locations.wording import argument_name
 
@@ -28,6 +28,11 @@ class SpecializedKernel:
     It takes all arguments for which the code it has is right: those of the example's dtypes and ranks, with the
     constants of the example, and with what the example promised of extents, strides and addresses
     (docs/guide/cutile.md). Others are refused: `tileir.launch` takes them, and compiles the kernel for them.
+
+    >>> kernel = tileir.compile(vector_add, (a[:128], b[:128], c[:128]))
+    >>> kernel.launch(8, (a[:128], b[:128], c[:128]))
+    >>> type(kernel), float(c[0])
+    (<class 'tileir.bridge.specialized.SpecializedKernel'>, 2.0)
     """
 
     def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:
@@ -50,51 +55,58 @@ class SpecializedKernel:
         return [f"{name}: {words_of(parameter)}" for name, parameter in zip(self._names, self._parameters, strict=True)]
 
     @property
-    def engine(self) -> str:
-        """The name of the engine that runs launches which ask for nothing special."""
-        return self.kernel.engine
+    def backend(self) -> str:
+        """The name of the backend that runs launches which ask for nothing special."""
+        return self.kernel.backend
 
     def __repr__(self) -> str:
-        return f"<SpecializedKernel {self.name}({', '.join(self.parameters)}), backend {self.kernel.backend}>"
+        return f"<SpecializedKernel {self.name}({', '.join(self.parameters)}), backend {self.kernel.requested_backend}>"
 
-    def launch(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> None:
+    def _repr_html_(self) -> str:
+        return self.kernel._repr_html_()
+
+    def launch(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> None:
         """Run it once for each tile block of a grid; the options are those of `Kernel.launch`."""
+        args = check_arguments(args)
         variant: Variant | None = self._options
         if options:
             variant = with_options(*self._options, options)
         if variant is not None and recognized(self._known, self.cutile_kernel, grid, args, variant):
             return
         description = self._checked(args)
-        self.kernel.launch(grid, *description.values, memory=description.memory, **options)
+        self.kernel.launch(grid, description.values, memory=description.memory, **options)
         if variant is not None:
             self._known.learn(args, description.values, self.kernel, variant)
 
-    def bind(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> BoundLaunch:
+    def bind(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> BoundLaunch:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
         extents = check_grid(grid)
-        return BoundLaunch(self.name, extents, args, lambda given: self._bound(extents, given, options), self._names)
+        arguments = check_arguments(args)
+        return BoundLaunch(
+            self.name, extents, arguments, lambda given: self._bound(extents, given, options), self._names
+        )
 
-    def values(self, *args: object) -> tuple[object, ...]:
+    def values(self, args: Sequence[object] = ()) -> tuple[object, ...]:
         """The arguments as `kernel` takes them: a pointer, extents and strides for each array."""
-        return tuple(self._checked(args).values)
+        return tuple(self._checked(check_arguments(args)).values)
 
-    def work(self, grid: int | tuple[int, ...], *args: object) -> Work:
+    def work(self, grid: int | tuple[int, ...], args: Sequence[object] = ()) -> Work:
         """What a launch moves and computes: `Kernel.work`."""
-        return self.kernel.work(grid, *self.values(*args))
+        return self.kernel.work(grid, self.values(args))
 
-    def time(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> Timing:
+    def time(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> Timing:
         """How long launches take: `Kernel.time`."""
-        description = self._checked(args)
+        description = self._checked(check_arguments(args))
         if description.memory:
             options["memory"] = description.memory
-        return self.kernel.time(grid, *description.values, **options)
+        return self.kernel.time(grid, description.values, **options)
 
-    def tune(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> Tuning:
+    def tune(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> Tuning:
         """Search for the schedule with which Triton's code is fastest: `Kernel.tune`."""
-        description = self._checked(args)
+        description = self._checked(check_arguments(args))
         if description.memory:
             raise LaunchError(f"{self.name} cannot be tuned: what lists of arrays hold is not put back")
-        return self.kernel.tune(grid, *description.values, **options)
+        return self.kernel.tune(grid, description.values, **options)
 
     def cubin(self, target: str | None = None, **options: Any) -> Cubin:
         """The kernel compiled for a GPU: `Kernel.cubin`."""
@@ -122,7 +134,7 @@ class SpecializedKernel:
             run = direct.bind(grid, tuple(numbers), lambda: again(self.cutile_kernel, args, ()), arrays)
             if run is not None:
                 return run
-        return lambda: self.launch(grid, *args, **options)
+        return lambda: self.launch(grid, args, **options)
 
     def _checked(self, args: tuple[object, ...]) -> Description:
         description = described(self.cutile_kernel, args)

@@ -9,7 +9,7 @@ from tileir.bytecode.records import is_private
 from tileir.collector import CollectorPaused
 from tileir.dialect.debug_info import DILocation
 from tileir.dialect.ops import MODULE
-from tileir.ir.core import Operation
+from tileir.ir.core import Module, Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location, TextLocation, UnknownLocation
 from tileir.ir.traversal import is_function
@@ -69,7 +69,7 @@ def tile_module(module: Operation) -> Operation:
     raise BytecodeError([Diagnostic("error", message, module.location)], -1)
 
 
-def from_bytes(data: bytes, layout: str | None = None) -> Operation:
+def from_bytes(data: bytes, layout: str | None = None) -> Module:
     """The module in a file, not yet verified; the layout is recognized unless it is given."""
     chosen = layout if layout is not None else layout_of(data)
     check_layout(chosen)

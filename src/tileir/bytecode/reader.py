@@ -20,7 +20,7 @@ from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import UNIT, Attribute, integer_attribute, string_attribute, type_attribute
-from tileir.ir.core import NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_REGIONS, Block, Module, Operation, Region
 from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I64, FunctionType
@@ -39,7 +39,7 @@ FLAG_ENTRY: Final = 2
 FLAG_HINTS: Final = 4
 
 
-def read_public(data: bytes, newest: Version = NEWEST) -> Operation:
+def read_public(data: bytes, newest: Version = NEWEST) -> Module:
     """The module in a file of the public layout, not yet verified."""
     try:
         file = read_container(data, newest)
@@ -85,7 +85,7 @@ class ModuleReader:
         self.prefixes: PrefixCache = PrefixCache()
         self.block: Block = Block()
 
-    def read(self) -> Operation:
+    def read(self) -> Module:
         attributes: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
         if self.tables.producer is not None:
             attributes["producer"] = string_attribute(self.tables.producer)
@@ -105,7 +105,7 @@ class ModuleReader:
             except Malformed as failure:
                 raise failure.add("failed to create function from bytecode", self.size) from None
         origin: Location = BytecodeOrigin(self.file)
-        return Operation(MODULE, [], [], attributes, [Region([self.block])], origin)
+        return Module(MODULE, [], [], attributes, [Region([self.block])], origin)
 
     # --- globals ---
 

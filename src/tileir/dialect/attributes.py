@@ -390,6 +390,7 @@ def _check_integers(name: str, *values: object) -> None:
 
 
 def div_by(divisor: int, every: int | None = None, along: int | None = None) -> DivByAttribute:
+    """The assumption that a divisor divides integers, addresses or extents."""
     key = (divisor, every, along)
     found = _div_by.get(key)
     if found is None:
@@ -399,6 +400,7 @@ def div_by(divisor: int, every: int | None = None, along: int | None = None) -> 
 
 
 def bounded(lower: int | None, upper: int | None, strict: bool = False) -> BoundedAttribute:
+    """The assumption that integers are within bounds; `strict` excludes the bounds."""
     key = (lower, upper, strict)
     found = _bounded.get(key)
     if found is None:
@@ -408,6 +410,7 @@ def bounded(lower: int | None, upper: int | None, strict: bool = False) -> Bound
 
 
 def same_elements(values: tuple[int, ...]) -> SameElementsAttribute:
+    """The assumption that the elements of each group of this shape are equal."""
     found = _same_elements.get(values)
     if found is None:
         if type(values) is not tuple:
@@ -422,6 +425,7 @@ SAME_ELEMENTS_EVERYWHERE: Final = SameElementsAttribute((-1,))
 
 
 def optimization_hints(entries: DictionaryAttribute) -> OptimizationHintsAttribute:
+    """Hints for GPUs, by architecture."""
     key = ("hints", entries)
     return cast(
         OptimizationHintsAttribute, COMPOSITES.get(key) or intern(COMPOSITES, key, OptimizationHintsAttribute(entries))

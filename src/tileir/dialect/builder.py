@@ -27,7 +27,7 @@ from tileir.dialect.scopes import BodyScope, BranchScope, BuilderPosition, Entry
 from tileir.dialect.signature import Signature, bind, made_operation, make_operands, python_name, signature_of
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, array_attribute, string_attribute
-from tileir.ir.core import Block, InsertionPoint, Operation, Region
+from tileir.ir.core import Block, InsertionPoint, Module, Operation, Region
 from tileir.ir.declaration import ONE, OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
@@ -85,6 +85,12 @@ class Builder(BuilderPosition):
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
     `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to "13.4",
     is the version of the dialect whose rules hold.
+
+    >>> build = tileir.Builder("m")
+    >>> with build.entry("k", tileir.types.tile(tileir.types.i32)) as (x,):
+    ...     double = build.addi(x, x)
+    >>> build.finish()
+    <Module cuda_tile.module @m {@k}>
     """
 
     def __init__(
@@ -111,7 +117,7 @@ class Builder(BuilderPosition):
             if producer is not None:
                 attributes["producer"] = string_attribute(producer)
             location = _caller() if locations else UNKNOWN
-            Operation(MODULE, [], [], attributes, [Region([block])], location)
+            Module(MODULE, [], [], attributes, [Region([block])], location)
         super().__init__(InsertionPoint(block, before))
 
     @property

@@ -181,11 +181,13 @@ register(_files, LEAF)
 
 
 def di_file(name: str, directory: str) -> DIFile:
+    """A source file, and the directory that its name is from."""
     key = (name, directory)
     return _files.get(key) or intern(_files, key, DIFile(name, directory))
 
 
 def di_compile_unit(file: DIFile) -> DICompileUnit:
+    """The compile unit of a file."""
     key = ("unit", file)
     return cast(DICompileUnit, COMPOSITES.get(key) or intern(COMPOSITES, key, DICompileUnit(file)))
 
@@ -193,6 +195,7 @@ def di_compile_unit(file: DIFile) -> DICompileUnit:
 def di_subprogram(
     file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int = 0
 ) -> DISubprogram:
+    """A function of the source."""
     key = ("subprogram", file, line, name, linkage_name, compile_unit, scope_line)
     return cast(
         DISubprogram,
@@ -202,6 +205,7 @@ def di_subprogram(
 
 
 def di_lexical_block(scope: LocalScope, file: DIFile, line: int, column: int = 0) -> DILexicalBlock:
+    """A block in a function."""
     key = ("block", scope, file, line, column)
     return cast(
         DILexicalBlock, COMPOSITES.get(key) or intern(COMPOSITES, key, DILexicalBlock(scope, file, line, column))
@@ -209,6 +213,7 @@ def di_lexical_block(scope: LocalScope, file: DIFile, line: int, column: int = 0
 
 
 def di_location(source: Location, scope: LocalScope) -> DILocation:
+    """A location in a scope."""
     key = ("in", source, scope)
     return cast(DILocation, COMPOSITES.get(key) or intern(COMPOSITES, key, DILocation(source, scope)))
 

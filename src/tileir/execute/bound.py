@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.launching.entries import check_arguments
 
 Run = Callable[[], None]
 
@@ -56,10 +57,11 @@ class BoundLaunch:
     def __setitem__(self, place: int | str, value: object) -> None:
         arguments = list(self._arguments)
         arguments[self._place(place)] = value
-        self.replace(*arguments)
+        self.replace(arguments)
 
-    def replace(self, *arguments: object) -> None:
+    def replace(self, args: Sequence[object]) -> None:
         """Put in other arguments, all at once; they are checked here.  Where they are refused, the old ones stay."""
+        arguments = check_arguments(args)
         self._run = self._bind(arguments)
         self._arguments = arguments
 

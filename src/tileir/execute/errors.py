@@ -38,9 +38,13 @@ class WrongDeviceError(LaunchError):
 class HostCopyWarning(UserWarning):
     """Arrays of the host were given to a kernel on a GPU, and are copied there and back in each launch."""
 
+    __module__ = "tileir.errors"
+
 
 class AssemblerWarning(UserWarning):
     """A kernel compiled for a GPU draws a remark of NVIDIA's assembler, or runs out of registers."""
+
+    __module__ = "tileir.errors"
 
 
 class NestingError(LaunchError):
@@ -60,7 +64,7 @@ class MissingDependencyError(LaunchError):
     """An optional dependency is not installed; the message contains the command that installs it."""
 
 
-def placeholder(name: str, missing: MissingDependencyError) -> object:
+def placeholder(module: str, name: str, missing: MissingDependencyError) -> object:
     """What a public name is where its package is missing: a function or class that says so when it is called."""
     message = missing.message
 
@@ -69,10 +73,10 @@ def placeholder(name: str, missing: MissingDependencyError) -> object:
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"Not available here: {message}"
-    refuse.__module__ = "tileir"
+    refuse.__module__ = module
     if not name[0].isupper():
         return refuse
-    return type(name, (), {"__new__": refuse, "__doc__": refuse.__doc__, "__module__": "tileir"})
+    return type(name, (), {"__new__": refuse, "__doc__": refuse.__doc__, "__module__": module})
 
 
 class EmulationError(LaunchError):
@@ -85,6 +89,10 @@ class EmulationError(LaunchError):
 
 class CompilationError(LaunchError):
     """Native code for a kernel cannot be generated or loaded."""
+
+
+class SearchTimeout(LaunchError):
+    """Every trial launch of a program with random arguments took too long."""
 
 
 class RecordingError(TileIRError):
@@ -120,7 +128,7 @@ def raise_if_interrupted(module: str, name: str) -> None:
     """Refuse a signal handler that interrupts the import of a module on its own thread: `name` is not there yet."""
     half = sys.modules.get(module)
     if half is not None and not hasattr(half, name):
-        raise LaunchError("this signal handler interrupts the loading of the CPU engine, and cannot use it") from None
+        raise LaunchError("this signal handler interrupts the loading of the CPU backend, and cannot use it") from None
 
 
 def _is_of_signal_handler(error: Exception) -> bool:

@@ -96,6 +96,8 @@ _start: Final = attrgetter("start")
 
 
 class Memory:
+    """The memory that a launch sees: the regions that its arrays are in."""
+
     __slots__ = ("_ends", "_regions", "last")
 
     def __init__(self) -> None:

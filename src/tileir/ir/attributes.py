@@ -149,6 +149,8 @@ class SymbolAttribute(Attribute):
 
 
 class ArrayAttribute(Attribute):
+    """A list of attributes."""
+
     __slots__ = ("elements",)
 
     def __init__(self, elements: tuple[Attribute, ...]) -> None:
@@ -367,32 +369,39 @@ register(_opaques, LEAF, lambda attribute: len(attribute.spelling) // BYTES_PER_
 
 
 def integer_attribute(type: Type, value: int) -> IntegerAttribute:
+    """An integer of this type."""
     key = (type, value)
     return _integers.get(key) or intern(_integers, key, IntegerAttribute(type, value))
 
 
 def bool_attribute(value: bool) -> IntegerAttribute:
+    """True or false, as an `i1`."""
     return integer_attribute(I1, 1 if value else 0)
 
 
 def float_attribute(type: FloatType, bits: int) -> FloatAttribute:
+    """The float with these bits."""
     key = (type, bits)
     return _floats.get(key) or intern(_floats, key, FloatAttribute(type, bits))
 
 
 def string_attribute(value: str) -> StringAttribute:
+    """A string."""
     return _strings.get(value) or intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_OBJECT)
 
 
 def type_attribute(type: Type) -> TypeAttribute:
+    """A type as an attribute."""
     return _types.get(type) or intern(_types, type, TypeAttribute(type))
 
 
 def symbol_attribute(*path: str) -> SymbolAttribute:
+    """A reference to a symbol, `@outer::@inner`."""
     return _symbols.get(path) or intern(_symbols, path, SymbolAttribute(path))
 
 
 def array_attribute(elements: tuple[Attribute, ...]) -> ArrayAttribute:
+    """The array of these attributes."""
     key = ("[]", elements)
     return cast(
         ArrayAttribute,
@@ -401,6 +410,7 @@ def array_attribute(elements: tuple[Attribute, ...]) -> ArrayAttribute:
 
 
 def dictionary_attribute(entries: dict[str, Attribute]) -> DictionaryAttribute:
+    """Attributes by name."""
     parts = tuple([(name, entries[name]) for name in sorted(entries)])
     key = ("{}", parts)
     return cast(
@@ -410,6 +420,7 @@ def dictionary_attribute(entries: dict[str, Attribute]) -> DictionaryAttribute:
 
 
 def dense_array_attribute(element_type: Type, values: tuple[int, ...]) -> DenseArrayAttribute:
+    """The array of these integers."""
     key = (element_type, values)
     return _dense_arrays.get(key) or intern(
         _dense_arrays, key, DenseArrayAttribute(element_type, values), 1 + len(values) * 16 // BYTES_PER_OBJECT

@@ -309,6 +309,20 @@ class Operation(Accessors):
         return HOOKS.clone(self, memo)
 
 
+class Module(Operation):
+    """A program: the outermost operation, `cuda_tile.module` or the `builtin.module` around it."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return HOOKS.html(self)
+
+
+def as_module(root: Operation) -> Module:
+    """The module with the contents of a module's operation."""
+    return Module(root.declaration, [], [], root.attributes, root.regions, root.location)
+
+
 class Block(ProgramPart):
     """A list of operations with arguments."""
 

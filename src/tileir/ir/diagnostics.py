@@ -5,7 +5,7 @@ A user's error is a diagnostic, never a traceback.  `ParseError` and `VerifyErro
 
 from __future__ import annotations
 
-from tileir.annotations import Callable, Final, mypyc_attr
+from tileir.annotations import Any, Callable, Final, mypyc_attr
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.interning import HOOKS, Reduced
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
@@ -176,6 +176,18 @@ class TileIRError(Exception):
 
     def __reduce__(self) -> Reduced:
         return HOOKS.reduce(self)
+
+    def __init_subclass__(cls) -> None:
+        _publish(cls)
+
+
+def _publish(error: Any) -> None:
+    """Public errors of this package are shown, and found, as those of `tileir.errors`."""
+    if error.__module__.startswith("tileir.") and error.__name__.endswith(("Error", "Crash", "Timeout")):
+        error.__module__ = "tileir.errors"
+
+
+_publish(TileIRError)
 
 
 class ParseError(TileIRError):

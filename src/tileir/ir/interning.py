@@ -36,15 +36,16 @@ Reduced = tuple[object, tuple[object, ...]]
 
 class Hooks:
     """`print_operation` takes an operation and the arguments of `Operation.text`, `clone` an operation and the memo of
-    `copy.deepcopy`; `reduce` is for `pickle`, `describe` for `repr`."""
+    `copy.deepcopy`; `reduce` is for `pickle`, `describe` for `repr`, `html` for notebooks."""
 
-    __slots__ = ("clone", "describe", "print_operation", "reduce")
+    __slots__ = ("clone", "describe", "html", "print_operation", "reduce")
 
     def __init__(self) -> None:
         self.print_operation: Callable[[object, bool, bool, str, str | None], str] = _name_only
         self.reduce: Callable[[object], Reduced] = _no_pickling
         self.clone: Callable[[object, dict[int, object]], object] = _no_copying
         self.describe: Callable[[object], str] = _class_only
+        self.html: Callable[[object], str] = _class_only
 
 
 def _name_only(operation: object, generic: bool, debug_info: bool, names: str, version: str | None) -> str:

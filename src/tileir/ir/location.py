@@ -37,6 +37,8 @@ class Location(Attribute):
 
 
 class UnknownLocation(Location):
+    """No location."""
+
     __slots__ = ()
 
     def inside(self) -> list[str | tuple[Attribute, int]]:
@@ -236,21 +238,25 @@ register(_files, LEAF)
 
 
 def file_location(file: str, line: int, column: int) -> FileLocation:
+    """A line and column of a file."""
     key = (file, line, column)
     return _files.get(key) or intern(_files, key, FileLocation(file, line, column))
 
 
 def name_location(name: str, child: Location = UNKNOWN) -> NameLocation:
+    """A name, and the location that has it."""
     key = ("name", name, child)
     return cast(NameLocation, COMPOSITES.get(key) or intern(COMPOSITES, key, NameLocation(name, child)))
 
 
 def call_site_location(callee: Location, caller: Location) -> CallSiteLocation:
+    """A location in a function, and where it was called."""
     key = ("at", callee, caller)
     return cast(CallSiteLocation, COMPOSITES.get(key) or intern(COMPOSITES, key, CallSiteLocation(callee, caller)))
 
 
 def fused_location(locations: tuple[Location, ...], metadata: Attribute | None = None) -> FusedLocation:
+    """Several locations of one operation."""
     key = ("fused", locations, metadata)
     return cast(
         FusedLocation,

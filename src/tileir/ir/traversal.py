@@ -6,7 +6,7 @@ Nothing here recurses, because programs may nest deeper than Python's stack.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Module, Operation, Region, as_module
 from tileir.ir.location import Location, resolved
 from tileir.ir.traits import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, TOKEN_ORDERED
 from tileir.ir.values import Value
@@ -172,7 +172,7 @@ def clone(operation: Operation, mapping: dict[Value, Value] | None = None) -> Op
         target.set_operands(operands, source.segments)
         if source.successors is not None:
             target.successors = [blocks.get(block, block) for block in source.successors]
-    return copy
+    return as_module(copy) if isinstance(operation, Module) else copy
 
 
 def _copy_without_operands(

@@ -123,6 +123,8 @@ class Value(ProgramPart):
 
 
 class OperationResult(Value):
+    """A result of an operation."""
+
     __slots__ = ("operation",)
 
     def __init__(self, type: Type, operation: Operation, index: int) -> None:
@@ -141,6 +143,8 @@ class OperationResult(Value):
 
 
 class BlockArgument(Value):
+    """An argument of a block."""
+
     __slots__ = ("block", "location")
 
     def __init__(self, type: Type, block: Block, index: int, location: Location = UNKNOWN) -> None:

@@ -1,6 +1,6 @@
 """Many programs judged: each in a sandboxed child process, on this machine or on many, into one file of results.
 
-model.py             what is judged (`Item`), what is done to it (`Plan`, `Limits`), what comes of it (`Verdict`)
+model.py             what is judged (`SweepInput`), what is done to it (`JudgePlan`, `ProcessLimits`), and the `Verdict`
 inputs.py            files, directories, archives and seeds as items (archives.py: hostile ones too)
 executor/            `sweep`: chunks of items handed to threads, an executor or a cluster
 server_pool/         `judge_chunk`: a server process for each thread, and the children that it forks (tileir.processes)

@@ -19,10 +19,10 @@ from tileir.bytecode import MAGIC, is_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.archives import MOST_OF_A_FILE, is_archive, members
 from tileir.judge.errors import message_of
-from tileir.judge.model import Item, unreadable
+from tileir.judge.model import SweepInput, unreadable
 from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 
-Given: TypeAlias = "str | os.PathLike[str] | Item | Operation"
+Given: TypeAlias = "str | os.PathLike[str] | SweepInput | Operation"
 """A path, a directory, a pattern, an archive, `@LIST` or `-`; or what was made in this process."""
 
 STANDARD_INPUT, KERNELS, _LIST = "-", ".py", "@"
@@ -35,7 +35,7 @@ IMPORTS_TORCH: Final = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILIN
 """In a module that imports torch, which takes seconds."""
 
 
-class Seeds(NamedTuple):
+class SeedRange(NamedTuple):
     """Programs of `tileir.smith`: each seed, in each family."""
 
     numbers: Iterable[int]
@@ -48,7 +48,7 @@ class Seeds(NamedTuple):
     def total(self) -> int | None:
         return len(self.numbers) * (len(self.families) or 1) if isinstance(self.numbers, Sequence) else None
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[SweepInput]:
         # Only what is chosen: the rest has the defaults of whoever makes the program.
         rest = {"operations": list(self.operations), "version": self.version, "size": self.size}
         chosen = {name: value for name, value in rest.items() if value}
@@ -57,23 +57,23 @@ class Seeds(NamedTuple):
             for family in self.families or ("",):
                 own = {"seed": seed, **chosen, **({"family": family} if family else {})}
                 name = ":".join(["smith", *([family] if family else []), str(seed), *words])
-                yield Item(name, "seed", json.dumps(own, sort_keys=True).encode())
+                yield SweepInput(name, "seed", json.dumps(own, sort_keys=True).encode())
 
 
 class Inputs:
     """All that is swept, in order; it can be gone through once.  `references` are of the Python modules among it."""
 
     def __init__(
-        self, given: Given | Iterable[Given], seeds: Seeds | None = None, references: References | None = None
+        self, given: Given | Iterable[Given], seeds: SeedRange | None = None, references: References | None = None
     ) -> None:
-        if isinstance(given, (str, os.PathLike, Item, Operation)):
+        if isinstance(given, (str, os.PathLike, SweepInput, Operation)):
             given = [given]
-        self._seeds: Seeds | None = seeds
+        self._seeds: SeedRange | None = seeds
         self._references: References = references or References(None)
         self._programs: int = 0
         self.total: int | None = None
         """How many items there will be; None where nobody knows before they are read."""
-        self._sources: Iterable[str | Item] = (source for each in given for source in self._searched(each))
+        self._sources: Iterable[str | SweepInput] = (source for each in given for source in self._searched(each))
         if isinstance(given, Sequence):
             # What a directory holds is looked up first, so that progress has a total.
             found = self._sources = list(self._sources)
@@ -82,20 +82,20 @@ class Inputs:
         if seeds is not None and self.total is not None:
             self.total = None if seeds.total is None else self.total + seeds.total
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[SweepInput]:
         for source in self._sources:
             yield from self._in_file(source) if isinstance(source, str) else [source]
         if self._seeds is not None:
             yield from self._seeds.items()
 
-    def _searched(self, given: Given) -> list[str | Item]:
+    def _searched(self, given: Given) -> list[str | SweepInput]:
         """The files that a directory, a pattern or a list stands for; what was made in this process as an item."""
-        if isinstance(given, Item):
+        if isinstance(given, SweepInput):
             return [given]
         if isinstance(given, Operation):
             self._programs += 1
             name = given.symbol_name or f"program {self._programs}"
-            return [Item(name, "program", given.text(debug_info=True).encode())]
+            return [SweepInput(name, "program", given.text(debug_info=True).encode())]
         path = os.fspath(given)
         if path.startswith(_LIST) and len(path) > 1:
             return self._listed(path)
@@ -104,7 +104,7 @@ class Inputs:
             return [*[unreadable(name, why) for name, why in files.failures], *files.paths]
         return [path]
 
-    def _listed(self, path: str) -> list[str | Item]:
+    def _listed(self, path: str) -> list[str | SweepInput]:
         """The paths in a file, one on each line."""
         try:
             content = _content(path[len(_LIST) :])
@@ -115,7 +115,7 @@ class Inputs:
         paths = [f"./{line}" if line.startswith(_LIST) else line for line in lines if line.strip()]
         return [source for each in paths for source in self._searched(each)]
 
-    def _in_file(self, path: str) -> Iterator[Item]:
+    def _in_file(self, path: str) -> Iterator[SweepInput]:
         try:
             if is_archive(path):
                 yield from self._in_archive(path)
@@ -124,7 +124,7 @@ class Inputs:
         except (OSError, ValueError) as error:
             yield unreadable(path, f"cannot read '{path}': {message_of(error)}")
 
-    def _in_archive(self, path: str) -> Iterator[Item]:
+    def _in_archive(self, path: str) -> Iterator[SweepInput]:
         any_found = False
         with _opened(path) as file:
             for member in members(file, _is_wanted):
@@ -139,11 +139,11 @@ class Inputs:
         if not any_found:
             yield unreadable(path, f"cannot read '{path}': there is no Tile IR program in it")
 
-    def _item(self, name: str, content: bytes) -> Item:
+    def _item(self, name: str, content: bytes) -> SweepInput:
         if not name.endswith(KERNELS):
-            return Item(name, "program", content)
+            return SweepInput(name, "program", content)
         try:
-            return Item(name, "kernels", content, self._references.reference_for(name))
+            return SweepInput(name, "kernels", content, self._references.reference_for(name))
         except LookupError as error:
             return unreadable(name, str(error))
 

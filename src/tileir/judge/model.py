@@ -1,4 +1,5 @@
-"""The values of a sweep: what is judged (`Item`), what is done to it (`Plan`, `Limits`), what comes of it (`Verdict`).
+"""The values of a sweep: what is judged (`SweepInput`), what is done to it (`JudgePlan`, `ProcessLimits`), what comes
+of it (`Verdict`).
 
 They are plain: pickled to other processes and machines, sent as JSON, written to the file.  An item is known by its
 contents, and shown as text.
@@ -14,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from tileir.analyze.smith.program import SmithProgram
-from tileir.analyze.smith.program import program as smith_program
+from tileir.analyze.smith.program import smith as smith_program
 from tileir.bytecode import is_bytecode
 from tileir.interface import from_bytecode, load, names_given
 from tileir.ir.diagnostics import OptionError, TileIRError
@@ -36,7 +37,7 @@ def digest_of(data: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SweepInput:
     """One thing to judge."""
 
     name: str
@@ -62,9 +63,11 @@ class Item:
         return reason.decode("utf-8", "surrogateescape")
 
 
-def unreadable(name: str, why: str) -> Item:
+def unreadable(name: str, why: str) -> SweepInput:
     """What stands in the table for something that cannot be read."""
-    return Item(name, "unreadable", "\0".join([name, why.replace("\0", "\\0")]).encode("utf-8", "surrogateescape"))
+    return SweepInput(
+        name, "unreadable", "\0".join([name, why.replace("\0", "\\0")]).encode("utf-8", "surrogateescape")
+    )
 
 
 def seed_program(content: bytes) -> SmithProgram:
@@ -79,7 +82,7 @@ def seed_program(content: bytes) -> SmithProgram:
         raise OptionError(f"this is no seed of a program: {error}") from None
 
 
-def content_of(item: Item) -> tuple[bytes, str]:
+def content_of(item: SweepInput) -> tuple[bytes, str]:
     """What a file of it holds, and how the file's name ends.  Of a seed that is its program, whole."""
     if item.kind == "kernels":
         return item.content, ".py"
@@ -121,7 +124,7 @@ def _check_count(name: str, value: object, least: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What one program may take; all of it ends the child process, never the sweep."""
 
     seconds: float = 30.0
@@ -145,12 +148,12 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class JudgePlan:
     """The steps, in the order in which they are done; a step that fails ends those that need it, not the others."""
 
     optimize: int | None = None
     """A level: the optimized program must verify and compute the same."""
-    engines: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
     """Engines it is run on; each is compared with the first."""
     sanitize: bool = False
     targets: tuple[str, ...] = ()
@@ -167,10 +170,10 @@ class Plan:
     """Kernels: relative and absolute; None for what the reference states, or else what suits the element type."""
     speedup: float | None = None
     """Kernels: the least that the baseline's estimated time on each target of `cost` is of theirs."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
 
     def __post_init__(self) -> None:
-        for name in ("engines", "targets", "cost"):
+        for name in ("backends", "targets", "cost"):
             # The class is frozen.
             object.__setattr__(self, name, names_given(name, getattr(self, name)))
         if self.optimize is not None:
@@ -181,8 +184,8 @@ class Plan:
             value = getattr(self, name)
             if value is not None and (not _is_number(value) or not 0 <= value < math.inf):
                 raise ValueError(f"{name} is a number from 0 on, not {value!r}")
-        if not isinstance(self.limits, Limits):
-            raise TypeError(f"limits is a tileir.Limits, not {type_text(self.limits)}")
+        if not isinstance(self.limits, ProcessLimits):
+            raise TypeError(f"limits is a tileir.sweeps.ProcessLimits, not {type_text(self.limits)}")
 
     @property
     def digest(self) -> str:
@@ -205,7 +208,7 @@ _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{9,15}\b|(?<=\baddress )0x[0-9a-f]+|(
 
 
 @dataclass(slots=True)
-class Step:
+class JudgeStage:
     """One thing done to a program: `check`, `optimize`, `run cpu`, `compare cpu`, `sanitize`, `compile sm_90`, .."""
 
     name: str
@@ -228,16 +231,18 @@ class Verdict:
     outcome: Outcome
     """Of the first step that did not pass."""
     cause: str
-    steps: list[Step]
+    steps: list[JudgeStage]
     output: str = ""
     """What it printed, cut to the limit; not part of what makes two results equal."""
     measured: dict[str, float] = field(default_factory=dict)
     """`seconds`, `peak_bytes`, `overhead_seconds`."""
 
 
-def verdict_of(item: Item, steps: list[Step], output: str = "", measured: dict[str, float] | None = None) -> Verdict:
+def verdict_of(
+    item: SweepInput, steps: list[JudgeStage], output: str = "", measured: dict[str, float] | None = None
+) -> Verdict:
     """The verdict that the steps amount to: that of the first that did not pass."""
     for step in steps:
         step.message = _ADDRESS.sub("0x...", step.message)
-    first = next((step for step in steps if step.outcome not in FINE), Step("", "passed"))
+    first = next((step for step in steps if step.outcome not in FINE), JudgeStage("", "passed"))
     return Verdict(item.digest, first.outcome, first.cause, steps, output, measured or {})

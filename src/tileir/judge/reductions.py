@@ -20,14 +20,14 @@ from tileir.analyze.reducing.program import Program, ProgramFile, stated_launche
 from tileir.analyze.reducing.reduce import program_kind, reduce_program
 from tileir.analyze.reducing.search import NotInterestingError, Search, Verdicts
 from tileir.bytecode import is_bytecode
-from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.execute.launching.entries import entries_of
 from tileir.interface import load
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.judge.executor.executors import Judge, ThreadExecutor
 from tileir.judge.kernels.runs import backend_of
-from tileir.judge.model import Item, Plan, Step, Verdict, content_of
+from tileir.judge.model import JudgePlan, JudgeStage, SweepInput, Verdict, content_of
 from tileir.judge.report.contents import Contents, FailureKind, StepFailure, SweepEntry, failure_in, of_module
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
@@ -66,7 +66,7 @@ class Reduced(NamedTuple):
 
 def reduce_failures(
     path: str,
-    plan: Plan,
+    plan: JudgePlan,
     *,
     seconds: float = SECONDS,
     jobs: int = 1,
@@ -131,10 +131,10 @@ class _Reduction:
     is_sound: bool = False
     """Whether candidates must be without findings of the sanitizer, as the original is."""
     failure: StepFailure = field(init=False)
-    plan: Plan = field(init=False)
+    plan: JudgePlan = field(init=False)
 
     def reproducer(
-        self, results: Results, kind: FailureKind, entry: SweepEntry, plan: Plan
+        self, results: Results, kind: FailureKind, entry: SweepEntry, plan: JudgePlan
     ) -> tuple[bytes | None, str]:
         """A smaller program, if there is one, and what is to be said of it."""
         item, failure = results.item(entry.digest), failure_in(kind, entry)
@@ -158,7 +158,7 @@ class _Reduction:
         except (TileIRError, ValueError, TypeError) as error:
             return None, f"not reduced: {error}".partition("\n")[0]
 
-    def judge(self, item: Item, plan: Plan) -> Verdict:
+    def judge(self, item: SweepInput, plan: JudgePlan) -> Verdict:
         (verdict,) = self.executor.submit([item], plan).result().verdicts
         return verdict
 
@@ -171,7 +171,7 @@ class _Reduction:
         original = len(program.operations)
         self.is_sound = self.plan.sanitize and _is_sound(self._judged(form.data(program) or data))
         # With one tile block, nothing has to depend on its number.
-        single = ProgramFile(None, [LaunchWords((1,), each.arguments, each.entry) for each in form.launches])
+        single = ProgramFile(None, [LaunchDescription((1,), each.arguments, each.entry) for each in form.launches])
         if self._fails_so(single.data(program) or data):
             form = single
 
@@ -209,9 +209,9 @@ class _Reduction:
             raise KeyboardInterrupt
         return f"reduced to {counts} in {tests:,} tests" + ("" if is_complete else f", {_UNFINISHED}")
 
-    def _random_launches(self, module: Operation) -> list[LaunchWords]:
+    def _random_launches(self, module: Operation) -> list[LaunchDescription]:
         """The launches that the program was judged with, stated, so that they stay what they are."""
-        if not self.plan.engines and not self.plan.sanitize:
+        if not self.plan.backends and not self.plan.sanitize:
             return []
         entries = entries_of(module)
         try:
@@ -220,7 +220,9 @@ class _Reduction:
             # That is the failure.
             return []
         several = len(entries) > 1
-        return [LaunchWords(words.grid, words.arguments, name if several else None) for name, words in found.items()]
+        return [
+            LaunchDescription(words.grid, words.arguments, name if several else None) for name, words in found.items()
+        ]
 
     def _fails_so(self, data: bytes) -> bool:
         verdict, failure = self._judged(data), self.failure
@@ -228,21 +230,21 @@ class _Reduction:
         return same and (not self.is_sound or _is_sound(verdict))
 
     def _judged(self, data: bytes) -> Verdict:
-        return self.judge(Item("candidate", "program", data), self.plan)
+        return self.judge(SweepInput("candidate", "program", data), self.plan)
 
 
 def _is_sound(verdict: Verdict) -> bool:
     return any(step.name == "sanitize" and step.outcome == "passed" for step in verdict.steps)
 
 
-def narrowed(plan: Plan, step: str) -> Plan:
+def narrowed(plan: JudgePlan, step: str) -> JudgePlan:
     """As much of a plan as shows what a step shows, with the sanitizer for programs that read what nobody wrote."""
     verb, _, about = step.partition(" ")
-    engines = (*plan.engines[:1], *([about] if about in plan.engines else []))
+    engines = (*plan.backends[:1], *([about] if about in plan.backends else []))
     chosen: dict[str, Any] = {
-        "compare": {"optimize": plan.optimize if about == "optimized" else None, "engines": engines, "sanitize": True},
+        "compare": {"optimize": plan.optimize if about == "optimized" else None, "backends": engines, "sanitize": True},
         "optimize": {"optimize": plan.optimize},
-        "run": {"engines": (about,)},
+        "run": {"backends": (about,)},
         "sanitize": {"sanitize": True},
         "compile": {"targets": (about,)},
         "cost": {"cost": (about,)},
@@ -250,13 +252,13 @@ def narrowed(plan: Plan, step: str) -> Plan:
     return _only(plan, **chosen.get(verb, {}))
 
 
-def _only(plan: Plan, **chosen: Any) -> Plan:
+def _only(plan: JudgePlan, **chosen: Any) -> JudgePlan:
     """A plan with no steps but those that are chosen."""
-    bare = replace(plan, optimize=None, engines=(), sanitize=False, targets=(), cost=(), time=False)
+    bare = replace(plan, optimize=None, backends=(), sanitize=False, targets=(), cost=(), time=False)
     return replace(bare, **chosen)
 
 
-JudgeOne = Callable[[Item, Plan], Verdict]
+JudgeOne = Callable[[SweepInput, JudgePlan], Verdict]
 
 
 class FailingLaunch(NamedTuple):
@@ -265,10 +267,10 @@ class FailingLaunch(NamedTuple):
     content: bytes
     failure: StepFailure
     """In the step that a program has for it."""
-    plan: Plan
+    plan: JudgePlan
 
 
-def shown_by_programs(plan: Plan, failure: StepFailure) -> tuple[Plan, tuple[str, ...]]:
+def shown_by_programs(plan: JudgePlan, failure: StepFailure) -> tuple[JudgePlan, tuple[str, ...]]:
     """The plan under which a program fails as a launched kernel did, and the steps in which it may."""
     verb, _, about = failure.step.partition(" ")
     first = backend_of(plan)
@@ -276,20 +278,25 @@ def shown_by_programs(plan: Plan, failure: StepFailure) -> tuple[Plan, tuple[str
         # All engines that this may be give the same bits.
         first = "interpreter"
     if verb == "optimize":
-        return _only(plan, optimize=plan.optimize, engines=(first,)), ("optimize", "compare optimized")
+        return _only(plan, optimize=plan.optimize, backends=(first,)), ("optimize", "compare optimized")
     if verb == "compare":
-        return _only(plan, engines=(first, about)), (failure.step, f"run {about}", f"run {first}")
+        return _only(plan, backends=(first, about)), (failure.step, f"run {about}", f"run {first}")
     return narrowed(plan, failure.step), (failure.step,)
 
 
 def failing_launch(
-    item: Item, failure: StepFailure, plan: Plan, judge: JudgeOne, deadline: float, known: bytes | None = None
+    item: SweepInput,
+    failure: StepFailure,
+    plan: JudgePlan,
+    judge: JudgeOne,
+    deadline: float,
+    known: bytes | None = None,
 ) -> FailingLaunch:
     """A program that fails as a module did: the one that is `known`, or the first of its launches that does."""
     shown_by, steps = shown_by_programs(plan, failure)
 
     def tried(content: bytes) -> FailingLaunch | None:
-        verdict = judge(Item("candidate", "program", content), shown_by)
+        verdict = judge(SweepInput("candidate", "program", content), shown_by)
         found = [step.name for step in verdict.steps if step.name in steps and _way(step) == _way(failure)]
         return FailingLaunch(content, replace(failure, step=found[0]), shown_by) if found else None
 
@@ -299,7 +306,9 @@ def failing_launch(
     if not failure.is_of_launch:
         raise NotReduced(of_module(failure.step))
     # Launches are kept in the first run, so one is enough.
-    verdict = judge(Item(item.name, "launches", item.content, item.reference), replace(plan, trials=1, time=False))
+    verdict = judge(
+        SweepInput(item.name, "launches", item.content, item.reference), replace(plan, trials=1, time=False)
+    )
     made = next((step for step in verdict.steps if step.name == "programs" and step.outcome == "passed"), None)
     if made is None:
         raise NotReduced("not reduced: it does not come as far when it is run again")
@@ -319,6 +328,6 @@ def failing_launch(
     raise NotReduced(f"not reduced: none of its launches fails so as a program{why}")
 
 
-def _way(failure: Step | StepFailure) -> tuple[str, str]:
+def _way(failure: JudgeStage | StepFailure) -> tuple[str, str]:
     """How something fails, whatever the step is called."""
     return failure.outcome, reason_of(failure.cause)

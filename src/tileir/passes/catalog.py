@@ -66,7 +66,7 @@ def _installed(name: str) -> Pass | None:
             # SystemExit: a module that exits when it is imported must not end this process.
             raise PipelineError(f"{failure} {type(error).__name__}: {error}") from error
         if not isinstance(found, Pass):
-            raise PipelineError(f"{failure} it is {type_text(found)} there, and not a tileir.Pass")
+            raise PipelineError(f"{failure} it is {type_text(found)} there, and not a tileir.passes.Pass")
         if found.name != name:
             raise PipelineError(f"{failure} it is named '{found.name}' there")
         return _added(found)

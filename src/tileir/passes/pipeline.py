@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from tileir.annotations import Final
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.collector import CollectorPaused
 from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.ir.core import Operation
@@ -39,6 +39,11 @@ from tileir.passes.registry import (
     parse_pass,
     parse_pipeline,
 )
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Program = TypeVar("Program", bound=Operation)
 
 LEVELS: Final = (0, 1, 2, 3)
 DEFAULT_LEVEL: Final = 3
@@ -133,19 +138,22 @@ class PassReport:
 
 
 def optimize(
-    module: Operation,
+    module: Program,
     level: int = DEFAULT_LEVEL,
     rules: str = PARITY,
     fuse_fma: bool = False,
     *,
     report: PassReport | None = None,
     verify_each: bool = True,
-) -> Operation:
+) -> Program:
     """Optimize a module in place and return it.
 
     `level` is 0 (nothing) to 3.  `rules` is "parity", those of NVIDIA's public optimizer, or "full", those and the
     folds draft's.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module is
     verified before and after each pass, unless `verify_each` is false.
+
+    >>> tileir.optimize(module, level=3) is module
+    True
     """
     steps = [parse_pass(text) for text in passes_of_level(level, rules, fuse_fma)]
     return run_until_stable(module, steps, rules, report=_begun(module, report, verify_each))
@@ -170,17 +178,20 @@ def passes_of_level(level: int, rules: str = PARITY, fuse_fma: bool = False) -> 
 
 
 def run_passes(
-    module: Operation,
+    module: Program,
     passes: Sequence[str | Pass],
     *,
     rules: str = PARITY,
     report: PassReport | None = None,
     verify_each: bool = True,
-) -> Operation:
+) -> Program:
     """Run passes in order, each given as `name`, `name{option=value ...}` or a `Pass`.
 
     Changes the module and returns it.  The module is verified before the first pass and after each: `VerifyError` names
     the pass that broke it.  `verify_each=False` skips this.
+
+    >>> tileir.run_passes(module, ["canonicalize", "cse"]) is module
+    True
     """
     if not isinstance(passes, (list, tuple)) or not all(isinstance(each, (str, Pass)) for each in passes):
         raise TypeError(f"passes are a list of names, such as ['canonicalize', 'cse'], not {passes!r}")
@@ -190,8 +201,8 @@ def run_passes(
 
 
 def run_pipeline(
-    module: Operation, text: str, *, rules: str = PARITY, report: PassReport | None = None, verify_each: bool = True
-) -> Operation:
+    module: Program, text: str, *, rules: str = PARITY, report: PassReport | None = None, verify_each: bool = True
+) -> Program:
     """Run a pipeline as MLIR's tools write it, such as `builtin.module(cuda_tile.module(canonicalize,cse))`.
 
     It is verified as by `run_passes`.
@@ -221,7 +232,7 @@ def _check_rules(rules: str) -> None:
         raise OptionError(f"'{rules}' is not a family of rules: use parity or full")
 
 
-def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Operation:
+def run_steps(module: Program, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Program:
     """Run passes that `check_steps` has accepted."""
     _check_rules(rules)
     with CollectorPaused():
@@ -231,7 +242,7 @@ def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, *, repo
     return module
 
 
-def run_until_stable(module: Operation, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Operation:
+def run_until_stable(module: Program, steps: list[Step], rules: str = PARITY, *, report: PassReport) -> Program:
     """Run the passes of a level, and repeat while they make work for each other.
 
     For example, equal conditions are combined only after `cse` has merged them.  The last round is the one in which no

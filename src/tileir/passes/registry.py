@@ -75,7 +75,7 @@ class PipelineError(PassError):
         super().__init__(message, UNKNOWN)
 
 
-class WrongPassOption(PipelineError):
+class PassOptionError(PipelineError):
     """An option of a pass has a value that it does not take."""
 
 
@@ -118,14 +118,14 @@ def integer_option(options: Options, name: str) -> int:
     try:
         return int(options[name])
     except ValueError:
-        raise WrongPassOption(f"'{options[name]}' value invalid for integer option '{name}'") from None
+        raise PassOptionError(f"'{options[name]}' value invalid for integer option '{name}'") from None
 
 
 def bool_option(options: Options, name: str) -> bool:
     """Return an option that is true or false; without a value it is true."""
     text = options[name]
     if text not in ("", "true", "1", "false", "0"):
-        raise WrongPassOption(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
+        raise PassOptionError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")
     return text not in ("false", "0")
 
 

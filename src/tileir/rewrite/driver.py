@@ -156,7 +156,9 @@ class RuleSet:
         rules: list[object] = [*self._patterns, *self._folds]
         for rule in rules:
             if not isinstance(rule, (Pattern, Fold)):
-                raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not {type_text(rule)}")
+                raise TypeError(
+                    f"the rules are tileir.passes.Pattern and tileir.passes.Fold objects, not {type_text(rule)}"
+                )
 
     def rules_for(self, declaration: OperationDeclaration) -> _Rules:
         found = self._known.get(declaration)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tileir.collector import CollectorPaused
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Module, Operation, Region, as_module
 from tileir.ir.declaration import ONE, OperationDeclaration
 from tileir.ir.diagnostics import Code, Diagnostic, ParseError, has_errors
 from tileir.ir.interning import HOOKS
@@ -332,8 +332,8 @@ class ReadText:
 
     __slots__ = ("complete", "diagnostics", "module")
 
-    def __init__(self, module: Operation | None, diagnostics: list[Diagnostic], complete: bool = True) -> None:
-        self.module: Operation | None = module
+    def __init__(self, module: Module | None, diagnostics: list[Diagnostic], complete: bool = True) -> None:
+        self.module: Module | None = module
         self.diagnostics: list[Diagnostic] = diagnostics
         self.complete: bool = complete
 
@@ -384,12 +384,12 @@ def read_text(
     return ReadText(wrap_top_level(block, parser.source, implicit_module), parser.diagnostics)
 
 
-def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Operation:
+def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> Module:
     first = block.first
     if first is not None and first.next is None:
         if first.declaration is BUILTIN_MODULE or (first.declaration is MODULE and not implicit_module):
             first.detach()
-            return first
+            return as_module(first)
     # The location of the module that MLIR adds is 0:0.
     location = file_location(source.name, 0, 0) if implicit_module else CharacterLocation(source, 0, 0)
     bare = all(operation.declaration in (ENTRY, GLOBAL) for operation in block)
@@ -399,11 +399,11 @@ def wrap_top_level(block: Block, source: SourceText, implicit_module: bool) -> O
         if text.startswith(_PRODUCER):
             line = text[len(_PRODUCER) : text.find("\n")] if "\n" in text else text[len(_PRODUCER) :]
             attributes["producer"] = string_attribute(line)
-        return Operation(MODULE, [], [], dict(attributes), [Region([block])], location)
-    return Operation(BUILTIN_MODULE, [], [], NO_ATTRIBUTES, [Region([block])], location)
+        return Module(MODULE, [], [], dict(attributes), [Region([block])], location)
+    return Module(BUILTIN_MODULE, [], [], NO_ATTRIBUTES, [Region([block])], location)
 
 
-def parse_text(text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False) -> Operation:
+def parse_text(text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False) -> Module:
     """The module a text describes; all errors in it are in the `ParseError`."""
     found = read_text(text, name, version=version, allow_unregistered=allow_unregistered)
     if found.module is None:

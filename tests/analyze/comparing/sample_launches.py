@@ -64,7 +64,7 @@ cuda_tile.module @m {
 
 
 def recorded(text: str, grid: int, *arguments: Any) -> Recording:
-    return record(tileir.compile(tileir.parse(text), backend="interpreter"), grid, *arguments)
+    return record(tileir.compile(tileir.parse(text), backend="interpreter"), grid, arguments)
 
 
 def sum_recording(rows: int = 40, blocks: int = 2) -> Recording:

@@ -90,7 +90,7 @@ def test_the_error_of_an_f16_does_not_make_an_f32_wrong() -> None:
 
 @pytest.mark.parametrize("launch", [kinds_recording, sum_recording])
 def test_the_cpu_engine_has_the_values_of_the_interpreter(launch: Any) -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite: pip install 'tileir[cpu]'")
     recording = launch()
     comparison = compare(recording, "cpu")
     assert comparison.first is None and not comparison.array_differences()
@@ -102,7 +102,7 @@ def test_the_cpu_engine_has_the_values_of_the_interpreter(launch: Any) -> None:
         assert numpy.array_equal(recording.array(number, 0, 0), content)
 
 
-class _OffByOne(tileir.Engine):
+class _OffByOne(tileir.backends.Backend):
     """The interpreter, except that its products are off in the last place."""
 
     name = "off_by_one"
@@ -134,7 +134,7 @@ def test_an_engine_that_differs_is_found_at_its_first_value() -> None:
       return } }
     """
     recording = recorded(text, 1, numpy.full(1, 1.1, numpy.float32))
-    tileir.register_engine(_OffByOne())
+    tileir.backends.register_backend(_OffByOne())
     try:
         comparison = compare(recording, "off_by_one")
         first = comparison.first
@@ -143,7 +143,7 @@ def test_an_engine_that_differs_is_found_at_its_first_value() -> None:
         assert [one.array for one in comparison.array_differences()] == [0]
         assert " at the end: it, by " in str(comparison)
     finally:
-        tileir.unregister_engine("off_by_one")
+        tileir.backends.unregister_backend("off_by_one")
 
 
 def test_two_recordings_of_a_program_are_compared_value_by_value() -> None:
@@ -167,7 +167,7 @@ def test_recordings_of_different_programs_are_compared_by_their_arrays() -> None
     recordings = []
     for kernel in kernels:
         x = numpy.arange(300, dtype=numpy.float32)
-        recordings.append(record(kernel, 2, x, x.copy(), numpy.zeros_like(x), 300, sanitize=False))
+        recordings.append(record(kernel, 2, (x, x.copy(), numpy.zeros_like(x), 300), sanitize=False))
     comparison = compare(*recordings)
     assert comparison.first is None and not comparison.array_differences()
     assert any("programs differ" in note for note in comparison.notes)
@@ -246,7 +246,7 @@ def test_a_log_that_is_too_small_holds_the_beginning() -> None:
     for size in (1 << 16, 1000):
         arguments = probed.arguments(size, 0)
         numbers = (numpy.random.default_rng(1).random(640) + 0.5).astype(numpy.float16)
-        kernel.launch(1, numbers, numpy.zeros(1, numpy.float16), 640, *arguments)
+        kernel.launch(1, (numbers, numpy.zeros(1, numpy.float16), 640, *arguments))
         logs.append(probed.entries(arguments[0]))
     whole, beginning = logs
     assert 0 < len(beginning) < len(whole)

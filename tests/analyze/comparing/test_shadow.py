@@ -40,7 +40,7 @@ class Watched:
 def run(body: str, *arguments: Any, parameters: str, grid: int = 1, wide: FloatType = F64) -> Watched:
     watched = Watched(wide)
     module = tileir.parse(f"cuda_tile.module @m {{ entry @k({parameters}) {{ {body} return }} }}")
-    tileir.compile(module, backend="interpreter").launch(grid, *arguments, observer=watched.shadow)
+    tileir.compile(module, backend="interpreter").launch(grid, arguments, observer=watched.shadow)
     return watched
 
 
@@ -221,7 +221,7 @@ class _Enough(Exception):
     """The program ran long enough: random loops need not end."""
 
 
-class _Limit(tileir.Observer):
+class _Limit(tileir.observers.Observer):
     def __init__(self) -> None:
         self.steps = 0
 
@@ -235,12 +235,12 @@ def ends(module: Operation, name: str, seen: Any) -> tuple[str, bytes]:
     arguments = arguments_for(entries_of(module)[name])
     assert arguments is not None
     end = "fine"
-    observers: list[tileir.Observer] = [_Limit()]
+    observers: list[tileir.observers.Observer] = [_Limit()]
     if seen is not None:
         observers.append(Shadow(F64, seen))
     try:
-        kernel = tileir.compile(module, name, backend="interpreter")
-        kernel.launch((2, 2), *arguments, observer=Observers(observers), output=lambda text: None)
+        kernel = tileir.compile(module, entry=name, backend="interpreter")
+        kernel.launch((2, 2), arguments, observer=Observers(observers), output=lambda text: None)
     except _Enough:
         end = "enough"
     except tileir.TileIRError as error:

@@ -30,8 +30,8 @@ class Array:
 ARGUMENTS = (Array(), Array(), Array(), 1 << 20)
 
 
-def vector_add(**options: Any) -> tileir.Cost:
-    return tileir.cost(VECTOR_ADD, 8192, *ARGUMENTS, **{"assemble": False, **options})
+def vector_add(**options: Any) -> tileir.costs.Cost:
+    return tileir.cost(VECTOR_ADD, 8192, ARGUMENTS, **{"assemble": False, **options})
 
 
 def keys(interface: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_kernel_may_be_given_in_many_ways() -> None:
     module = tileir.load(VECTOR_ADD)
     expected = vector_add().answer()
     for kernel in (module, tileir.compile(module), str(VECTOR_ADD), tileir.to_bytecode(module)):
-        assert tileir.cost(kernel, 8192, *ARGUMENTS, assemble=False).answer()["time"] == expected["time"]
+        assert tileir.cost(kernel, 8192, ARGUMENTS, assemble=False).answer()["time"] == expected["time"]
 
 
 def test_what_is_no_kernel_is_refused() -> None:
@@ -108,20 +108,20 @@ def test_what_is_no_kernel_is_refused() -> None:
 def test_arrays_have_the_names_of_the_text() -> None:
     assert [array.name for array in vector_add().memory] == ["a", "b", "c"]
     built = tileir.from_bytecode(tileir.to_bytecode(tileir.load(VECTOR_ADD)))
-    names = [array.name for array in tileir.cost(built, 8192, *ARGUMENTS, assemble=False).memory]
+    names = [array.name for array in tileir.cost(built, 8192, ARGUMENTS, assemble=False).memory]
     assert names == ["argument 0", "argument 1", "argument 2"]
 
 
 def test_number_of_arguments_and_grid_are_checked() -> None:
     with pytest.raises(tileir.LaunchError, match="takes 4 arguments"):
-        tileir.cost(VECTOR_ADD, 1, Array())
+        tileir.cost(VECTOR_ADD, 1, (Array(),))
     with pytest.raises(tileir.LaunchError, match="extent 0 along x"):
-        tileir.cost(VECTOR_ADD, 0, *ARGUMENTS)
+        tileir.cost(VECTOR_ADD, 0, ARGUMENTS)
 
 
 def test_report_is_text_and_html_without_markup_of_names() -> None:
     text = tileir.load(VECTOR_ADD).text().replace("@vector_add", '@"<b>k"')
-    cost = tileir.cost(tileir.parse(text), 8192, *ARGUMENTS, assemble=False)
+    cost = tileir.cost(tileir.parse(text), 8192, ARGUMENTS, assemble=False)
     assert cost.render().startswith("<b>k, grid 8192 x 1 x 1, on NVIDIA H200")
     assert "&lt;b&gt;k" in cost._repr_html_() and "<b>" not in cost._repr_html_()
     assert repr(cost).startswith("<Cost of <b>k, grid (8192, 1, 1), on h200: about ")
@@ -132,7 +132,7 @@ def test_report_is_text_and_html_without_markup_of_names() -> None:
 
 def test_compiled_kernel_tells_registers_and_waves(assembler: FakeAssembler) -> None:
     text = tileir.load(VECTOR_ADD).text().replace("@vector_add", "@k")
-    cost = tileir.cost(tileir.parse(text), 8192, *ARGUMENTS, target="h200")
+    cost = tileir.cost(tileir.parse(text), 8192, ARGUMENTS, target="h200")
     assert (cost.occupancy.registers, cost.occupancy.warps, cost.occupancy.blocks) == (32, 4, 16)
     assert cost.occupancy.reason is None and cost.waves.reason is None
     assert (cost.waves.at_once, cost.waves.waves) == (16 * 132, 4)
@@ -171,14 +171,14 @@ def test_large_kernel_is_counted_and_not_compiled(assembler: FakeAssembler) -> N
 
 def test_scalar_that_is_not_known_is_noted() -> None:
     cost = tileir.cost(
-        ROOT / "examples" / "matmul.mlir", (4, 4), Array(), Array(), Array(), None, None, None, assemble=False
+        ROOT / "examples" / "matmul.mlir", (4, 4), (Array(), Array(), Array(), None, None, None), assemble=False
     )
     assert any("not known without running it" in note for note in cost.notes)
 
 
 def test_peak_that_nobody_publishes_is_noted() -> None:
     arguments = (Array(), Array(), Array(), 512, 512, 512)
-    cost = tileir.cost(ROOT / "examples" / "matmul.mlir", (8, 8), *arguments, target="gb10", assemble=False)
+    cost = tileir.cost(ROOT / "examples" / "matmul.mlir", (8, 8), arguments, target="gb10", assemble=False)
     assert "how fast NVIDIA GB10 is at products of f16 is not published: the time leaves them out" in cost.notes
 
 
@@ -217,7 +217,7 @@ def test_what_was_measured_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_kernel_is_measured_where_the_target_is_here() -> None:
     arrays = [numpy.ones(1000, numpy.float32) for _ in range(3)]
-    cost = tileir.cost(VECTOR_ADD, 8, *arrays, 1000, target="cpu", measure=True)
+    cost = tileir.cost(VECTOR_ADD, 8, (*arrays, 1000), target="cpu", measure=True)
     assert cost.measured is not None and cost.measured > 0
     assert "of it" in cost.render()
     assert (arrays[2] == 2).all()
@@ -227,7 +227,7 @@ def test_slower_kind_of_operation_takes_longer() -> None:
     """The model is monotone: the same kernel with a division in the place of an addition is not faster."""
     text = tileir.load(VECTOR_ADD).text()
     plain, divided = [
-        tileir.cost(tileir.parse(text.replace("addf", name)), 8192, *ARGUMENTS, assemble=False)
+        tileir.cost(tileir.parse(text.replace("addf", name)), 8192, ARGUMENTS, assemble=False)
         for name in ("addf", "divf")
     ]
     assert divided.seconds >= plain.seconds

@@ -72,7 +72,7 @@ class Counted(Observer):
         self.operations[name] = self.operations.get(name, 0) + amount
 
 
-def by_mnemonic(cost: tileir.Cost) -> dict[str, int]:
+def by_mnemonic(cost: tileir.costs.Cost) -> dict[str, int]:
     found: dict[str, int] = {}
     for kind, count in cost.operations.items():
         name = kind.partition(" ")[0]
@@ -86,8 +86,8 @@ def test_counts_are_what_the_interpreter_is_seen_to_do(name: str, examples: Any)
     arrays = [*example.inputs, example.output]
     path = EXAMPLES / f"{name}.mlir"
     seen = Counted(arrays)
-    tileir.compile(path, backend="interpreter").launch(example.grid, *arrays, *example.scalars, observer=seen)
-    cost = tileir.cost(path, example.grid, *arrays, *example.scalars, assemble=False)
+    tileir.compile(path, backend="interpreter").launch(example.grid, (*arrays, *example.scalars), observer=seen)
+    cost = tileir.cost(path, example.grid, (*arrays, *example.scalars), assemble=False)
     assert [(array.read, array.written) for array in cost.memory] == list(zip(seen.read, seen.written, strict=True))
     assert cost.bytes_moved == sum(seen.read) + sum(seen.written)
     assert cost.footprint == seen.footprint
@@ -102,7 +102,7 @@ def test_estimate_is_no_less_than_the_roofline_allows(name: str, examples: Any) 
     example = getattr(examples, name)()
     arguments = [*example.inputs, example.output, *example.scalars]
     for target in ("a100", "h200", "b200", "rtx5090"):
-        cost = tileir.cost(EXAMPLES / f"{name}.mlir", example.grid, *arguments, target=target, assemble=False)
+        cost = tileir.cost(EXAMPLES / f"{name}.mlir", example.grid, arguments, target=target, assemble=False)
         assert cost.seconds >= cost.footprint / cost.roofline.memory
         if cost.roofline.attainable:
             assert cost.flops / cost.seconds <= cost.roofline.attainable
@@ -117,8 +117,8 @@ def test_cutile_kernel_costs_what_it_is_seen_to_move(name: str, examples: Any) -
     kernel = getattr(examples.cutile_kernels, name)
     arguments = (*arrays, *example.cutile_scalars)
     seen = Counted(arrays)
-    tileir.launch(kernel, example.grid, arguments, "interpreter", observer=seen)
-    cost = tileir.cost(kernel, example.grid, *arguments, target="h100", assemble=False)
+    tileir.launch(kernel, example.grid, arguments, backend="interpreter", observer=seen)
+    cost = tileir.cost(kernel, example.grid, arguments, target="h100", assemble=False)
     moved = sum(seen.read) + sum(seen.written)
     if name == "histogram":
         # Which of its last tile are counted depends on what was read.
@@ -144,7 +144,7 @@ class Array:
 def test_large_matmul() -> None:
     m, n, k = 8192, 4096, 2048
     arguments = (Array(m * k, 2), Array(k * n, 2), Array(m * n, 4), m, n, k)
-    cost = tileir.cost(EXAMPLES / "matmul.mlir", (m // 64, n // 64), *arguments, assemble=False)
+    cost = tileir.cost(EXAMPLES / "matmul.mlir", (m // 64, n // 64), arguments, assemble=False)
     assert cost.flops == 2 * m * n * k
     assert cost.footprint == 2 * m * k + 2 * k * n + 4 * m * n
     assert cost.bytes_moved == 2 * m * k * (n // 64) + 2 * k * n * (m // 64) + 4 * m * n
@@ -155,7 +155,7 @@ def test_large_matmul() -> None:
 def test_large_softmax() -> None:
     rows, columns = 1 << 20, 1000
     arguments = (Array(rows * columns, 4), Array(rows * columns, 4), rows, columns)
-    cost = tileir.cost(EXAMPLES / "softmax.mlir", rows, *arguments, assemble=False)
+    cost = tileir.cost(EXAMPLES / "softmax.mlir", rows, arguments, assemble=False)
     assert cost.bytes_moved == cost.footprint == 2 * 4 * rows * columns
     # Tiles of 1,024 elements: the difference, the exponential and the quotient of each, and two reductions.
     assert cost.flops == rows * (3 * 1024 + 2 * 1023)
@@ -166,7 +166,7 @@ def test_large_attention() -> None:
     arrays = [Array(length * depth, 2)] * 3 + [Array(length * depth, 4)]
     arrays = [Array(array.nbytes, 1) for array in arrays]
     blocks = length // 64
-    cost = tileir.cost(EXAMPLES / "attention.mlir", blocks, *arrays, length, 0.125, assemble=False)
+    cost = tileir.cost(EXAMPLES / "attention.mlir", blocks, (*arrays, length, 0.125), assemble=False)
     assert cost.operations["mmaf f16 -> f32"] == 2 * 2 * length * length * depth
     assert cost.bytes_moved == 2 * length * depth * (1 + 2 * blocks) + 4 * length * depth
 
@@ -174,7 +174,7 @@ def test_large_attention() -> None:
 def test_grid_with_a_tail() -> None:
     n = 128 * 133
     arrays = [Array(n, 4) for _ in range(3)]
-    cost = tileir.cost(EXAMPLES / "vector_add.mlir", 133, *arrays, n, target="h200", assemble=False)
+    cost = tileir.cost(EXAMPLES / "vector_add.mlir", 133, (*arrays, n), target="h200", assemble=False)
     waves = cost.waves
     assert waves.waves == ceil(133 / waves.at_once) and waves.at_once % 132 == 0
     assert waves.tail == pytest.approx(133 / waves.at_once - (waves.waves - 1))

@@ -37,7 +37,7 @@ LOOP = """cuda_tile.module @kernels {
 """
 
 
-def difference(before: str, after: str, **options: bool) -> tileir.ProgramDifference:
+def difference(before: str, after: str, **options: bool) -> tileir.analysis.ProgramDifference:
     return tileir.diff(tileir.parse(before), tileir.parse(after), **options)
 
 

@@ -15,7 +15,7 @@ ATTENTION = (EXAMPLES / "attention.mlir").read_text()
 VECTOR_ADD = (EXAMPLES / "vector_add.mlir").read_text()
 
 
-def both(before: str, old: str = "", new: str = "", **options: object) -> tileir.SemanticDifference:
+def both(before: str, old: str = "", new: str = "", **options: object) -> tileir.analysis.SemanticDifference:
     after = before.replace(old, new) if old else before
     assert not old or after != before
     programs = tileir.diff(tileir.parse(before), tileir.parse(after))
@@ -50,14 +50,14 @@ def test_the_first_operation_with_another_value_is_found() -> None:
 
 def test_a_later_tile_block_and_a_later_iteration_are_named() -> None:
     """Only keys of the last block of 64 are past the end, so the mask is other from there on."""
-    words = tileir.LaunchWords(
+    words = tileir.kernels.LaunchDescription(
         (1,), ["signed:f16:8192", "signed:f16:8192:1", "signed:f16:8192:2", "zeros:f32:8192", "100", "0.5"]
     )
     found = both(ATTENTION, "cmpi less_than %index", "cmpi less_than_or_equal %index", launch=words)
     first = found.kernels[0].first
     assert first is not None and first.time == 1 and first.left.results[0] is first.left.result
     assert (first.before, first.after, first.difference.place) == ("False", "True", (0, 36))
-    words = tileir.LaunchWords((2,), ["signed:f32:200", "signed:f32:200:1", "zeros:f32:200", "199"])
+    words = tileir.kernels.LaunchDescription((2,), ["signed:f32:200", "signed:f32:200:1", "zeros:f32:200", "199"])
     found = both(VECTOR_ADD, "cmpi less_than %index", "cmpi less_than_or_equal %index", launch=words)
     first = found.kernels[0].first
     assert first is not None and first.block == (1, 0, 0)
@@ -73,7 +73,7 @@ def test_an_error_in_one_of_them_is_a_difference() -> None:
 
 
 def test_errors_that_both_have_are_none() -> None:
-    words = tileir.LaunchWords((1,), ["zeros:f32:8", "zeros:f32:8", "zeros:f32:8", "100"])
+    words = tileir.kernels.LaunchDescription((1,), ["zeros:f32:8", "zeros:f32:8", "zeros:f32:8", "100"])
     found = both(VECTOR_ADD, launch=words, runs=1)
     assert not found and "both end in the same error: accesses 4 bytes" in found.text()
 

@@ -9,7 +9,7 @@ import pytest
 from tests.analyze.forms.forms_of import EXAMPLES, PROGRAMS, names_of
 
 import tileir
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.tools.main import run
 
 
@@ -19,14 +19,14 @@ def test_bytecode_is_what_the_tool_shows(name: str, tmp_path: Path, capsys: pyte
     path = tmp_path / "k.tileirbc"
     path.write_bytes(tileir.to_bytecode(module))
     assert run(["objdump", str(path)]) == 0
-    form = Forms(module).form("bytecode")
+    form = Representations(module).get("bytecode")
     assert form.text == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_byte_of_a_record_is_linked_with_its_operation(name: str) -> None:
-    forms = Forms(tileir.load(EXAMPLES / name))
-    form, names = forms.form("bytecode"), names_of(forms)
+    forms = Representations(tileir.load(EXAMPLES / name))
+    form, names = forms.get("bytecode"), names_of(forms)
     heads = [
         (numbers, re.search(r"operation \d+: (?:%.* = )?(\w+)", line))
         for line, numbers in zip(form.lines, form.links, strict=True)
@@ -39,7 +39,7 @@ def test_every_byte_of_a_record_is_linked_with_its_operation(name: str) -> None:
 
 
 def test_entries_of_the_table_of_constants_are_linked_with_those_that_use_them() -> None:
-    form = Forms(tileir.load(EXAMPLES / "vector_add.mlir")).form("bytecode")
+    form = Representations(tileir.load(EXAMPLES / "vector_add.mlir")).get("bytecode")
     entries = {
         line.split("constant ")[1]: numbers
         for line, numbers in zip(form.lines, form.links, strict=True)
@@ -53,7 +53,7 @@ def test_entries_of_the_table_of_constants_are_linked_with_those_that_use_them()
 
 def test_program_from_a_file_shows_the_bytes_of_the_file() -> None:
     data = tileir.to_bytecode(tileir.load(EXAMPLES / "softmax.mlir"), version="13.1")
-    form = Forms(tileir.load(data)).form("bytecode")
+    form = Representations(tileir.load(data)).get("bytecode")
     assert form.title == f"Bytecode, {len(data):,} bytes"
     assert any("minor version" in line and line.endswith(" 1") for line in form.lines)
 
@@ -62,8 +62,8 @@ def test_program_that_has_no_bytecode_says_why() -> None:
     text = """cuda_tile.module @m { entry @k(%x: tile<i32>) {
       %y = noti %x : tile<i32>
       return } }"""
-    forms = Forms(tileir.parse(text))
+    forms = Representations(tileir.parse(text))
     reason = {each.id: each.reason for each in forms.list()}["bytecode"]
     assert reason is not None and "noti" in reason
     with pytest.raises(tileir.OptionError, match="there is no bytecode to show"):
-        forms.form("bytecode")
+        forms.get("bytecode")

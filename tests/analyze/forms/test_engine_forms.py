@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import tileir
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.execute.engine.interface import located_lines
 from tileir.ir.core import Operation
 
@@ -22,7 +22,7 @@ TEXT = """cuda_tile.module @m {
 """
 
 
-class Kernel(tileir.PreparedKernel):
+class Kernel(tileir.backends.PreparedKernel):
     """A kernel whose code is a line for each operation."""
 
     def __init__(self, entry: Operation) -> None:
@@ -37,13 +37,13 @@ class Kernel(tileir.PreparedKernel):
 
 
 class LocatingKernel(Kernel):
-    def located(self, stage: str) -> tileir.LocatedText:
+    def located(self, stage: str) -> tileir.backends.LocatedText:
         shown = [each for each in self._operations if each.declaration.mnemonic != "constant"]
         lines = [f"{stage} {each.declaration.mnemonic}" for each in shown]
         return located_lines(self._entry, lines, [[each] for each in shown], ["Made up."])
 
 
-class Dumping(tileir.Engine):
+class Dumping(tileir.backends.Backend):
     name = "dumping"
     stages = ("ttir", "ptx")
 
@@ -54,11 +54,13 @@ class Dumping(tileir.Engine):
 class Locating(Dumping):
     name = "locating"
 
-    def forms(self) -> list[tileir.EngineForm]:
+    def representations(self) -> list[tileir.backends.BackendRepresentation]:
         return [
-            tileir.EngineForm("ptx", "PTX", "assembly", "ptx"),
-            tileir.EngineForm("ttir", "Triton", "ttir", "ttir", "it needs Triton: pip install triton"),
-            tileir.EngineForm("cubin", "Cubin", "assembly", "cubin", "", 3),
+            tileir.backends.BackendRepresentation("ptx", "PTX", "assembly", "ptx"),
+            tileir.backends.BackendRepresentation(
+                "ttir", "Triton", "ttir", "ttir", "it needs Triton: pip install triton"
+            ),
+            tileir.backends.BackendRepresentation("cubin", "Cubin", "assembly", "cubin", "", 3),
         ]
 
     def prepare(self, entry: Operation, globals: object, settings: object) -> Kernel:
@@ -68,23 +70,23 @@ class Locating(Dumping):
 @pytest.fixture(autouse=True)
 def engines() -> Iterator[None]:
     for engine in (Dumping(), Locating()):
-        tileir.register_engine(engine)
+        tileir.backends.register_backend(engine)
     yield
     for name in ("dumping", "locating"):
-        tileir.unregister_engine(name)
+        tileir.backends.unregister_backend(name)
 
 
 def test_stages_of_an_engine_are_forms_without_links() -> None:
-    forms = Forms(tileir.parse(TEXT))
+    forms = Representations(tileir.parse(TEXT))
     titles = {each.id: each.title for each in forms.list()}
-    assert titles["dumping-ttir"] == "ttir, the engine 'dumping'"
-    form = forms.form("dumping-ptx")
+    assert titles["dumping-ttir"] == "ttir, the backend 'dumping'"
+    form = forms.get("dumping-ptx")
     assert form.lines == ["ptx constant", "ptx addi", "ptx store_ptr_tko", "ptx return"]
     assert form.links == [[], [], [], []]
 
 
 def test_forms_of_an_engine_are_linked_by_locations() -> None:
-    form = Forms(tileir.parse(TEXT)).form("ptx")
+    form = Representations(tileir.parse(TEXT)).get("ptx")
     assert (form.title, form.language, form.notes) == ("PTX", "assembly", ["Made up."])
     # The constant has no line of its own.
     assert dict(zip(form.lines, form.links, strict=True)) == {
@@ -95,15 +97,15 @@ def test_forms_of_an_engine_are_linked_by_locations() -> None:
 
 
 def test_what_an_engine_cannot_show_has_its_reason() -> None:
-    forms = Forms(tileir.parse(TEXT))
+    forms = Representations(tileir.parse(TEXT))
     reasons = {each.id: each.reason for each in forms.list()}
     assert reasons["ptx"] is None
     assert reasons["ttir"] == "it needs Triton: pip install triton"
     assert reasons["cubin"] == ("the kernel has 4 operations, and this is made of up to 3: more would take minutes")
     with pytest.raises(tileir.OptionError, match="not to be had here: it needs Triton"):
-        forms.form("ttir")
+        forms.get("ttir")
     with pytest.raises(tileir.OptionError, match="made of up to 3"):
-        forms.form("cubin")
+        forms.get("cubin")
 
 
 def test_engine_that_fails_when_it_is_asked_says_so() -> None:
@@ -113,13 +115,13 @@ def test_engine_that_fails_when_it_is_asked_says_so() -> None:
         def missing(self) -> str:
             raise RuntimeError("a package is broken")
 
-    tileir.register_engine(Failing())
+    tileir.backends.register_backend(Failing())
     try:
-        reasons = {each.id: each.reason for each in Forms(tileir.parse(TEXT)).list()}
+        reasons = {each.id: each.reason for each in Representations(tileir.parse(TEXT)).list()}
         assert reasons["failing"] == "RuntimeError: a package is broken"
         assert reasons["ptx"] is None
     finally:
-        tileir.unregister_engine("failing")
+        tileir.backends.unregister_backend("failing")
 
 
 def test_operations_without_lines_are_in_those_of_their_users_and_owners() -> None:
@@ -138,7 +140,7 @@ def test_operations_without_lines_are_in_those_of_their_users_and_owners() -> No
     assert entry is not None
     operations = {each.declaration.mnemonic: each for each in entry.walk()}
     for name, operation in operations.items():
-        operation.location = tileir.file_location(name, 1, 1)
+        operation.location = tileir.attributes.file_location(name, 1, 1)
     found = located_lines(entry, ["reducing", "storing"], [[operations["reduce"]], [operations["store_ptr_tko"]]])
     names = [{location.inner.split('"')[1] for location in locations} for locations in found.locations]
     assert names == [{"reduce", "iota", "yield", "addi"}, {"store_ptr_tko"}]

@@ -180,7 +180,7 @@ def test_loads_of_a_loop_that_writes_are_not_invariant() -> None:
 
 def undefined(seeds: range) -> list[tuple[int, str]]:
     rules = ["missing-token", "undefined-arithmetic", "false-assumption", "index-outside-view"]
-    return [(seed, f.rule) for seed in seeds for f in tileir.lint(smith.program(seed).module, select=rules)]
+    return [(seed, f.rule) for seed in seeds for f in tileir.lint(smith(seed).module, select=rules)]
 
 
 def test_random_programs_without_undefined_behavior_are_not_said_to_have_some() -> None:

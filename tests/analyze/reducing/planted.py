@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import tileir.smith
+import tileir
 from tileir.analyze.reducing.candidate_tests import ask_difference, ask_engine, same_difference
 from tileir.analyze.reducing.program import Program
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
-from tileir.execute.arguments.argument_text import LaunchWords
-from tileir.execute.engine.interface import Engine, KernelSettings, PreparedKernel
+from tileir.execute.arguments.argument_text import LaunchDescription
+from tileir.execute.engine.interface import Backend, KernelSettings, PreparedKernel
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
@@ -428,7 +428,7 @@ class Nothing(PreparedKernel):
         pass
 
 
-class PlantedEngine(Engine):
+class PlantedEngine(Backend):
     """The interpreter with a bug."""
 
     name = "planted"
@@ -459,7 +459,7 @@ class Plant:
     def __init__(self, bug: Bug, size: int) -> None:
         self.bug: Bug = bug
         for seed in range(400):
-            made = tileir.smith.program(seed, family=bug.family, size=size)
+            made = tileir.smith(seed, family=bug.family, size=size)
             if not any(bug.strikes(operation) for operation in made.module.walk()):
                 continue
             self.program: Program = Program.original(made.module)
@@ -496,7 +496,7 @@ def processor_time(seconds: float) -> Iterator[None]:
 class InProcess:
     """As the tests of `tileir reduce`, without a child process: nothing here crashes for good."""
 
-    def __init__(self, bug: Bug, launch: LaunchWords, original: Program) -> None:
+    def __init__(self, bug: Bug, launch: LaunchDescription, original: Program) -> None:
         self._crashes: bool = bug.does is crash
         self._question = (
             ask_engine("planted", launch) if self._crashes else ask_difference("interpreter", "planted", launch)

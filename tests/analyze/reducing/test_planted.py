@@ -22,9 +22,9 @@ LEAST = 0.9
 @pytest.fixture
 def planted(request: pytest.FixtureRequest) -> Iterator[Bug]:
     bug: Bug = request.param
-    tileir.register_engine(PlantedEngine(bug))
+    tileir.backends.register_backend(PlantedEngine(bug))
     yield bug
-    tileir.unregister_engine(PlantedEngine.name)
+    tileir.backends.unregister_backend(PlantedEngine.name)
 
 
 def smallest(bug: Bug) -> Program:
@@ -47,12 +47,12 @@ def near_the_smallest(bugs: Sequence[Bug], size: int, times: int = 1) -> list[st
     """The bugs of which programs of a size are reduced to nearly the smallest one, the same each time."""
     near: list[str] = []
     for bug in bugs:
-        tileir.register_engine(PlantedEngine(bug))
+        tileir.backends.register_backend(PlantedEngine(bug))
         try:
             plant = Plant(bug, size)
             found = [reduced(plant) for _ in range(times)]
         finally:
-            tileir.unregister_engine(PlantedEngine.name)
+            tileir.backends.unregister_backend(PlantedEngine.name)
         assert len({ProgramFile().data(each) for each in found}) == 1, bug.name
         tileir.verify(found[0].module)
         assert len(plant.program.operations) > 4 * len(found[0].operations), bug.name
@@ -68,12 +68,12 @@ def test_planted_bugs_are_reduced_to_nearly_the_smallest_programs() -> None:
 
 def test_the_result_does_not_depend_on_the_number_of_jobs() -> None:
     bug = BUGS[7]
-    tileir.register_engine(PlantedEngine(bug))
+    tileir.backends.register_backend(PlantedEngine(bug))
     try:
         plant = Plant(bug, SIZE)
         files = [ProgramFile().data(reduced(plant, jobs)) for jobs in (1, 4, 4)]
     finally:
-        tileir.unregister_engine(PlantedEngine.name)
+        tileir.backends.unregister_backend(PlantedEngine.name)
     assert files[0] == files[1] == files[2]
 
 

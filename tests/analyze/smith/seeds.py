@@ -2,7 +2,7 @@
 
     PYTHONPATH=src:. python -m tests.analyze.smith.seeds 0 10000 -n 16 --assembler 10
 
-Each program must verify, come back from text and bytecode, run on the interpreter and on the CPU engine with equal bits,
+Each program must verify, come back from text and bytecode, run on the interpreter and on the CPU backend with equal bits,
 before and after optimizing and with tile blocks in another order, and give the sanitizer nothing to find; `--assembler 10` gives one of ten to NVIDIA's assembler.  The last line is the
 verdict; every seed that fails has a line of its own.
 """
@@ -23,19 +23,20 @@ from typing import Any
 
 import tileir
 from tileir import smith
+from tileir.analysis import SmithProgram
 
 COMPILE_SECONDS = 120
 MEMORY = 8 << 30
 
 
-def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
+def check_engines(program: SmithProgram, sanitize: bool = True) -> str:
     """What is wrong with a program, or nothing."""
     tileir.verify(program.module)
     if sanitize:
-        sanitizer = tileir.Sanitizer()
+        sanitizer = tileir.sanitizer.Sanitizer()
         arguments = program.arguments
         tileir.compile(program.module, backend="interpreter", exact=True).launch(
-            program.grid, *arguments, observer=sanitizer, output=lambda text: None
+            program.grid, arguments, observer=sanitizer, output=lambda text: None
         )
         if sanitizer.report.findings:
             return f"sanitizer: {sanitizer.report.render()}"
@@ -56,14 +57,14 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
     for name, module, engine, schedule in ways:
         arguments = program.arguments
         kernel = tileir.compile(module, backend=engine, exact=True, schedule=schedule)
-        kernel.launch(program.grid, *arguments, output=lambda text: None)
+        kernel.launch(program.grid, arguments, output=lambda text: None)
         difference = program.check(arguments)
         if difference is not None:
             return f"{name}: {difference}"
     return ""
 
 
-def check_assembler(program: smith.SmithProgram, tool: str) -> str:
+def check_assembler(program: SmithProgram, tool: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "program.tileirbc"
         source.write_bytes(program.bytecode())
@@ -78,7 +79,7 @@ def check_assembler(program: smith.SmithProgram, tool: str) -> str:
 
 def check_seed(seed: int, assembler: str | None, **wanted: Any) -> str:
     try:
-        program = smith.program(seed, **wanted)
+        program = smith(seed, **wanted)
         return check_engines(program) or (check_assembler(program, assembler) if assembler else "")
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

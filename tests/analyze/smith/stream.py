@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tileir import smith
+from tileir.analysis import SMITH_FAMILIES, SMITH_STREAM
 
 KEPT = Path(__file__).with_name("stream.json")
 OTHERS: tuple[dict[str, Any], ...] = (
@@ -22,12 +23,12 @@ OTHERS: tuple[dict[str, Any], ...] = (
 
 
 def requests() -> list[dict[str, Any]]:
-    return [{"seed": seed, "family": family} for family in smith.FAMILIES for seed in range(3)] + list(OTHERS)
+    return [{"seed": seed, "family": family} for family in SMITH_FAMILIES for seed in range(3)] + list(OTHERS)
 
 
 def digests(request: dict[str, Any]) -> dict[str, str]:
     options = dict(request)
-    program = smith.program(options.pop("seed"), **options)
+    program = smith(options.pop("seed"), **options)
     results = hashlib.blake2b(digest_size=16)
     for array in program.expected():
         results.update(array.tobytes())
@@ -40,7 +41,7 @@ def digests(request: dict[str, Any]) -> dict[str, str]:
 def main() -> None:
     found = [{"request": request, **digests(request)} for request in requests()]
     lines = ",\n".join([json.dumps(one) for one in found])
-    KEPT.write_text(f'{{"stream": {smith.STREAM}, "programs": [\n{lines}\n]}}\n', encoding="utf-8")
+    KEPT.write_text(f'{{"stream": {SMITH_STREAM}, "programs": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
 if __name__ == "__main__":

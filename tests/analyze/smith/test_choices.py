@@ -31,7 +31,7 @@ PARTNERS: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("module", "entry")])
 def test_every_operation_can_be_asked_for(name: str) -> None:
-    programs = [smith.program(seed, operations=[name]) for seed in range(3)]
+    programs = [smith(seed, operations=[name]) for seed in range(3)]
     for program in programs:
         tileir.verify(program.module)
         assert set(program.operations) <= {name, *FEEDING, *PARTNERS.get(name, ())}
@@ -39,19 +39,19 @@ def test_every_operation_can_be_asked_for(name: str) -> None:
 
 
 def test_several_operations_are_mixed() -> None:
-    found = {name for seed in range(4) for name in smith.program(seed, operations=["addf", "mmaf", "exp"]).operations}
+    found = {name for seed in range(4) for name in smith(seed, operations=["addf", "mmaf", "exp"]).operations}
     assert {"addf", "mmaf", "exp"} <= found and "divf" not in found
 
 
 def test_all_operations_are_met_without_asking() -> None:
-    found = {name for seed in range(120) for name in smith.program(seed, family="everything").operations}
+    found = {name for seed in range(120) for name in smith(seed, family="everything").operations}
     assert found == {*PUBLIC} - {"print_tko"}
 
 
 @pytest.mark.parametrize("version", ["13.1", "13.2", "13.3", "13.4"])
 def test_programs_keep_to_a_version(version: str) -> None:
     for seed in range(25):
-        program = smith.program(seed, version=version)
+        program = smith(seed, version=version)
         tileir.verify(program.module, version=version)
         assert program.version == version
         again = tileir.from_bytecode(program.bytecode())
@@ -60,16 +60,16 @@ def test_programs_keep_to_a_version(version: str) -> None:
 
 def test_an_operation_that_a_version_lacks_is_refused() -> None:
     with pytest.raises(tileir.OptionError, match=r"the operation 'insert' is not in 13\.1"):
-        smith.program(0, operations=["insert"], version="13.1")
+        smith(0, operations=["insert"], version="13.1")
 
 
 @pytest.mark.parametrize("size", [20, 80, 400])
 def test_size_is_about_the_number_of_operations(size: int) -> None:
-    counts = [len(list(smith.program(seed, size=size).module.walk())) for seed in range(20)]
+    counts = [len(list(smith(seed, size=size).module.walk())) for seed in range(20)]
     assert 0.8 * size < sum(counts) / len(counts) < 1.2 * size + 10
 
 
 def test_printing_is_only_asked_for() -> None:
-    program = smith.program(0, operations=["print_tko", "addi"])
+    program = smith(0, operations=["print_tko", "addi"])
     assert program.grid == (1, 1, 1) and "print_tko" in program.operations
     assert check_engines(program) == ""

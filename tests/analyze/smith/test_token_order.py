@@ -13,7 +13,7 @@ from tileir.ir.core import Operation
 from tileir.rewrite.token_order import TokenOrder
 
 
-class Follower(tileir.Observer):
+class Follower(tileir.observers.Observer):
     """A token is the set of the operations before it; `pairs` has operations and those that they came after."""
 
     def __init__(self) -> None:
@@ -31,10 +31,10 @@ class Follower(tileir.Observer):
 @pytest.mark.parametrize("seed", one_in(10, range(200)))
 @pytest.mark.parametrize("family", ["control_flow", "memory", "everything"])
 def test_order_of_a_run_is_in_the_order_of_the_program(family: str, seed: int) -> None:
-    program = smith.program(seed, family=family, size=60)
+    program = smith(seed, family=family, size=60)
     kernel = tileir.compile(program.module, backend="interpreter")
     follower = Follower()
-    kernel.launch(program.grid, *program.arguments, observer=follower)
+    kernel.launch(program.grid, program.arguments, observer=follower)
     order = TokenOrder(kernel.entry)
     for later, earlier in follower.pairs:
         assert order.comes_after(later, earlier), (later, earlier)

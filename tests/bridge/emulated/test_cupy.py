@@ -93,7 +93,7 @@ def test_random_numbers_are_those_of_numpy():
 
 
 def test_properties_are_those_of_the_gpu_that_is_named():
-    with tileir.emulate(gpu="gb10"):
+    with tileir.emulate(target="gb10"):
         assert cupy.cuda.Device().compute_capability == "121"
         assert cupy.cuda.runtime.getDeviceProperties(0)["multiProcessorCount"] == 48
     start, end = cupy.cuda.Event(), cupy.cuda.Event()

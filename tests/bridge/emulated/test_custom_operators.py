@@ -61,5 +61,5 @@ def test_libraries_implement_operators_for_each_device():
     assert operators.only(torch.ones(1, device="cuda")).tolist() == [2]
     with pytest.raises(NotImplementedError, match="none for the CPU"):
         operators.only(torch.ones(1))
-    with pytest.raises(tileir.EmulationError, match="aten"):
+    with pytest.raises(tileir.errors.EmulationError, match="aten"):
         torch.library.Library("aten", "IMPL").impl("add.Tensor", lambda x, y: x, "CUDA")

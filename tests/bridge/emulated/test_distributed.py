@@ -51,5 +51,5 @@ def test_what_memory_of_several_gpus_would_be_is_said_by_name(group: Any, monkey
     import torch.distributed._symmetric_memory as symmetric_memory
 
     monkeypatch.setattr(distributed, "get_world_size", lambda group: 2)
-    with pytest.raises(tileir.EmulationError, match="symmetric memory of several GPUs"):
+    with pytest.raises(tileir.errors.EmulationError, match="symmetric memory of several GPUs"):
         symmetric_memory.rendezvous(torch.zeros(2, device="cuda"), group)

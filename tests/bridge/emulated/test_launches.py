@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 
 def test_kernels_work_in_the_memory_of_emulated_tensors():
-    with tileir.emulate(gpu="b200"):
+    with tileir.emulate(target="b200"):
         assert torch.cuda.get_device_capability() == (10, 0)
         a = torch.arange(32, dtype=torch.float32, device="cuda")
         out = torch.zeros_like(a)
@@ -29,6 +29,6 @@ def test_kernels_work_in_the_memory_of_emulated_tensors():
 def test_other_gpus_than_those_of_the_table_are_refused_by_name():
     with (
         pytest.raises(tileir.LaunchError, match="no GPU named 'h300' can be emulated: choose one of a100, "),
-        tileir.emulate(gpu="h300"),
+        tileir.emulate(target="h300"),
     ):
         pass

@@ -359,5 +359,5 @@ def test_nested_tensors_are_on_the_device():
         torch.nested.as_nested_tensor([part.cuda() for part in parts]),
     ):
         assert nested.is_cuda and all(part.is_cuda for part in nested.unbind())
-    with pytest.raises(tileir.EmulationError, match="jagged"):
+    with pytest.raises(tileir.errors.EmulationError, match="jagged"):
         torch.nested.nested_tensor(parts, device="cuda", layout=torch.jagged)

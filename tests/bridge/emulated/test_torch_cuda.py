@@ -13,13 +13,13 @@ torch = pytest.importorskip("torch")
 
 
 def test_properties_are_those_of_the_gpu_that_is_named():
-    with tileir.emulate(gpu="RTX-5090"):
+    with tileir.emulate(target="RTX-5090"):
         assert torch.cuda.is_available() and torch.cuda.device_count() == 1 and torch.cuda.current_device() == 0
         assert torch.cuda.get_device_name() == "NVIDIA GeForce RTX 5090"
         properties = torch.cuda.get_device_properties("cuda:0")
         assert (properties.major, properties.minor) == torch.cuda.get_device_capability() == (12, 0)
         assert (properties.multi_processor_count, properties.warp_size) == (170, 32)
-        with tileir.emulate(gpu="a100"):
+        with tileir.emulate(target="a100"):
             assert torch.cuda.get_device_capability(0) == (8, 0)
         assert torch.version.cuda and torch.backends.cuda.is_built()
 

@@ -58,6 +58,6 @@ def test_functions_that_make_tensors_can_be_scripted():
 
 
 def test_linearize_is_refused_by_name():
-    with pytest.raises(tileir.EmulationError, match=r"torch\.func\.linearize"):
+    with pytest.raises(tileir.errors.EmulationError, match=r"torch\.func\.linearize"):
         torch.func.linearize(torch.sin, torch.ones(3, device="cuda"))
     assert torch.func.linearize(torch.sin, torch.zeros(3))[1](torch.ones(3)).tolist() == [1, 1, 1]

@@ -48,7 +48,7 @@ def _launch(kernel: Any, *arguments: Any, grid: int = COUNT // TILE) -> None:
     ct.launch(torch.cuda.current_stream(), (grid,), kernel, arguments)
 
 
-def _finding(act: Callable[[], object], backend: str = "interpreter") -> tileir.Finding:
+def _finding(act: Callable[[], object], backend: str = "interpreter") -> tileir.sanitizer.Finding:
     with pytest.raises(tileir.SanitizerError) as caught, tileir.emulate(backend, sanitize=True):
         act()
     assert caught.value.report.kinds == ["uninitialized"], str(caught.value)

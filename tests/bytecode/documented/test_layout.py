@@ -416,7 +416,7 @@ def test_attributes_nest_as_deep_as_the_program_says(value: str) -> None:
 def test_shared_parts_of_an_attribute_are_written_once() -> None:
     from tileir.ir.attributes import array_attribute, string_attribute
 
-    found: tileir.Attribute = string_attribute("x")
+    found: tileir.attributes.Attribute = string_attribute("x")
     for _ in range(12):
         found = array_attribute((found, found))
     module = tileir.parse("entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32>\n return }")

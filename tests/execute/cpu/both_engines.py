@@ -1,4 +1,4 @@
-"""Every plain launch of the interpreter again on the CPU engine: same memory, same output, same failure.
+"""Every plain launch of the interpreter again on the CPU backend: same memory, same output, same failure.
 
 The engine runs in the very memory that the interpreter ran in, after its content has been put back: arguments that
 overlap, strided arrays, tensors of other libraries and tables of addresses need no special treatment.  Afterwards the
@@ -114,22 +114,26 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
     compared = Comparison()
     busy = False
 
-    def launch(self: Kernel, grid: Any, *arguments: Any, **options: Any) -> None:
+    def launch(self: Kernel, grid: Any, arguments: Any = (), **options: Any) -> None:
         nonlocal busy
         given = {name for name, value in options.items() if value not in (None, False, ())}
         forward = (options.get("schedule") or self.schedule) == "forward"
-        ordinary = self.backend in ("auto", "interpreter") and forward and not given - {"schedule", "memory", "output"}
+        ordinary = (
+            self.requested_backend in ("auto", "interpreter")
+            and forward
+            and not given - {"schedule", "memory", "output"}
+        )
         # What other threads launch meanwhile may share the memory that is put back here.
         alone = not busy and threading.current_thread() is threading.main_thread()
         if not ordinary or not alone or shows_addresses(self.entry) or any(map(is_approximate, self.entry.walk())):
-            return plain(self, grid, *arguments, **options)
+            return plain(self, grid, arguments, **options)
         busy = True
         try:
             _compare(plain, compared, cpu, self, grid, arguments, options)
         finally:
             busy = False
 
-    Kernel.launch = launch  # type: ignore[method-assign]
+    Kernel.launch = launch  # type: ignore[assignment, method-assign]
     try:
         yield compared
     finally:
@@ -141,7 +145,7 @@ _INTERPRETED: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()
 
 def _interpreted(kernel: Kernel) -> Kernel:
     """A kernel that runs in the interpreter, whatever this one was compiled for, on the same global variables."""
-    if kernel.backend == "interpreter":
+    if kernel.requested_backend == "interpreter":
         return kernel
     found = _INTERPRETED.get(kernel)
     if found is None:
@@ -174,11 +178,11 @@ def _compare(
     try:
         places = stretches(kernel, arguments, memory)
     except LaunchError:
-        return plain(_interpreted(kernel), grid, *arguments, **options)
+        return plain(_interpreted(kernel), grid, arguments, **options)
     before = [place.content() for place in places]
     failure: ExecutionError | None = None
     try:
-        plain(_interpreted(kernel), grid, *arguments, **{**options, "output": tee})
+        plain(_interpreted(kernel), grid, arguments, **{**options, "output": tee})
     except ExecutionError as error:
         promised = isinstance(error, AssertionFailedError) or any(part in str(error) for part in _PROMISED)
         if not promised:
@@ -189,16 +193,16 @@ def _compare(
     if failure is None and not kernel.exact and _has_float_products(kernel.entry):
         _put(places, before)
         exact = Kernel(kernel.entry, "interpreter", KernelSettings(True), kernel.schedule, globals=kernel.globals)
-        plain(exact, grid, *arguments, **{**options, "output": lambda text: None})
+        plain(exact, grid, arguments, **{**options, "output": lambda text: None})
         wanted = [place.content() for place in places]
     _put(places, before)
     native = Kernel(kernel.entry, "cpu", KernelSettings(True, cpu=cpu), kernel.schedule, globals=kernel.globals)
     again: list[str] = []
     try:
-        plain(native, grid, *arguments, **{**options, "output": again.append, "num_threads": 1})
-        assert failure is None, f"the CPU engine does not fail as the interpreter does: {failure}"
+        plain(native, grid, arguments, **{**options, "output": again.append, "threads": 1})
+        assert failure is None, f"the CPU backend does not fail as the interpreter does: {failure}"
         for place, found, right in zip(places, (place.content() for place in places), wanted, strict=True):
-            assert place.same(found, right), f"the CPU engine computes something else: {kernel.entry}"
+            assert place.same(found, right), f"the CPU backend computes something else: {kernel.entry}"
         compared.launches += 1
     except ExecutionError as error:
         assert failure is not None and type(error) is type(failure), error

@@ -248,7 +248,7 @@ class Program:
         size = self.arrays[0].size
         inputs = [a.view(memory_dtype(e)) for a, e in zip(self.arrays, self.elements, strict=True)]
         outputs = [numpy.zeros(size, memory_dtype(result)) for result in self.results]
-        kernel.launch(-(-size // max(self.extent, 1)), *inputs, *outputs)
+        kernel.launch(-(-size // max(self.extent, 1)), (*inputs, *outputs))
         return [out.view(bits_dtype(result)) for out, result in zip(outputs, self.results, strict=True)]
 
 

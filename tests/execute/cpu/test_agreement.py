@@ -1,4 +1,4 @@
-"""The CPU engine computes what the interpreter computes: random programs of every family, bit for bit.
+"""The CPU backend computes what the interpreter computes: random programs of every family, bit for bit.
 
 Which NaN a NaN is may differ (docs/internals/cpu.md), so results are compared in the types they were stored with.
 """
@@ -129,7 +129,7 @@ def compare(
     printed: list[str] = []
     try:
         Kernel(entry, settings=KernelSettings(True)).launch(
-            GRID, *wanted, observer=StepLimit(_STEPS), output=printed.append
+            GRID, wanted, observer=StepLimit(_STEPS), output=printed.append
         )
     except Enough:
         return "long"
@@ -143,7 +143,7 @@ def compare(
     native = Kernel(entry, "cpu", KernelSettings(True, cpu=cpu))
     caught: tileir.ExecutionError | None = None
     try:
-        native.launch(GRID, *found, num_threads=threads if failure is None else 1, output=again.append)
+        native.launch(GRID, found, threads=threads if failure is None else 1, output=again.append)
     except tileir.ExecutionError as error:
         caught = error
     if caught is not None and "more than is available" in str(caught):

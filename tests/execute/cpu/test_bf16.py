@@ -36,7 +36,7 @@ def program(width):
 def rounded(machine, values, width=TILE):
     kernel = tileir.compile(tileir.parse(program(width)), backend="cpu", cpu=machine)
     found = numpy.zeros(len(values), ml_dtypes.bfloat16)
-    kernel.launch(-(-len(values) // width), values, found, len(values), num_threads=1)
+    kernel.launch(-(-len(values) // width), (values, found, len(values)), threads=1)
     return found.view(numpy.uint16)
 
 
@@ -115,7 +115,7 @@ def test_powers_of_two_are_rounded_as_by_hand(monkeypatch, columns):
     for machine in ("x86-64-v4", "native" if HERE.has_avx512_bf16 else emulate(monkeypatch, PAIRS)):
         kernel = tileir.compile(tileir.parse(weights(columns)), backend="cpu", cpu=machine)
         rounded, sums = numpy.zeros(values.shape, ml_dtypes.bfloat16), numpy.zeros(64, numpy.float32)
-        kernel.launch(4, values, rounded, sums, 64, num_threads=1)
+        kernel.launch(4, (values, rounded, sums, 64), threads=1)
         found.append((rounded.view(numpy.uint16), sums.tobytes()))
     (near, total), (other, other_total) = found
     assert (near == other).all()

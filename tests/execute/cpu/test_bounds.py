@@ -61,7 +61,7 @@ def outcome(kernel: Kernel, arrays: Arrays, grid: Any, *scalars: Any, **options:
     """The error of a launch, or nothing; and what is in the arrays if there is none."""
     given = arrays.fresh()
     try:
-        kernel.launch(grid, *given, *scalars, **options)
+        kernel.launch(grid, (*given, *scalars), **options)
     except tileir.ExecutionError as error:
         arrays.check()
         return str(error), []
@@ -79,11 +79,11 @@ def both(text: str, arrays: Arrays, grid: Any, *scalars: Any) -> str:
     """What both engines say of a launch, checked or not where it is right."""
     interpreted, native = kernels(text)
     wanted = outcome(interpreted, arrays, grid, *scalars)
-    assert outcome(native, arrays, grid, *scalars, num_threads=1) == wanted
+    assert outcome(native, arrays, grid, *scalars, threads=1) == wanted
     if not wanted[0]:
         assert outcome(native, arrays, grid, *scalars, unchecked=True) == wanted
     else:
-        assert outcome(native, arrays, grid, *scalars, num_threads=2)[0]
+        assert outcome(native, arrays, grid, *scalars, threads=2)[0]
     return wanted[0]
 
 
@@ -122,9 +122,9 @@ def test_the_array_where_it_ends_may_be_another() -> None:
         results = []
         for number, kernel in enumerate(kernels(HEAD + FORMS[name] + TAIL)):
             whole = numpy.arange(64, dtype=numpy.int32)
-            options: dict[str, Any] = {"num_threads": 2} if number else {}
+            options: dict[str, Any] = {"threads": 2} if number else {}
             other = numpy.arange(32, dtype=numpy.int32)
-            kernel.launch(4, whole[:20], other, 32, memory=(whole[20:],), **options)
+            kernel.launch(4, (whole[:20], other, 32), memory=(whole[20:],), **options)
             results.append((whole.tolist(), other.tolist()))
         assert results[0] == results[1], name
 
@@ -189,7 +189,7 @@ def test_globals_have_ends_and_constants_are_not_written(name: str, through: str
                 tileir.parse(HEAD.replace("@m {", "@m {" + GLOBALS) + made + body + TAIL), backend=backend
             )
             # On one thread, so that the first tile block that fails is the one that is reported.
-            options = {"num_threads": 1} if backend == "cpu" else {}
+            options = {"threads": 1} if backend == "cpu" else {}
             texts.append(outcome(kernel, Arrays(16, 16), blocks, 16, **options)[0])
             assert wanted in texts[-1] if wanted else not texts[-1]
         # The globals of the two are in different places.
@@ -207,7 +207,7 @@ def test_read_only_arrays_are_not_written_by_a_pointer_from_another() -> None:
     texts = []
     for backend in ("interpreter", "cpu"):
         with pytest.raises(tileir.ExecutionError) as caught:
-            tileir.compile(module, backend=backend).launch(3, whole[:16], rest, 16, output=lambda text: None)
+            tileir.compile(module, backend=backend).launch(3, (whole[:16], rest, 16), output=lambda text: None)
         texts.append(str(caught.value))
     assert "writes to read-only memory: argument 1" in texts[0]
     assert texts[0] == texts[1]
@@ -290,9 +290,9 @@ def test_operands_of_products(short: int, cut: int) -> None:
     module = tileir.parse(text)
     for backend in ("interpreter", "cpu"):
         with pytest.raises(tileir.ExecutionError, match=f"past the end of argument {short}"):
-            tileir.compile(module, backend=backend).launch((3, 3), *arrays, n)
+            tileir.compile(module, backend=backend).launch((3, 3), (*arrays, n))
     whole = [numpy.ones(n * n, numpy.float32) for _ in range(3)]
-    tileir.compile(module, backend="cpu").launch((3, 3), *whole, n)
+    tileir.compile(module, backend="cpu").launch((3, 3), (*whole, n))
     assert (whole[2] == n).all()
 
 
@@ -319,13 +319,13 @@ def check_shrunk(seed: int) -> bool:
     memories = []
     ways: list[tuple[tileir.Kernel, dict[str, Any]]] = [
         (reference, {}),
-        *((native, {"num_threads": n}) for n in (1, 2)),
+        *((native, {"threads": n}) for n in (1, 2)),
     ]
     for kernel, options in ways:
         memory = Memories(small, dtypes, seed)
         memories.append(memory)
         try:
-            kernel.launch(written.grid, *memory.arguments, **options)
+            kernel.launch(written.grid, memory.arguments, **options)
             failures.append("")
         except tileir.ExecutionError as error:
             failures.append(str(error))
@@ -369,7 +369,7 @@ def test_checks_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def spoils(kernel: Kernel, **options: Any) -> bool:
         whole = numpy.zeros(64, numpy.int32)
         try:
-            kernel.launch(4, whole[:16], numpy.zeros(32, numpy.int32), 32, **options)
+            kernel.launch(4, (whole[:16], numpy.zeros(32, numpy.int32), 32), **options)
         except tileir.ExecutionError:
             return False
         return bool(whole[16:].any())
@@ -385,9 +385,9 @@ def test_checks_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_launches_that_overlap_raise_when_the_context_is_left() -> None:
     kernel = tileir.compile(tileir.parse(HEAD + FORMS["partition: store_view_tko"] + TAIL), backend="cpu")
     small, large, other = (numpy.zeros(count, numpy.int32) for count in (8, 32, 32))
-    with pytest.raises(tileir.ExecutionError, match="past the end of argument 0"), tileir.overlap():
-        kernel.launch(4, large, other, 32)
-        kernel.launch(4, small, other, 32)
+    with pytest.raises(tileir.ExecutionError, match="past the end of argument 0"), tileir.kernels.overlap():
+        kernel.launch(4, (large, other, 32))
+        kernel.launch(4, (small, other, 32))
     assert large.tolist() == list(range(32))
 
 

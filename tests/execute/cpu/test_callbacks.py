@@ -52,7 +52,7 @@ def test_what_output_raises_ends_the_launch(
 
     def launch() -> None:
         try:
-            kernel.launch(3000, array, output=output)
+            kernel.launch(3000, (array,), output=output)
         except BaseException as caught:
             raised.append(caught)
 
@@ -79,9 +79,9 @@ def test_launch_after_one_that_was_ended_by_its_output_is_whole(backend: str) ->
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        kernel.launch(50, array, output=failing)
+        kernel.launch(50, (array,), output=failing)
     written: list[str] = []
-    kernel.launch(50, array, output=written.append)
+    kernel.launch(50, (array,), output=written.append)
     assert written == [f"block {number}\n" for number in range(50)]
     assert array.tolist() == list(range(50))
 
@@ -92,7 +92,7 @@ def test_output_runs_in_the_context_of_the_launch(backend: str) -> None:
     variable.set("kept")
     seen: set[str] = set()
     kernel = tileir.compile(tileir.parse(PRINTING), backend=backend)
-    kernel.launch(3, numpy.zeros(3, "i4"), output=lambda text: seen.add(variable.get()))
+    kernel.launch(3, (numpy.zeros(3, "i4"),), output=lambda text: seen.add(variable.get()))
     assert seen == {"kept"}
 
 
@@ -106,7 +106,7 @@ def test_what_progress_raises_ends_a_launch_that_prints(sanitize: bool) -> None:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        kernel.launch(1, numpy.zeros(1, "i4"), output=written.append, progress=progress, sanitize=sanitize)
+        kernel.launch(1, (numpy.zeros(1, "i4"),), output=written.append, progress=progress, sanitize=sanitize)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX's")

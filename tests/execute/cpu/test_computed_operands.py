@@ -14,7 +14,7 @@ from tests.sampling import one_in
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.statements import PackCache
 
@@ -117,7 +117,7 @@ def agrees(
     for backend in ("cpu", "interpreter"):
         d = c.copy()
         kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
-        kernel.launch(grid, *arrays, d, m, n, k, batch, first, last, n, m * n, *strides)
+        kernel.launch(grid, (*arrays, d, m, n, k, batch, first, last, n, m * n, *strides))
         results.append(d)
     assert results[0].tobytes() == results[1].tobytes()
 
@@ -190,7 +190,7 @@ def test_a_loop_with_a_sum_that_is_no_chain_stays_a_loop() -> None:
     for backend in ("cpu", "interpreter"):
         d = c.copy()
         kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
-        kernel.launch((1, 1, 1), x, y, y, d, 16, 32, 24, 1, 0, 3, 32, 512, 24, 384, *[32, 768] * 2)
+        kernel.launch((1, 1, 1), (x, y, y, d, 16, 32, 24, 1, 0, 3, 32, 512, 24, 384, *[32, 768] * 2))
         results.append(d.tobytes())
     assert results[0] == results[1]
 
@@ -229,7 +229,7 @@ def test_what_lies_outside_is_found(form: str, short: int) -> None:
         kernel = tileir.compile(tileir.parse(program(tile, *forms)), backend=backend, exact=True)
         with pytest.raises(tileir.ExecutionError) as raised:
             kernel.launch(
-                (4, 2, 1), *arrays, numpy.ones((64, 64), "f4"), 64, 64, 64, 1, 0, 8, 64, 4096, *[64, 4096] * 2
+                (4, 2, 1), (*arrays, numpy.ones((64, 64), "f4"), 64, 64, 64, 1, 0, 8, 64, 4096, *[64, 4096] * 2)
             )
         said.append(str(raised.value).splitlines()[0].split(" at address")[0])
     assert said[0] == said[1]
@@ -264,20 +264,7 @@ def test_of_the_mistakes_of_several_sums_the_first_is_found() -> None:
         with pytest.raises(tileir.ExecutionError) as raised:
             kernel.launch(
                 (1, 1, 1),
-                ones.reshape(-1)[:-1].copy(),
-                24,
-                *arrays,
-                16,
-                32,
-                24,
-                1,
-                0,
-                3,
-                32,
-                512,
-                24,
-                384,
-                *[32, 768] * 2,
+                (ones.reshape(-1)[:-1].copy(), 24, *arrays, 16, 32, 24, 1, 0, 3, 32, 512, 24, 384, *[32, 768] * 2),
             )
         said.append(str(raised.value).splitlines()[0].split(" at address")[0])
     assert said[0] == said[1]

@@ -228,6 +228,6 @@ cuda_tile.module @m {
     a, b = generator.standard_normal((4, 20, 16), numpy.float32), generator.standard_normal((16, 32), numpy.float32)
     found, wanted = numpy.zeros((4, 20, 32), numpy.float32), numpy.zeros((4, 20, 32), numpy.float32)
     # The last tiles of each matrix reach over its edge.
-    kernel.launch((3, 4), a, b, found)
-    tileir.compile(tileir.parse(text), backend="interpreter", exact=True).launch((3, 4), a, b, wanted)
+    kernel.launch((3, 4), (a, b, found))
+    tileir.compile(tileir.parse(text), backend="interpreter", exact=True).launch((3, 4), (a, b, wanted))
     assert numpy.array_equal(found, wanted)

@@ -1,4 +1,4 @@
-"""Launches on the CPU engine: what may be asked for, who is told how far they are, and what is too large."""
+"""Launches on the CPU backend: what may be asked for, who is told how far they are, and what is too large."""
 
 from __future__ import annotations
 
@@ -51,32 +51,32 @@ def kernel(text: str, backend: str = "cpu") -> Kernel:
 @pytest.mark.parametrize("number", [True, False, "2", 2.0, [2], numpy.float32(1)])
 def test_a_number_of_threads_that_is_no_whole_number_is_refused(number: Any) -> None:
     with pytest.raises(tileir.LaunchError, match="pass a whole number of threads, or None for all processors"):
-        kernel(COUNTING).launch(1, numpy.zeros(1, "i4"), 1, num_threads=number)
+        kernel(COUNTING).launch(1, (numpy.zeros(1, "i4"), 1), threads=number)
 
 
 @pytest.mark.parametrize("number", [0, -1, 1025, 20_000, 1 << 70])
 def test_a_launch_has_no_fewer_threads_than_one_and_not_too_many(number: int) -> None:
-    with pytest.raises(tileir.LaunchError, match=f"num_threads is {number}: pass 1 to 1024 threads"):
-        kernel(COUNTING).launch(1, numpy.zeros(1, "i4"), 1, num_threads=number)
+    with pytest.raises(tileir.LaunchError, match=f"threads is {number}: pass 1 to 1024 threads"):
+        kernel(COUNTING).launch(1, (numpy.zeros(1, "i4"), 1), threads=number)
 
 
 def test_a_number_of_threads_may_be_numpys() -> None:
     data = numpy.zeros(1, "i4")
-    kernel(COUNTING).launch(1, data, 1, num_threads=numpy.int64(2))  # type: ignore[arg-type]
+    kernel(COUNTING).launch(1, (data, 1), threads=numpy.int64(2))  # type: ignore[arg-type]
 
 
 def test_a_number_of_threads_that_was_given_before_is_looked_at_again() -> None:
     counting = kernel(COUNTING)
     data = numpy.zeros(1, "i4")
     for number in (None, 1, 2, 1, None, 2):
-        counting.launch(1, data, 1, num_threads=number)
+        counting.launch(1, (data, 1), threads=number)
     assert data[0] == 6
     # True is 1, and 2.0 is 2, to a dictionary.
     for wrong in (True, 2.0, "1"):
         with pytest.raises(tileir.LaunchError, match="pass a whole number of threads"):
-            counting.launch(1, data, 1, num_threads=wrong)  # type: ignore[arg-type]
+            counting.launch(1, (data, 1), threads=wrong)  # type: ignore[arg-type]
     for number in range(1, 200):
-        counting.launch(1, data, 1, num_threads=number)
+        counting.launch(1, (data, 1), threads=number)
     assert data[0] == 205
 
 
@@ -84,7 +84,7 @@ def test_a_number_of_threads_that_was_given_before_is_looked_at_again() -> None:
 def test_progress_begins_with_nothing_and_ends_with_everything(backend: str) -> None:
     seen: list[tuple[int, int]] = []
     counts = numpy.zeros(6, "i4")
-    kernel(COUNTING, backend).launch(6, counts, 2, progress=lambda done, count: seen.append((done, count)))
+    kernel(COUNTING, backend).launch(6, (counts, 2), progress=lambda done, count: seen.append((done, count)))
     assert seen[0] == (0, 6) and seen[-1] == (6, 6) and sorted(seen) == seen
     assert counts.tolist() == [2] * 6
 
@@ -102,11 +102,11 @@ def test_what_progress_raises_ends_the_launch_and_is_raised(threads: int) -> Non
     run = kernel(COUNTING)
     counts = numpy.zeros(blocks, "i4")
     with pytest.raises(_Enough):
-        run.launch(blocks, counts, turns, num_threads=threads, progress=progress)
+        run.launch(blocks, (counts, turns), threads=threads, progress=progress)
     assert len(calls) == 2 and counts[-1] == 0
     # No thread works in the array any more, and the next launch is whole.
     counts[:] = 0
-    run.launch(blocks, counts, 1, num_threads=threads)
+    run.launch(blocks, (counts, 1), threads=threads)
     assert (counts == 1).all()
 
 
@@ -116,7 +116,7 @@ def test_what_progress_raises_at_once_leaves_out_the_launch() -> None:
 
     counts = numpy.zeros(8, "i4")
     with pytest.raises(_Enough):
-        kernel(COUNTING).launch(8, counts, 1, progress=progress)
+        kernel(COUNTING).launch(8, (counts, 1), progress=progress)
     assert not counts.any()
 
 
@@ -126,8 +126,8 @@ def test_an_alloca_of_more_than_there_is_is_named_with_its_place(count: int, thr
     found = []
     for backend in ("interpreter", "cpu"):
         with pytest.raises(tileir.ExecutionError) as caught:
-            options: dict[str, Any] = {"num_threads": threads} if backend == "cpu" else {}
-            kernel(RESERVING.replace("COUNT", str(count)), backend).launch(8, numpy.zeros(1, "i4"), **options)
+            options: dict[str, Any] = {"threads": threads} if backend == "cpu" else {}
+            kernel(RESERVING.replace("COUNT", str(count)), backend).launch(8, (numpy.zeros(1, "i4"),), **options)
         diagnostic = caught.value.diagnostics[0]
         found.append((diagnostic.message, str(diagnostic.location)))
     assert found[0] == found[1]
@@ -136,7 +136,7 @@ def test_an_alloca_of_more_than_there_is_is_named_with_its_place(count: int, thr
 
 def _launched() -> list[int]:
     counts = numpy.zeros(4, "i4")
-    kernel(COUNTING).launch(4, counts, 3)
+    kernel(COUNTING).launch(4, (counts, 3))
     return counts.tolist()
 
 
@@ -202,8 +202,8 @@ def test_a_numpy_function_without_instructions_is_named(monkeypatch: pytest.Monk
     monkeypatch.setitem(KERNELS, SINH, lambda operation, exact: numpy.sinh)
     with pytest.raises(tileir.LaunchError) as raised:
         tileir.compile(tileir.parse(text), backend="cpu").dump("llvm")
-    message = "the CPU engine cannot compile 'cuda_tile.sinh': its NumPy function uses numpy.sinh, and can only use "
+    message = "the CPU backend cannot compile 'cuda_tile.sinh': its NumPy function uses numpy.sinh, and can only use "
     assert raised.value.message.startswith(message) and "backend='interpreter'" in raised.value.message
     x = numpy.ones(1, "f4")
-    tileir.compile(tileir.parse(text), backend="interpreter").launch(1, x)
+    tileir.compile(tileir.parse(text), backend="interpreter").launch(1, (x,))
     assert x[0] == numpy.sinh(numpy.float32(1))

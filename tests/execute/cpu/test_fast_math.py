@@ -372,7 +372,7 @@ def test_a_kernel_is_fast_if_it_is_compiled_so() -> None:
     results = {}
     for name, backend, fast in (("interpreter", "interpreter", False), ("exact", "cpu", False), ("fast", "cpu", True)):
         results[name] = numpy.zeros_like(values)
-        tileir.compile(tileir.parse(KERNEL), backend=backend, fast=fast).launch((2, 1), values, results[name])
+        tileir.compile(tileir.parse(KERNEL), backend=backend, fast=fast).launch((2, 1), (values, results[name]))
     assert results["exact"].tobytes() == results["interpreter"].tobytes()
     assert results["fast"].tobytes() != results["interpreter"].tobytes()
     near = numpy.isclose(results["fast"], results["interpreter"], rtol=1e-5, atol=0)

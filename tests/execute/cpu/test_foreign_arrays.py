@@ -111,7 +111,7 @@ MALFORMED_INTERFACES: list[tuple[object, str]] = [
 def test_a_malformed_array_interface_is_refused(kernel: tileir.Kernel, value: object, words: str) -> None:
     before = DATA.copy()
     with pytest.raises(tileir.LaunchError) as caught:
-        kernel.launch(1, value)
+        kernel.launch(1, (value,))
     assert words in str(caught.value)
     assert "argument 0 of @k" in str(caught.value)
     assert (before == DATA).all()
@@ -121,7 +121,7 @@ def test_a_released_view_is_refused(kernel: tileir.Kernel) -> None:
     view = memoryview(bytearray(32))
     view.release()
     with pytest.raises(tileir.LaunchError, match="gives no buffer that NumPy understands"):
-        kernel.launch(1, view)
+        kernel.launch(1, (view,))
 
 
 def test_good_array_interfaces(kernel: tileir.Kernel) -> None:
@@ -132,7 +132,7 @@ def test_good_array_interfaces(kernel: tileir.Kernel) -> None:
         lambda data: interface(data=memoryview(data), offset=0, shape=(), strides=()),
     ):
         data = numpy.ones(8, numpy.float32)
-        kernel.launch(1, make(data))
+        kernel.launch(1, (make(data),))
         assert data[0] == 2
 
 
@@ -230,7 +230,7 @@ MALFORMED_CAPSULES: list[tuple[Callable[[], object], str]] = [
 @pytest.mark.parametrize(("make", "words"), MALFORMED_CAPSULES)
 def test_a_malformed_capsule_is_refused(kernel: tileir.Kernel, make: Callable[[], object], words: str) -> None:
     with pytest.raises(tileir.LaunchError) as caught:
-        kernel.launch(1, make())
+        kernel.launch(1, (make(),))
     assert words in str(caught.value)
 
 
@@ -238,7 +238,7 @@ def test_good_capsules(kernel: tileir.Kernel) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
     data = numpy.ones(8, numpy.float32)
     for value in (Capsule(data=data.ctypes.data), Capsule(data=data.ctypes.data - 4, byte_offset=4, strides=(1,))):
-        kernel.launch(1, value)
+        kernel.launch(1, (value,))
     assert data[0] == 4
 
     class Wrapped:
@@ -252,23 +252,23 @@ def test_good_capsules(kernel: tileir.Kernel) -> None:
             return self.array.__dlpack_device__()
 
     for _ in range(3):
-        kernel.launch(1, Wrapped(data))
+        kernel.launch(1, (Wrapped(data),))
         gc.collect()
     assert data[0] == 32
     tensor = torch.ones(8)
     if "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters:
-        kernel.launch(1, Wrapped(tensor))
+        kernel.launch(1, (Wrapped(tensor),))
         assert tensor[0] == 2
     else:  # Capsules of older versions cannot say that their memory is writable.
         with pytest.raises(tileir.LaunchError, match="read-only"):
-            kernel.launch(1, Wrapped(tensor))
+            kernel.launch(1, (Wrapped(tensor),))
 
 
 def test_a_capsule_of_bfloat() -> None:
     program = PROGRAM.replace("f32", "bf16")
     data = numpy.ones(8, ml_dtypes.bfloat16)
     kernel = tileir.compile(tileir.parse(program), backend="interpreter")
-    kernel.launch(1, Capsule(data=data.ctypes.data, code=4, bits=16))
+    kernel.launch(1, (Capsule(data=data.ctypes.data, code=4, bits=16),))
     assert data[0] == 2
 
 
@@ -280,7 +280,7 @@ def test_a_capsule_of_bfloat() -> None:
 )
 def test_what_is_no_array_is_refused(kernel: tileir.Kernel, value: object) -> None:
     with pytest.raises(tileir.LaunchError, match="argument 0 of @k"):
-        kernel.launch(1, value)
+        kernel.launch(1, (value,))
 
 
 @pytest.mark.parametrize(
@@ -289,25 +289,25 @@ def test_what_is_no_array_is_refused(kernel: tileir.Kernel, value: object) -> No
 )
 def test_what_is_no_grid_is_refused(kernel: tileir.Kernel, grid: object) -> None:
     with pytest.raises(tileir.LaunchError, match="grid"):
-        kernel.launch(grid, DATA)
+        kernel.launch(grid, (DATA,))
 
 
 @pytest.mark.parametrize(
     "options",
     [{"output": 1}, {"progress": "x"}, {"memory": 1}, {"memory": [1]}, {"memory": None}, {"schedule": 1}, {"schedule": "²"},
-     {"schedule": "random:²"}, {"observer": 1}, {"num_threads": "2"}, {"num_threads": 20_000}, {"sanitize": "some"}],
+     {"schedule": "random:²"}, {"observer": 1}, {"threads": "2"}, {"threads": 20_000}, {"sanitize": "some"}],
 )  # fmt: skip
 def test_options_that_are_none_are_refused(kernel: tileir.Kernel, options: dict[str, object]) -> None:
     data = DATA.copy()
     with pytest.raises((tileir.LaunchError, TypeError)) as caught:
-        kernel.launch(1, data, **options)
+        kernel.launch(1, (data,), **options)
     assert next(iter(options))[:6] in str(caught.value).lower()
     assert (data == DATA).all()
 
 
 def test_every_refusal_can_be_copied(kernel: tileir.Kernel) -> None:
     with pytest.raises(tileir.LaunchError) as caught:
-        kernel.launch(1, None)
+        kernel.launch(1, (None,))
     assert str(copy.copy(caught.value)) == str(caught.value)
 
 
@@ -366,6 +366,6 @@ def test_tensors_without_the_memory_that_they_say(name: str) -> None:
     for backend in ("interpreter", "cpu"):
         kernel = tileir.compile(tileir.parse(PROGRAM), backend=backend)
         for _ in range(3):
-            kernel.launch(1, torch.ones(COUNT))
+            kernel.launch(1, (torch.ones(COUNT),))
             with pytest.raises(tileir.LaunchError, match=words):
-                kernel.launch(1, tensor)
+                kernel.launch(1, (tensor,))

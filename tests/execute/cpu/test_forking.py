@@ -39,7 +39,7 @@ def check(constant, together=False):
     array = numpy.zeros(64, "f4")
     kernel = tileir.compile(tileir.parse(program(constant)), backend="cpu")
     if together:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             kernel.launch(1, array)
     else:
         kernel.launch(1, array)
@@ -94,7 +94,7 @@ kernel.launch(1, arrays[0])
 for _ in range(10):
     children = []
     try:
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             for array in arrays:
                 kernel.launch(1, array)
                 kernel.launch(1, array)
@@ -297,5 +297,5 @@ def test_signal_handler_that_interrupts_the_import_of_the_engine_is_told(monkeyp
     kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k() { return } }"), backend="cpu")
     # As it is while the module is executed.
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    with pytest.raises(tileir.LaunchError, match="interrupts the loading of the CPU engine"):
+    with pytest.raises(tileir.LaunchError, match="interrupts the loading of the CPU backend"):
         kernel.launch(1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 
 def program(operation: str, tile: int, element: str = "f32", before: str = "") -> str:
@@ -87,7 +87,7 @@ def test_tiles_and_edges_have_the_bits_of_the_interpreter(operation: str, tile: 
     results = []
     for backend in ("cpu", "interpreter"):
         b = numpy.zeros_like(a)
-        tileir.compile(module, backend=backend, exact=True).launch(-(-count // tile), a, b, count)
+        tileir.compile(module, backend=backend, exact=True).launch(-(-count // tile), (a, b, count))
         results.append(b)
     assert numpy.array_equal(results[0], results[1], equal_nan=True)
 
@@ -102,7 +102,7 @@ def test_one_element_that_needs_care_among_others(tile: int) -> None:
     for backend in ("cpu", "interpreter"):
         kernel = tileir.compile(tileir.parse(program("exp2 %x", tile)), backend=backend)
         result = numpy.zeros_like(source)
-        kernel.launch(source.size // tile, source, result, source.size)
+        kernel.launch(source.size // tile, (source, result, source.size))
         results.append(result)
     assert results[0].tobytes() == results[1].tobytes()
     assert numpy.isnan(results[0][7 * 101]) and results[0][0] == 0 and results[0][5 * 101] == numpy.inf

@@ -1,4 +1,4 @@
-"""Functions that are fused in the CPU engine give the interpreter's bits, for every argument."""
+"""Functions that are fused in the CPU backend give the interpreter's bits, for every argument."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ cuda_tile.module @m {{
 def evaluated(function: str, element: str, source: Any, backend: str) -> Any:
     kernel = tileir.compile(tileir.parse(program(function, element, source.size)), backend=backend)
     result = numpy.zeros_like(source)
-    kernel.launch(source.size // TILE, source, result)
+    kernel.launch(source.size // TILE, (source, result))
     return result
 
 
@@ -99,11 +99,11 @@ def test_every_f32(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for is_fusible in (ufuncs.is_fusible, lambda function, element: False):
         monkeypatch.setattr(ufuncs, "is_fusible", is_fusible)
         kernel = tileir.compile(tileir.parse(program(function, "f32", count)), backend="cpu")
-        kernel.launch(grid, numpy.zeros(count, numpy.float32), numpy.zeros(count, numpy.float32))
+        kernel.launch(grid, (numpy.zeros(count, numpy.float32), numpy.zeros(count, numpy.float32)))
         kernels.append(kernel)
     results = [numpy.zeros(count, numpy.float32) for _ in kernels]
     for start in range(0, 1 << 32, count):
         source = numpy.arange(start, start + count, dtype=numpy.uint32).view(numpy.float32)
         for kernel, result in zip(kernels, results, strict=True):
-            kernel.launch(grid, source, result)
+            kernel.launch(grid, (source, result))
         assert differences(source, *results) == []

@@ -10,7 +10,7 @@ from tests.execute.cpu.pointer_products import program
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 TILE = (16, 32, 8)
 SIZES = (48, 96, 24)
@@ -38,13 +38,13 @@ def numbers(columns: int) -> tuple[int, ...]:
 
 def wanted(columns: int) -> bytes:
     arrays = matrices(columns)
-    compiled(STRIDED, "interpreter").launch(GRID, *arrays, *numbers(columns))
+    compiled(STRIDED, "interpreter").launch(GRID, (*arrays, *numbers(columns)))
     return arrays[2].tobytes()
 
 
 def found(kernel: tileir.Kernel, columns: int, **options: Any) -> bytes:
     arrays = matrices(columns)
-    kernel.launch(GRID, *arrays, *numbers(columns), **options)
+    kernel.launch(GRID, (*arrays, *numbers(columns)), **options)
     return arrays[2].tobytes()
 
 
@@ -52,7 +52,7 @@ def found(kernel: tileir.Kernel, columns: int, **options: Any) -> bytes:
 def test_each_launch_takes_the_loop_that_suits_it(threads: int) -> None:
     kernel = compiled(STRIDED)
     for columns in (1, 2, 1):
-        assert found(kernel, columns, num_threads=threads) == wanted(columns)
+        assert found(kernel, columns, threads=threads) == wanted(columns)
 
 
 @pytest.mark.parametrize("masks", ["", "mnk"])
@@ -67,7 +67,7 @@ def test_mistakes_are_those_of_the_interpreter(short: int, masks: str) -> None:
         kernel = compiled(text, backend)
         for _ in range(2):
             with pytest.raises(tileir.ExecutionError) as caught:
-                kernel.launch(GRID, *arrays, *SIZES, SIZES[2], SIZES[1], SIZES[1], num_threads=1)
+                kernel.launch(GRID, (*arrays, *SIZES, SIZES[2], SIZES[1], SIZES[1]), threads=1)
             said.append((str(caught.value).split(" at address")[0], arrays[2].tobytes() if backend == "cpu" else b""))
     assert len({words for words, _ in said}) == 1
     assert said[0] == said[1]
@@ -80,7 +80,7 @@ def test_of_two_mistakes_the_first_is_told() -> None:
     for backend in ("cpu", "interpreter"):
         a, b, c = matrices()
         with pytest.raises(tileir.ExecutionError) as caught:
-            compiled(text, backend).launch(GRID, a[:-1], b, c[:20], *SIZES, SIZES[2], SIZES[1], SIZES[1], num_threads=1)
+            compiled(text, backend).launch(GRID, (a[:-1], b, c[:20], *SIZES, SIZES[2], SIZES[1], SIZES[1]), threads=1)
         said.append(str(caught.value).split(" at address")[0])
     assert said[0] == said[1]
     assert "store" in said[0]
@@ -95,6 +95,6 @@ def test_a_store_that_leaves_its_array_is_seen_by_later_loads() -> None:
         a, b, c = (each.ravel() for each in matrices())
         a, memory = a[: 40 * k], numpy.concatenate([a[: 40 * k], c, b, c])
         arrays = [memory[: a.size], memory[a.size + c.size :], memory[a.size : a.size + c.size]]
-        compiled(program(TILE, adds=False), backend).launch((3, 1), *arrays, m, n, k, k, n, 2 * n, num_threads=1)
+        compiled(program(TILE, adds=False), backend).launch((3, 1), (*arrays, m, n, k, k, n, 2 * n), threads=1)
         results.append(memory.tobytes())
     assert results[0] == results[1]

@@ -34,7 +34,7 @@ def check(seed, blocks=3):
     source, result = each.arrays(random.Random(seed), blocks)
     kernel = tileir.compile(tileir.parse(each.text), backend="cpu")
     kernel.launch(blocks, source, result)
-    with tileir.overlap():
+    with tileir.kernels.overlap():
         again = numpy.zeros_like(result)
         kernel.launch(blocks, source, again)
     assert result.tobytes() == again.tobytes() == each.expected(source).tobytes()
@@ -132,13 +132,13 @@ for stage in ("llvm-opt", "asm"):
     assert kernel.dump(stage)
 try:
     llvm_compile.assemble("define i64 @worker() { ret i32 0 }", target.host())
-except tileir.CompilationError as error:
+except tileir.errors.CompilationError as error:
     assert "LLVM refuses" in str(error)
 else:
     raise AssertionError
 try:
     loader.load(b"")
-except tileir.CompilationError:
+except tileir.errors.CompilationError:
     pass
 del kernel
 gc.collect()

@@ -107,7 +107,7 @@ for _ in range(4):
 print("ready", flush=True)
 try:
     if sys.argv[3] == "overlap":
-        with tileir.overlap():
+        with tileir.kernels.overlap():
             for _ in range(3):
                 kernel.launch(blocks, numpy.full(1, 2000000000, "i4"), 2000000000)
     else:

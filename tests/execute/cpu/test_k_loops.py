@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
@@ -89,8 +89,8 @@ def agrees(
     grid = (-(-m // tile[0]), -(-n // tile[1]))
     scalars = (m, n, k, a.shape[1], b.shape[1], c.shape[1], first, last)
     module = tileir.parse(text)
-    tileir.compile(module, backend="cpu", exact=True).launch(grid, a, b, found, *scalars)
-    tileir.compile(module, backend="interpreter", exact=True).launch(grid, a, b, wanted, *scalars)
+    tileir.compile(module, backend="cpu", exact=True).launch(grid, (a, b, found, *scalars))
+    tileir.compile(module, backend="interpreter", exact=True).launch(grid, (a, b, wanted, *scalars))
     same = found == wanted
     assert (same | (numpy.isnan(found) & numpy.isnan(wanted))).all()
     assert found[same].tobytes() == wanted[same].tobytes()
@@ -134,7 +134,7 @@ def test_zeros_behind_the_end_of_k_make_zero_of_its_negative(k: int) -> None:
     for backend in ("cpu", "interpreter"):
         c = numpy.zeros((32, 64), numpy.float32)
         kernel = tileir.compile(module, backend=backend, exact=True)
-        kernel.launch((2, 1), a, b, c, 32, 64, k, k, 64, 64, 0, -(-k // 8))
+        kernel.launch((2, 1), (a, b, c, 32, 64, k, k, 64, 64, 0, -(-k // 8)))
         results.append(numpy.signbit(c))
     assert (results[1] == (k % 8 == 0)).all()
     assert (results[0] == results[1]).all()
@@ -198,7 +198,7 @@ def test_the_first_mistake_is_reported(short: str, column: int) -> None:
     for backend in ("cpu", "interpreter"):
         kernel = tileir.compile(module, backend=backend, exact=True)
         with pytest.raises(tileir.ExecutionError) as raised:
-            kernel.launch((4 if short == "a" else 1, 1), a, b, c.copy(), m, n, k, k, n, n, 0, 8)
+            kernel.launch((4 if short == "a" else 1, 1), (a, b, c.copy(), m, n, k, k, n, n, 0, 8))
         errors.append(str(raised.value).splitlines()[0])
     assert errors[0] == errors[1]
 

@@ -121,13 +121,13 @@ def dtypes_of(kernel: Kernel) -> list[Any]:
 
 
 def check(seed: int, monkeypatch: pytest.MonkeyPatch, ways: list[tuple[str, int]]) -> None:
-    """Run a kernel on the interpreter, and on the CPU engine for machines with what a launch writes to stream."""
+    """Run a kernel on the interpreter, and on the CPU backend for machines with what a launch writes to stream."""
     written = whole_kernel(seed)
     module = tileir.parse(written.text)
     reference = tileir.compile(module, backend="interpreter", exact=True)
     dtypes = dtypes_of(reference)
     wanted = Memories(written, dtypes, seed)
-    reference.launch(written.grid, *wanted.arguments)
+    reference.launch(written.grid, wanted.arguments)
     wanted.check_guards()
     moved = 0
     for machine, streamed in ways:
@@ -135,7 +135,7 @@ def check(seed: int, monkeypatch: pytest.MonkeyPatch, ways: list[tuple[str, int]
         kernel = tileir.compile(module, backend="cpu", exact=True, cpu=None if machine == "native" else machine)
         for threads in (1, 1) if written.is_racy else (3, 1, 2):
             found = Memories(written, dtypes, seed, moved)
-            kernel.launch(written.grid, *found.arguments, num_threads=threads)
+            kernel.launch(written.grid, found.arguments, threads=threads)
             wrong = wanted.differences(found)
             assert not wrong, ((seed, machine, streamed, threads, moved), wrong)
             found.check_guards()
@@ -173,7 +173,7 @@ def test_elements_are_gathered_from_memory_and_from_the_tables_of_functions(mach
     """One intrinsic does both, and may be declared in one way only."""
     source, result = numpy.random.default_rng(1).uniform(-1e6, 1e6, 192), numpy.zeros(64, "f4")
     with both_engines(None if machine == "native" else machine) as compared:
-        tileir.compile(tileir.parse(GATHERED), backend="interpreter").launch(1, source, result)
+        tileir.compile(tileir.parse(GATHERED), backend="interpreter").launch(1, (source, result))
     assert compared.launches == 1
     assert result.any()
 
@@ -184,13 +184,13 @@ def check_by_default(written: WholeKernel, seed: int, machine: str | None = None
     dtypes = dtypes_of(tileir.compile(module, backend="interpreter"))
     kernel = tileir.compile(module, backend="cpu", cpu=machine)
     first: Memories | None = None
-    ways: list[dict[str, Any]] = [{"num_threads": 1}, {"num_threads": 1, "unchecked": True}]
+    ways: list[dict[str, Any]] = [{"threads": 1}, {"threads": 1, "unchecked": True}]
     # The tiles that are emulated are those of all threads.
     if not written.is_racy and machine != "emulated":
-        ways += [{"num_threads": 3}, {"num_threads": 2}]
-    for options in [*ways, {"num_threads": 1, "observer": tileir.Sanitizer()}]:
+        ways += [{"threads": 3}, {"threads": 2}]
+    for options in [*ways, {"threads": 1, "observer": tileir.sanitizer.Sanitizer()}]:
         found = Memories(written, dtypes, seed)
-        kernel.launch(written.grid, *found.arguments, **options)
+        kernel.launch(written.grid, found.arguments, **options)
         first = first if first is not None else found
         wrong = first.differences(found)
         assert not wrong, ((seed, options), wrong)

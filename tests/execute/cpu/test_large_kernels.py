@@ -32,7 +32,7 @@ def program(count: int) -> str:
 def test_many_loops_give_the_sum_of_all_turns(count):
     kernel = tileir.compile(tileir.parse(program(count)), backend="cpu")
     found = numpy.zeros(1, "i4")
-    kernel.launch(1, found, 7)
+    kernel.launch(1, (found, 7))
     assert found[0] == count * 21
 
 

@@ -74,7 +74,7 @@ def run(body: str, *arrays: Any, grid: int = 1) -> list[Any]:
     """Run a body on both engines, with what the arrays hold afterwards."""
     found = list(arrays) if arrays else fresh()
     with both_engines() as compared:
-        tileir.compile(tileir.parse(text_of(body)), exact=True).launch(grid, *found, 3)
+        tileir.compile(tileir.parse(text_of(body)), exact=True).launch(grid, (*found, 3))
     assert compared.launches == 1
     return found
 
@@ -401,13 +401,13 @@ def test_products_that_add_to_f16_are_rounded_once_for_each_operation(
     native = {"backend": "cpu", "exact": mode == "exact", "fast": mode == "fast"}
     for options in (native, {"backend": "interpreter", "exact": True}):
         results.append(numpy.zeros(count, numpy.float16))
-        tileir.compile(module, **options).launch(1, a, b, results[-1])  # type: ignore[call-overload]
+        tileir.compile(module, **options).launch(1, (a, b, results[-1]))  # type: ignore[call-overload]
     if mode == "exact":
         assert (results[0] == results[1]).all()
     # Five times at most half a unit of f16, where another order of the sum is rounded to the other side.
     assert numpy.allclose(results[0], results[1], rtol=5 * 2.0**-11, atol=0)
     near = numpy.zeros(count, numpy.float16)
-    tileir.compile(module, backend="interpreter").launch(1, a, b, near)
+    tileir.compile(module, backend="interpreter").launch(1, (a, b, near))
     assert numpy.allclose(near, results[0], rtol=3e-3, atol=0)
 
 
@@ -511,7 +511,7 @@ def test_a_scalar_that_is_only_rounded_later_stays_a_scalar(wide: str, narrow: s
         a = numpy.array([numpy.pi], {"f32": "f4", "f64": "f8"}[wide])
         b = numpy.zeros_like(a)
         kernel = tileir.compile(tileir.parse(text), backend=backend)
-        kernel.launch(1, a, b)
+        kernel.launch(1, (a, b))
         results.append(b[0])
     assert results[0] == results[1] != 2 * a[0]
     assert "b0" not in kernel.dump("loops")

@@ -42,7 +42,7 @@ def many_arrays(condition):
 def test_each_of_many_arrays_gets_what_is_stored_to_it(condition):
     kernel = tileir.compile(tileir.parse(many_arrays(condition)), backend="cpu")
     arrays = [numpy.full(5, i, "i4") for i in range(ARRAYS)]
-    kernel.launch(5, *arrays)
+    kernel.launch(5, arrays)
     added = numpy.array([0, 1, 0, 3, 4] if condition else [0, 2, 4, 6, 8])
     for i, array in enumerate(arrays):
         assert (array == i + added).all()
@@ -52,7 +52,7 @@ def test_an_access_outside_of_one_of_many_arrays_is_told():
     kernel = tileir.compile(tileir.parse(many_arrays(True)), backend="cpu")
     arrays = [numpy.zeros(4 if i == 77 else 5, "i4") for i in range(ARRAYS)]
     with pytest.raises(tileir.ExecutionError, match="argument 77"):
-        kernel.launch(5, *arrays, num_threads=1)
+        kernel.launch(5, arrays, threads=1)
 
 
 def test_what_many_arrays_bring_is_loaded_where_it_is_used():
@@ -81,5 +81,5 @@ def test_what_many_allocas_reserve_is_new_in_each_tile_block(sanitize):
     }}
   }}"""
     array = numpy.zeros(6, "i4")
-    tileir.compile(tileir.parse(text), backend="cpu").launch(6, array, sanitize=sanitize)
+    tileir.compile(tileir.parse(text), backend="cpu").launch(6, (array,), sanitize=sanitize)
     assert array.tolist() == [0, 2, 4, 6, 8, 10]

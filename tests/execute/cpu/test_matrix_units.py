@@ -14,7 +14,7 @@ from tileir.execute.arithmetic.elementary import matrix_float
 from tileir.ir import floats
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
 from tests.execute.cpu.macrokernels import BFLOAT16, aligned, multiplied, parts_of, positions, text_of
@@ -307,7 +307,7 @@ def test_matrices_of_any_extent_are_near_the_exact_product(unit, element, extent
     generator = numpy.random.default_rng(extents)
     a, b = (generator.normal(0, 1, shape).astype(DTYPES[element]) for shape in ((m, k), (k, n)))
     c = numpy.zeros((m, n), numpy.float32)
-    kernel.launch((-(-m // 32), -(-n // 32)), a, b, c, m, n, k, num_threads=1)
+    kernel.launch((-(-m // 32), -(-n // 32)), (a, b, c, m, n, k), threads=1)
     left, right = a.astype(numpy.float64), b.astype(numpy.float64)
     assert (abs(c - left @ right) <= bound(k, left, right)).all()
 
@@ -323,7 +323,7 @@ def test_matrices_are_near_the_exact_product_by_pairs(monkeypatch, element):
     if element == "bf16":
         a[17, 40], b[40] = 2.0**-130, 2.0**125
     c = numpy.zeros((m, n), numpy.float32)
-    kernel.launch((-(-m // 16), -(-n // 32)), a, b, c, m, n, k, num_threads=1)
+    kernel.launch((-(-m // 16), -(-n // 32)), (a, b, c, m, n, k), threads=1)
     left, right = a.astype(numpy.float64), b.astype(numpy.float64)
     assert (abs(c - left @ right) <= bound(k, left, right)).all()
 
@@ -337,8 +337,8 @@ def test_the_versions_of_a_kernel_agree_where_the_unit_is_not_used(unit, element
     special = 2.0**-130 if element == "bf16" else numpy.inf
     a[40, 70], b[200, 3] = special, special
     plain, sanitized = (numpy.zeros((m, n), numpy.float32) for _ in range(2))
-    kernel.launch((2, 2), a, b, plain, m, n, k, num_threads=1)
-    kernel.launch((2, 2), a, b, sanitized, m, n, k, num_threads=1, sanitize=True)
+    kernel.launch((2, 2), (a, b, plain, m, n, k), threads=1)
+    kernel.launch((2, 2), (a, b, sanitized, m, n, k), threads=1, sanitize=True)
     assert_same(plain, sanitized)
     left, right = a.astype(numpy.float64), b.astype(numpy.float64)
     finite = numpy.isfinite(left @ right)
@@ -358,7 +358,7 @@ def test_left_operand_is_remembered_for_rows_of_tile_blocks(unit, grid):
     c = numpy.full((m, n), numpy.nan, numpy.float32)
     for _ in range(2):
         a[3, 70] = 2.0**-130
-        kernel.launch(grid, a, b, c, m, n, k, num_threads=1)
+        kernel.launch(grid, (a, b, c, m, n, k), threads=1)
         # Sums of integers are exact, and the one number that is not an integer is too small to count.
         a[3, 70] = 0
         numpy.testing.assert_array_equal(c, a.astype(numpy.float32) @ b.astype(numpy.float32))
@@ -403,7 +403,7 @@ def test_left_operand_of_all_turns_of_a_loop_is_remembered(unit):
         a, b = (generator.integers(-4, 5, shape).astype(BFLOAT16) for shape in ((rows, k), (k, width)))
         a[place], b[place[1]] = 2.0**-130, 2.0**120
         c = numpy.full((rows, n), numpy.nan, numpy.float32)
-        kernel.launch(2, a, b, c, num_threads=1)
+        kernel.launch(2, (a, b, c), threads=1)
         # The large numbers meet the subnormal one in its row, which a unit that takes it for zero would leave out.
         left, right = a.astype(numpy.float64), numpy.add.reduce(numpy.split(b.astype(numpy.float64), count, axis=1))
         assert (abs(c - left @ right) <= bound(count * k, left, right)).all()
@@ -415,7 +415,7 @@ def test_accumulator_of_f16_is_rounded_after_each_operation(unit):
     generator = numpy.random.default_rng(2)
     a, b = (generator.integers(-8, 9, shape).astype(numpy.float16) for shape in ((16, 64), (64, 16)))
     c = numpy.zeros((16, 16), numpy.float16)
-    kernel.launch((1, 1), a, b, c, 16, 16, 64, num_threads=1)
+    kernel.launch((1, 1), (a, b, c, 16, 16, 64), threads=1)
     first = (a[:, :32].astype(float) @ b[:32].astype(float)).astype(numpy.float16)
     numpy.testing.assert_array_equal(c, (a[:, 32:].astype(float) @ b[32:].astype(float) + first).astype(numpy.float16))
 

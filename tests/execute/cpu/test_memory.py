@@ -70,7 +70,7 @@ def test_library_that_cannot_be_linked_takes_no_memory() -> None:
     data = assemble(ANSWER, host())
 
     def fail() -> None:
-        with pytest.raises(tileir.CompilationError):
+        with pytest.raises(tileir.errors.CompilationError):
             # LLVM finds nothing in it.
             loader._linked(data, ["absent"])
 
@@ -120,7 +120,7 @@ def test_kernels_that_are_let_go_take_no_memory() -> None:
     array = numpy.zeros(1, numpy.int32)
 
     def launch() -> None:
-        tileir.compile(tileir.parse(KERNEL), backend="cpu").launch(1, array)
+        tileir.compile(tileir.parse(KERNEL), backend="cpu").launch(1, (array,))
 
     size, before, after = kept(launch)
     assert size < 1000

@@ -156,7 +156,7 @@ def test_what_the_caches_hold_does_not_change_results(cached: int, monkeypatch: 
     source, result = filled(numpy.empty(100_000, "f4")), numpy.zeros(100_000, "f4")
     kernel = tileir.compile(tileir.parse(doubled()), backend="cpu")
     for _ in range(3):
-        kernel.launch(-(-100_000 // 2048), source, result, 100_000, 1, num_threads=2)
+        kernel.launch(-(-100_000 // 2048), (source, result, 100_000, 1), threads=2)
         numpy.testing.assert_array_equal(result, source + source)
         result[:] = 0
 
@@ -242,7 +242,7 @@ def test_rows_stream_wherever_they_begin(machine: str, element: str, dtype: str)
         count = 3 * 2048 + 5
         source = filled(shifted(count, dtype, 0)[1])
         memory, result = shifted(count, dtype, offset)
-        kernel.launch(4, source, result, count, 1, num_threads=2)
+        kernel.launch(4, (source, result, count, 1), threads=2)
         numpy.testing.assert_array_equal(result, source + source)
         result[...] = 0
         assert not memory.any()
@@ -255,7 +255,7 @@ def test_rows_stream_if_they_begin_alike(stride: int, streams: bool) -> None:
     kernel = tileir.compile(tileir.parse(doubled(**ROWS)), backend="cpu", cpu=RUNNABLE[-1])
     source = filled(shifted(8 * stride, "f4", 0)[1])
     memory, result = shifted(8 * stride, "f4", 20)
-    kernel.launch(2, source, result, 8, stride)
+    kernel.launch(2, (source, result, 8, stride))
     wanted = numpy.zeros((8, stride), "f4")
     if streams:
         wanted[:, :2048] = 2 * source.reshape(8, stride)[:, :2048]
@@ -271,7 +271,7 @@ def test_short_rows_stream_as_whole_cache_lines(offset: int) -> None:
     kernel = tileir.compile(tileir.parse(doubled(**SHORT_ROWS)), backend="cpu", cpu=RUNNABLE[-1])
     source = filled(shifted(32 * 64, "f4", 0)[1])
     result = shifted(32 * 64, "f4", offset)[1]
-    kernel.launch(2, source, result, 32, 64)
+    kernel.launch(2, (source, result, 32, 64))
     numpy.testing.assert_array_equal(result, 2 * source if offset == 0 else 0 * source)
 
 
@@ -291,7 +291,7 @@ def test_rows_in_any_place_agree_with_the_interpreter(
     text = doubled(**ROWS).replace("strides = [%r, 1]", "strides = [%n, 1]", 1)
     with both_engines() as compared:
         kernel = tileir.compile(tileir.parse(text), backend="interpreter")
-        kernel.launch(3, source, result, 10, stride)
+        kernel.launch(3, (source, result, 10, stride))
     assert compared.launches == 1
 
 
@@ -301,8 +301,8 @@ def test_arguments_that_share_memory_agree_with_the_interpreter(distance: int) -
     memory = filled(numpy.zeros(5 * 2048, "f4"))
     with both_engines() as compared:
         kernel = tileir.compile(tileir.parse(doubled()), backend="interpreter")
-        kernel.launch(1, memory[:2048], memory[distance : distance + 2048], 2048, 1)
-        kernel.launch(4, memory[:8192], memory[:8192], 8192, 1)
+        kernel.launch(1, (memory[:2048], memory[distance : distance + 2048], 2048, 1))
+        kernel.launch(4, (memory[:8192], memory[:8192], 8192, 1))
     assert compared.launches == 2
 
 
@@ -311,7 +311,7 @@ def test_a_launch_that_writes_much_is_right(threads: int) -> None:
     count = STREAMED_BYTES // 4 + 1000
     source, result = filled(numpy.empty(count, "f4")), numpy.zeros(count, "f4")
     tileir.compile(tileir.parse(doubled()), backend="cpu").launch(
-        -(-count // 2048), source, result, count, 1, num_threads=threads
+        -(-count // 2048), (source, result, count, 1), threads=threads
     )
     numpy.testing.assert_array_equal(result, source + source)
 
@@ -432,7 +432,7 @@ def test_a_tile_in_a_loop_is_fetched_a_turn_before(index: str, options: dict[str
     results = []
     for backend in ("cpu", "interpreter"):
         out = numpy.zeros((40, 40), "f4")
-        tileir.compile(tileir.parse(text), backend=backend).launch((3, 3), given, out, 40)
+        tileir.compile(tileir.parse(text), backend=backend).launch((3, 3), (given, out, 40))
         results.append(out.tobytes())
     assert results[0] == results[1]
 
@@ -470,7 +470,7 @@ def test_pointers_in_a_loop_are_fetched_a_turn_before(step: str) -> None:
     results = []
     for backend in ("cpu", "interpreter"):
         out = numpy.zeros(32, "f4")
-        tileir.compile(tileir.parse(text), backend=backend).launch(1, given, out, 100)
+        tileir.compile(tileir.parse(text), backend=backend).launch(1, (given, out, 100))
         results.append(out.tobytes())
     assert results[0] == results[1]
 
@@ -515,5 +515,5 @@ def test_fetching_ahead_changes_no_result(
     source = filled(numpy.zeros((5, columns), "f4")) + 60
     with both_engines() as compared:
         kernel = tileir.compile(tileir.parse(twice()), backend="interpreter")
-        kernel.launch(grid, source, numpy.zeros_like(source), 5, columns)
+        kernel.launch(grid, (source, numpy.zeros_like(source), 5, columns))
     assert compared.launches == 1

@@ -126,11 +126,11 @@ def test_copies_keep_the_bits_of_a_nan(element: FloatType, run: tuple[str, str |
               return }}""")
         module = tileir.parse(f"cuda_tile.module @m {{ {' '.join(entries)} }}")
         for number, (name, _) in enumerate(ways):
-            compiled = tileir.compile(module, f"k{number}", backend=run[0], cpu=run[1])
+            compiled = tileir.compile(module, entry=f"k{number}", backend=run[0], cpu=run[1])
             for turn in range(0, 16, 5):
                 given = nan_tile(element, count, turn)
                 found = numpy.zeros_like(given)
-                compiled.launch(1, given.view(memory_dtype(element)), found.view(memory_dtype(element)))
+                compiled.launch(1, (given.view(memory_dtype(element)), found.view(memory_dtype(element))))
                 assert (found == given).all(), f"{name} of {count}"
 
 
@@ -155,7 +155,7 @@ def test_constants_and_globals_keep_the_bits_of_a_nan(element: FloatType, run: t
       %k4 = store_ptr_tko weak %c_p, %z : {p}, {t} -> token
       return }} }}"""
     found = [numpy.zeros_like(given) for _ in range(3)]
-    kernel(text, run).launch(1, *[one.view(memory_dtype(element)) for one in found])
+    kernel(text, run).launch(1, [one.view(memory_dtype(element)) for one in found])
     assert (found[0] == given).all() and (found[2] == given).all()
     assert (found[1] == int(signalling, 16)).all()
 
@@ -197,14 +197,14 @@ def test_reductions_follow_their_body(
                   return }}""")
             module = tileir.parse(f"cuda_tile.module @m {{ {' '.join(entries)} }}")
             for number, body in enumerate(bodies):
-                compiled = tileir.compile(module, f"k{number}", backend=run[0], cpu=run[1])
+                compiled = tileir.compile(module, entry=f"k{number}", backend=run[0], cpu=run[1])
                 for turn in range(3):
                     given = nan_tile(element, rows * columns, 5 * turn)
                     if turn == 2:
                         # NaN alone.
                         given = numpy.resize(given[is_nan(element, given)], rows * columns)
                     found = numpy.zeros(rest, given.dtype)
-                    compiled.launch(1, given.view(memory_dtype(element)), found.view(memory_dtype(element)))
+                    compiled.launch(1, (given.view(memory_dtype(element)), found.view(memory_dtype(element))))
                     lines = given.reshape(rows, columns) if axis else given.reshape(rows, columns).T
                     told = f"{body} over {rows}x{columns}, dim {axis}: {[hex(x) for x in found]}"
                     if lines.shape[1] == 1:
@@ -238,7 +238,7 @@ def test_scans_copy_the_first_element_and_compute_the_others(element: FloatType,
         for turn in range(16):
             given = nan_tile(element, 64, turn)
             found = numpy.zeros_like(given)
-            compiled.launch(1, given.view(memory_dtype(element)), found.view(memory_dtype(element)))
+            compiled.launch(1, (given.view(memory_dtype(element)), found.view(memory_dtype(element))))
             assert (found.reshape(4, 16)[:, 0] == given.reshape(4, 16)[:, 0]).all()
             rest = found.reshape(4, 16)[:, 1:]
             assert not is_signalling(element, rest).any()
@@ -278,8 +278,8 @@ def test_products_are_quiet(element: FloatType, accumulator: FloatType, run: tup
         sums = nan_tile(accumulator, 64, 5) if start else numpy.zeros(64, bits_dtype(accumulator))
         found = numpy.zeros(64, bits_dtype(accumulator))
         compiled.launch(
-            1, *[one.view(memory_dtype(element)) for one in given],
-            sums.view(memory_dtype(accumulator)), found.view(memory_dtype(accumulator)),
+            1, (*[one.view(memory_dtype(element)) for one in given],
+            sums.view(memory_dtype(accumulator)), found.view(memory_dtype(accumulator))),
         )  # fmt: skip
         assert is_nan(accumulator, found).any()
         assert not is_signalling(accumulator, found).any()
@@ -302,7 +302,7 @@ def test_atomic_sums_are_quiet_and_give_back_the_bits_they_found(
     for turn in range(16):
         memory, given = nan_tile(element, 16), nan_tile(element, 16, turn)
         before, old = memory.copy(), numpy.zeros_like(memory)
-        compiled.launch(1, *[one.view(memory_dtype(element)) for one in (memory, given, old)])
+        compiled.launch(1, [one.view(memory_dtype(element)) for one in (memory, given, old)])
         assert (old == before).all()
         assert not is_signalling(element, memory).any()
         assert (is_nan(element, memory) >= (is_nan(element, before) | is_nan(element, given))).all()

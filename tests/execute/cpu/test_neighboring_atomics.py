@@ -12,7 +12,7 @@ from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.expressions import BufferRead
 from tileir.execute.cpu.ir.statements import AtomicUpdate, LoopNest
@@ -73,8 +73,8 @@ def program(mode: str, element: str, place: str = "%lanes", masked: bool = False
 def run(text: str, backend: str, element: str, numbers: tuple[int, int, int], grid: int = 3, threads: int = 1) -> bytes:
     random = numpy.random.default_rng(5)
     target, given = (random.integers(-99, 99, size).astype(DTYPES[element]) for size in (1024, 64))
-    options: dict[str, Any] = {"num_threads": threads} if backend == "cpu" else {}
-    tileir.compile(tileir.parse(text), backend=backend).launch(grid, target, given, *numbers, **options)
+    options: dict[str, Any] = {"threads": threads} if backend == "cpu" else {}
+    tileir.compile(tileir.parse(text), backend=backend).launch(grid, (target, given, *numbers), **options)
     return target.tobytes()
 
 
@@ -160,7 +160,7 @@ def test_no_update_is_lost(element: str, first: int) -> None:
     target, ones = numpy.zeros(200, DTYPES[element]), numpy.ones(64, DTYPES[element])
     kernel = tileir.compile(tileir.parse(text), backend="cpu")
     for _ in range(20):
-        kernel.launch(100, target, ones, 1, first, 0, num_threads=2)
+        kernel.launch(100, (target, ones, 1, first, 0), threads=2)
         wanted = numpy.zeros(200)
         for block in range(100):
             wanted[first + block : first + block + 64] += 1
@@ -171,4 +171,4 @@ def test_no_update_is_lost(element: str, first: int) -> None:
 def test_an_element_outside_is_an_error() -> None:
     kernel = tileir.compile(tileir.parse(program("addf", "f32")), backend="cpu")
     with pytest.raises(tileir.ExecutionError, match="right past the end of argument 0"):
-        kernel.launch(1, numpy.zeros(60, "f4"), numpy.ones(64, "f4"), 0, 0, 0)
+        kernel.launch(1, (numpy.zeros(60, "f4"), numpy.ones(64, "f4"), 0, 0, 0))

@@ -71,7 +71,7 @@ def launched(module: Any, backend: str, element: str, odd: int, grid: int, **opt
     raw = numpy.arange(128, dtype=numpy.uint8) % 60
     array = raw[8 + odd : 8 + odd + 8 * dtype.itemsize].view(dtype)
     other = numpy.zeros(8, dtype)
-    tileir.compile(module, backend=backend).launch(grid, array, other, **options)
+    tileir.compile(module, backend=backend).launch(grid, (array, other), **options)
     # What several tile blocks saw before depends on which was first.
     return [raw.tobytes(), other.tobytes() if grid == 1 else b""]
 
@@ -82,7 +82,7 @@ def test_atomic_operations_at_odd_addresses(name: str) -> None:
     module = tileir.parse(program(element, body))
     for odd in (0, 1, numpy.dtype(DTYPES[element]).itemsize // 2):
         wanted = launched(module, "interpreter", element, odd, 1)
-        assert launched(module, "cpu", element, odd, 1, num_threads=1) == wanted
+        assert launched(module, "cpu", element, odd, 1, threads=1) == wanted
 
 
 def test_no_update_at_an_odd_address_is_lost() -> None:
@@ -90,7 +90,7 @@ def test_no_update_at_an_odd_address_is_lost() -> None:
     module = tileir.parse(program(element, body))
     wanted = launched(module, "interpreter", element, 1, 500)
     for threads in (1, 2, 4):
-        assert launched(module, "cpu", element, 1, 500, num_threads=threads) == wanted
+        assert launched(module, "cpu", element, 1, 500, threads=threads) == wanted
 
 
 def test_the_sanitizer_tells_of_odd_addresses() -> None:
@@ -100,5 +100,5 @@ def test_the_sanitizer_tells_of_odd_addresses() -> None:
         raw = numpy.zeros(64, numpy.uint8)
         with pytest.raises(tileir.SanitizerError, match="misaligned: atomic_rmw_tko updates 4-byte elements"):
             tileir.compile(module, backend=backend).launch(
-                1, raw[1:33].view(numpy.int32), numpy.zeros(8, numpy.int32), sanitize=True
+                1, (raw[1:33].view(numpy.int32), numpy.zeros(8, numpy.int32)), sanitize=True
             )

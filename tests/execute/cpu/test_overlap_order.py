@@ -77,7 +77,7 @@ def test_a_view_that_leads_into_another_argument(base: str) -> None:
     count = 8 * 256
     for _ in range(5):
         whole, copy = numpy.zeros(2 * count, numpy.int32), numpy.zeros(count, numpy.int32)
-        with tileir.overlap():
-            writer.launch(256, whole[:count], whole[count:], 2 * count, count, 10_000)
-            reader.launch(256, whole[count:], copy, count)
+        with tileir.kernels.overlap():
+            writer.launch(256, (whole[:count], whole[count:], 2 * count, count, 10_000))
+            reader.launch(256, (whole[count:], copy, count))
         assert whole[count:].any() and (copy == whole[count:]).all()

@@ -109,7 +109,7 @@ def both(text: str, count: int, rows: int = 40, pitch: int = 100) -> tuple[bytes
         kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
         a = numpy.random.default_rng(3).standard_normal((rows, pitch)).astype(numpy.float32)
         c = numpy.zeros((8, 16), numpy.float32)
-        kernel.launch(1, a, c, count, pitch)
+        kernel.launch(1, (a, c, count, pitch))
         found.append(a.tobytes() + c.tobytes())
     return found[0], found[1]
 
@@ -140,9 +140,9 @@ def test_what_stays_a_carried_tile(name: str) -> None:
 def test_the_turn_that_leaves_the_array_fails(backend: str) -> None:
     kernel = tileir.compile(tileir.parse(REWRITTEN["a constant"]), backend=backend)
     a, c = numpy.zeros((9, 64), numpy.float32), numpy.zeros((8, 16), numpy.float32)
-    kernel.launch(1, a, c, 4, 64)
+    kernel.launch(1, (a, c, 4, 64))
     with pytest.raises(tileir.ExecutionError, match="which is in no array of the launch"):
-        kernel.launch(1, a, c, 5, 64)
+        kernel.launch(1, (a, c, 5, 64))
 
 
 @pytest.mark.parametrize(("count", "element", "step"), [(4, "i32", -1), (8, "i64", -1), (2, "i64", 0x3_0000_0003)])
@@ -166,7 +166,7 @@ def test_a_step_whose_bytes_look_like_several_elements(count: int, element: str,
       %k = store_ptr_tko weak %start, %place : {pointers}, tile<{count}xi64> -> token
       return }} }}"""
     a = numpy.zeros(count, numpy.int64)
-    tileir.compile(tileir.parse(text), backend="cpu").launch(1, a)
+    tileir.compile(tileir.parse(text), backend="cpu").launch(1, (a,))
     numpy.testing.assert_array_equal((a - a.ctypes.data) // 8, numpy.arange(count) + 2 * step)
 
 

@@ -13,7 +13,7 @@ from tests.execute.cpu.pointer_products import Tile, program
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
@@ -43,7 +43,7 @@ def outcome(
     grid = (-(-extents[0] // tile[0]), -(-extents[1] // tile[1]))
     kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
     try:
-        kernel.launch(grid, *arrays, *extents, *pitches)
+        kernel.launch(grid, (*arrays, *extents, *pitches))
     except tileir.ExecutionError as error:
         return str(error).split(" at address")[0]
     return ""
@@ -255,7 +255,7 @@ def test_a_store_that_leaves_its_array_is_seen_by_the_next_product() -> None:
         before = memory.copy()
         kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
         threads = 1 if backend == "cpu" else None
-        kernel.launch((2, 1), a, memory[:1024], memory[1024:], 32, 32, 8, 8, 128, -32, num_threads=threads)
+        kernel.launch((2, 1), (a, memory[:1024], memory[1024:], 32, 32, 8, 8, 128, -32), threads=threads)
         results.append(memory)
         assert (memory[640:672] != before[640:672]).any()
     assert results[0].tobytes() == results[1].tobytes()

@@ -177,7 +177,7 @@ def check(producer: str, reader: str) -> None:
         rng = numpy.random.default_rng(1)
         bytes_, halves = rng.integers(-128, 128, 32).astype("i1"), rng.standard_normal(16).astype("f2")
         out = numpy.zeros(32, "i1")
-        tileir.compile(module, backend=backend, exact=True).launch(1, bytes_, halves, out, sanitize=sanitize)
+        tileir.compile(module, backend=backend, exact=True).launch(1, (bytes_, halves, out), sanitize=sanitize)
         results.append(out)
     assert results[0].any()
     for out in results[1:]:

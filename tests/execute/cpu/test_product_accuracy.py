@@ -196,7 +196,7 @@ def kernel(
     machine: str | None = None,
 ) -> Kernel:
     module = tileir.parse(product_kernel(element, accumulator, tile, form))
-    return tileir.compile(module, None, engine, exact=mode == "exact", fast=mode == "fast", cpu=machine)
+    return tileir.compile(module, backend=engine, exact=mode == "exact", fast=mode == "fast", cpu=machine)
 
 
 def product(compiled: Kernel, form: str, tile: Tile, matrices: Matrices, in_place: bool = False, **how: Any) -> Array:
@@ -211,7 +211,7 @@ def product(compiled: Kernel, form: str, tile: Tile, matrices: Matrices, in_plac
     c = c.copy()
     d = c if in_place else numpy.zeros_like(c)
     grid = (-(-m // tile[0]), -(-n // tile[1]))
-    compiled.launch(grid, numpy.ascontiguousarray(a), numpy.ascontiguousarray(b), c, d, m, n, k, **how)
+    compiled.launch(grid, (numpy.ascontiguousarray(a), numpy.ascontiguousarray(b), c, d, m, n, k), **how)
     return d
 
 
@@ -311,13 +311,13 @@ def test_a_product_of_emulated_matrix_tiles_is_as_accurate_as_a_chain(
     compiled = kernel(element, accumulator, tile, form, machine=emulate(monkeypatch))
     assert "plan: amx," in compiled.dump("loops")
     # There is one set of tiles.
-    check_kinds(compiled, element, accumulator, form, tile, num_threads=1)
+    check_kinds(compiled, element, accumulator, form, tile, threads=1)
     for name in ("normal", "subnormal", "special"):
         data = Data(element, accumulator, extents_of(form, tile), 6)
         matrices = data.held(getattr(data, name)(), form)
-        first = product(compiled, form, tile, matrices, num_threads=1)
+        first = product(compiled, form, tile, matrices, threads=1)
         for how in ({"sanitize": True}, {"unchecked": True}, {"in_place": True}):
-            assert same(product(compiled, form, tile, matrices, num_threads=1, **how), first), (name, how)
+            assert same(product(compiled, form, tile, matrices, threads=1, **how), first), (name, how)
 
 
 def same(left: Array, right: Array) -> bool:
@@ -342,9 +342,9 @@ def test_a_product_is_the_same_in_every_launch(element: str, accumulator: str, f
         ("special", data.special()),
         ("cancelling", data.cancelling()),
     ):
-        first = product(compiled, form, tile, matrices, num_threads=1)
+        first = product(compiled, form, tile, matrices, threads=1)
         for threads in (1, 2, 5):
-            assert same(product(compiled, form, tile, matrices, num_threads=threads), first), (name, threads)
+            assert same(product(compiled, form, tile, matrices, threads=threads), first), (name, threads)
         assert same(product(compiled, form, tile, matrices, sanitize=True), first), name
         assert same(product(compiled, form, tile, matrices, unchecked=True), first), name
         assert same(product(compiled, form, tile, matrices, in_place=True), first), name
@@ -353,7 +353,7 @@ def test_a_product_is_the_same_in_every_launch(element: str, accumulator: str, f
 def test_arrays_that_share_memory_have_a_version_of_their_own() -> None:
     """Which is what makes `in_place` another case than the rest."""
     tile = TILES[0]
-    compiled = tileir.compile(tileir.parse(product_kernel("bf16", "f32", tile, "views")), None, "cpu")
+    compiled = tileir.compile(tileir.parse(product_kernel("bf16", "f32", tile, "views")), backend="cpu")
     matrices = Data("bf16", "f32", extents_of("views", tile), 3).normal()
     product(compiled, "views", tile, matrices)
     apart = set(cpu_kernel(compiled)._versions)
@@ -454,7 +454,7 @@ def scaled_kernel(element: str, scale: str, count: int) -> str:
     [("f8E4M3FN", "f8E8M0FNU", 2), ("f8E5M2", "f8E8M0FNU", 2), ("f4E2M1FN", "f8E4M3FN", 4)],
 )
 def test_a_scaled_product_is_as_accurate_as_a_chain(element: str, scale: str, count: int) -> None:
-    compiled = tileir.compile(tileir.parse(scaled_kernel(element, scale, count)), None, "cpu")
+    compiled = tileir.compile(tileir.parse(scaled_kernel(element, scale, count)), backend="cpu")
     for seed in range(5):
         rng = numpy.random.default_rng(seed)
         a, b, c = Data(element, "f32", (32, 32, 64), seed).normal()
@@ -462,7 +462,7 @@ def test_a_scaled_product_is_as_accurate_as_a_chain(element: str, scale: str, co
             numpy.ldexp(1.0, rng.integers(-6, 7, shape)).astype(DTYPES[scale]) for shape in ((32, count), (count, 32))
         ]
         result = c.copy()
-        compiled.launch(1, a, b, result, *scales)
+        compiled.launch(1, (a, b, result, *scales))
         left = doubles(a) * numpy.repeat(doubles(scales[0]), 64 // count, axis=1)
         right = doubles(b) * numpy.repeat(doubles(scales[1]), 64 // count, axis=0)
         check((left, right, c), result, "f32", 64, f"seed {seed}")

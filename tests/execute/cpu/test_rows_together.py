@@ -59,8 +59,8 @@ def both(text: str, values: Any, count: int, cpu: str) -> None:
     """Run on both engines and compare bits."""
     module = tileir.parse(text)
     expected, found = numpy.zeros(count, values.dtype), numpy.zeros(count, values.dtype)
-    tileir.compile(module, backend="interpreter", exact=True).launch((1,), values, expected)
-    tileir.compile(module, backend="cpu", cpu=cpu, exact=True).launch((1,), values, found)
+    tileir.compile(module, backend="interpreter", exact=True).launch((1,), (values, expected))
+    tileir.compile(module, backend="cpu", cpu=cpu, exact=True).launch((1,), (values, found))
     bits = numpy.dtype(f"u{values.dtype.itemsize}")
     numpy.testing.assert_array_equal(found.view(bits), expected.view(bits))
 

@@ -1,4 +1,4 @@
-"""The sanitizer on the CPU engine: what it finds, it tells as the interpreter does; the process survives."""
+"""The sanitizer on the CPU backend: what it finds, it tells as the interpreter does; the process survives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered", *CO
 """What nothing orders is the interpreter's to find."""
 
 
-def texts(report: tileir.SanitizerReport) -> list[str]:
+def texts(report: tileir.sanitizer.SanitizerReport) -> list[str]:
     """The findings that both engines make, without addresses and what is near them, which differ from run to run."""
     return [
         re.sub(r": it is .*|(?<=0x)[0-9a-f]+|\d+ bytes (before|past)|, in argument .* at \[.*", "", finding.render())
@@ -37,16 +37,16 @@ def texts(report: tileir.SanitizerReport) -> list[str]:
     ]
 
 
-def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any) -> tileir.SanitizerReport:
+def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any) -> tileir.sanitizer.SanitizerReport:
     """The report of a launch; `empty` names what does not count as written."""
-    sanitizer = tileir.Sanitizer(uninitialized=options.pop("empty", ()))
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=options.pop("empty", ()))
     kernel = tileir.compile(tileir.parse(text, "k.mlir"), backend=backend, cpu=options.pop("cpu", None))
-    kernel.launch(grid, *values, observer=sanitizer, **options)
+    kernel.launch(grid, values, observer=sanitizer, **options)
     return sanitizer.report
 
 
-def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.SanitizerReport:
-    """The report of the CPU engine, which is the interpreter's."""
+def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.sanitizer.SanitizerReport:
+    """The report of the CPU backend, which is the interpreter's."""
     found = []
     arrays = []
     for backend in ("interpreter", "cpu"):
@@ -147,10 +147,10 @@ def test_wild_offsets_are_reported(name: str, offset: int) -> None:
   %g = iota : tile<16xi32>
   %h = offset %f, %g : tile<16xptr<i32>>, tile<16xi32> -> tile<16xptr<i32>>
   %u = store_ptr_tko weak %h, %v token=%t : tile<16xptr<i32>>, tile<16xi32> -> token"""
-        report = both(kernel_text(body), 2, "iota:i32:32", num_threads=1)
+        report = both(kernel_text(body), 2, "iota:i32:32", threads=1)
         expected = ["out-of-bounds"] if abs(offset) > 1 or offset < 0 else []
     else:
-        report = both(kernel_text(body), 2, "iota:i32:16", num_threads=1)
+        report = both(kernel_text(body), 2, "iota:i32:16", threads=1)
         expected = ["out-of-bounds"]
     assert report.kinds == expected
 
@@ -205,7 +205,7 @@ PARAMETERS = "%p: tile<ptr<f32>>, %m: tile<i64>, %n: tile<i64>"
 
 @pytest.mark.parametrize("extents", [(9, 11), (16, 16), (1 << 40, 11), (9, 1 << 40), (1 << 50, 1 << 50)])
 def test_tensors_larger_than_their_array_are_reported(extents: tuple[int, int]) -> None:
-    report = both(kernel_text(VIEWS, PARAMETERS), (3, 2), f"iota:f32:99 {extents[0]} {extents[1]}", num_threads=1)
+    report = both(kernel_text(VIEWS, PARAMETERS), (3, 2), f"iota:f32:99 {extents[0]} {extents[1]}", threads=1)
     assert report.kinds == ([] if extents == (9, 11) else ["out-of-bounds", "out-of-bounds"])
 
 
@@ -240,8 +240,8 @@ def test_stores_through_pointers_views_and_atomics_count_as_written() -> None:
         "  %v, %t = load_view_tko",
     )
     body = body.replace("[%x, %y] : partition", "[%x, %y] token=%k : partition", 1)
-    assert not both(kernel_text(body, PARAMETERS), (3, 2), "empty:f32:99 9 11", num_threads=1)
-    assert both(kernel_text(VIEWS, PARAMETERS), (3, 2), "empty:f32:99 9 11", num_threads=1).kinds == ["uninitialized"]
+    assert not both(kernel_text(body, PARAMETERS), (3, 2), "empty:f32:99 9 11", threads=1)
+    assert both(kernel_text(VIEWS, PARAMETERS), (3, 2), "empty:f32:99 9 11", threads=1).kinds == ["uninitialized"]
 
 
 def test_what_alloca_reserves_is_unwritten_in_every_tile_block_and_turn() -> None:
@@ -318,11 +318,11 @@ def test_sanitize_raises_the_report_after_the_launch() -> None:
     kernel = tileir.compile(tileir.parse(kernel_text(body), "k.mlir"), backend="cpu")
     array = numpy.full(6, -1, numpy.int32)
     with pytest.raises(tileir.SanitizerError) as caught:
-        kernel.launch(9, array, sanitize=True)
+        kernel.launch(9, (array,), sanitize=True)
     (finding,) = caught.value.report.findings
     assert (finding.kind, finding.block, finding.count) == ("out-of-bounds", (6, 0, 0), 3)
     assert array.tolist() == [0, 1, 2, 3, 4, 5]
-    kernel.launch(6, array, sanitize=True)
+    kernel.launch(6, (array,), sanitize=True)
 
 
 def test_failed_tile_blocks_end_and_the_others_go_on() -> None:
@@ -332,7 +332,7 @@ def test_failed_tile_blocks_end_and_the_others_go_on() -> None:
   assert %ok, "three is a crowd" : tile<i1>
   %q = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
   %u = store_ptr_tko weak %q, %x : tile<ptr<i32>>, tile<i32> -> token"""
-    report = both(kernel_text(body), 6, "zeros:i32:6", num_threads=1)
+    report = both(kernel_text(body), 6, "zeros:i32:6", threads=1)
     assert [(finding.kind, finding.block) for finding in report.findings] == [("assert", (3, 0, 0))]
 
 
@@ -343,7 +343,7 @@ def test_report_is_the_same_on_any_number_of_threads() -> None:
   assume_cond %ok : tile<i1>
   %q = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
   %u = store_ptr_tko weak %q, %x : tile<ptr<i32>>, tile<i32> -> token"""
-    found = [texts(launch(kernel_text(body), 4096, [numpy.zeros(3000, "i4")], "cpu", num_threads=n)) for n in (1, 2, 4)]
+    found = [texts(launch(kernel_text(body), 4096, [numpy.zeros(3000, "i4")], "cpu", threads=n)) for n in (1, 2, 4)]
     assert found[0] == found[1] == found[2]
     assert len(found[0]) == 2 and "tile block (500, 0, 0)" in found[0][0] and "seen 3596 times" in found[0][0]
 
@@ -374,7 +374,7 @@ def test_prints_and_findings_go_together() -> None:
 def test_other_observers_are_the_interpreters() -> None:
     kernel = tileir.compile(tileir.parse(kernel_text("")), backend="cpu")
     with pytest.raises(tileir.LaunchError, match="observers and schedules are the interpreter's"):
-        kernel.launch(1, numpy.zeros(1, "i4"), observer=tileir.NumberWatch())
+        kernel.launch(1, (numpy.zeros(1, "i4"),), observer=tileir.sanitizer.NumberWatch())
 
 
 # --- programs without mistakes ---
@@ -387,10 +387,10 @@ def test_random_programs_compute_the_same_with_the_sanitizer(seed: int | range) 
         results = []
         for backend in ("interpreter", "cpu"):
             values = stress_arguments(number, "apart")
-            sanitizer = tileir.Sanitizer()
+            sanitizer = tileir.sanitizer.Sanitizer()
             kernel = tileir.compile(module, backend=backend, exact=True)
             # Tile blocks of these programs meet in memory: in the order of the interpreter they do the same.
-            kernel.launch((2, 2), *values, observer=sanitizer, num_threads=1)
+            kernel.launch((2, 2), values, observer=sanitizer, threads=1)
             results.append((values, texts(sanitizer.report)))
         assert results[0][1] == results[1][1], number
         for one, other in zip(results[0][0], results[1][0], strict=True):
@@ -402,10 +402,10 @@ def test_random_programs_compute_the_same_with_the_sanitizer(seed: int | range) 
 def test_what_is_unwritten_is_what_it_was(seeds: range) -> None:
     told = 0
     for seed in seeds:
-        values, coverage = stress_arguments(seed, "apart"), tileir.Coverage()
+        values, coverage = stress_arguments(seed, "apart"), tileir.sanitizer.Coverage()
         before = [numpy.asarray(value).tobytes() for value in values]
         kernel = tileir.compile(tileir.parse(stress_program(seed)), backend="interpreter")
-        kernel.launch((2, 2), *values, observer=coverage)
+        kernel.launch((2, 2), values, observer=coverage)
         for found in coverage.arrays:
             number = int(found.name.split()[1])
             size = numpy.asarray(values[number]).dtype.itemsize
@@ -431,14 +431,14 @@ def _random_reports(seed: int) -> int:
         values, again = arguments_for(entry), arguments_for(entry)
         if values is None or again is None:
             continue
-        expected, sanitizer = tileir.Sanitizer(), tileir.Sanitizer()
+        expected, sanitizer = tileir.sanitizer.Sanitizer(), tileir.sanitizer.Sanitizer()
         try:
-            kernel = tileir.compile(module, name, exact=True)
-            kernel.launch((2, 2), *values, observer=Observers([expected, StepLimit(1500)]), output=len)
+            kernel = tileir.compile(module, entry=name, exact=True)
+            kernel.launch((2, 2), values, observer=Observers([expected, StepLimit(1500)]), output=len)
         except (Enough, tileir.TileIRError):
             continue
-        compiled = tileir.compile(module, name, backend="cpu", exact=True)
-        compiled.launch((2, 2), *again, observer=sanitizer, output=len, num_threads=1)
+        compiled = tileir.compile(module, entry=name, backend="cpu", exact=True)
+        compiled.launch((2, 2), again, observer=sanitizer, output=len, threads=1)
         assert texts(sanitizer.report) == texts(expected.report), (seed, name)
         found += len(sanitizer.report)
     return found
@@ -472,11 +472,11 @@ def test_the_engine_that_sanitizes_is_the_one_of_the_documentation(
     """Compiled code finds no races, so it is used by who names it."""
     kernel = tileir.compile(RACY, backend=backend)
     with pytest.raises(tileir.SanitizerError) as caught:
-        kernel.launch(4, numpy.ones(500, numpy.int32), numpy.zeros(1, numpy.int32), 512, sanitize=sanitize)
+        kernel.launch(4, (numpy.ones(500, numpy.int32), numpy.zeros(1, numpy.int32), 512), sanitize=sanitize)
     assert sorted({finding.kind for finding in caught.value.report.findings} & {"out-of-bounds", "race"}) == finds
 
 
 def test_compiled_code_does_not_look_for_all() -> None:
     kernel = tileir.compile(RACY, backend="cpu")
     with pytest.raises(tileir.LaunchError, match="sanitize='all' is the interpreter's"):
-        kernel.launch(4, numpy.ones(512, numpy.int32), numpy.zeros(1, numpy.int32), 512, sanitize="all")
+        kernel.launch(4, (numpy.ones(512, numpy.int32), numpy.zeros(1, numpy.int32), 512), sanitize="all")

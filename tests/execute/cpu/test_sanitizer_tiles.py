@@ -1,4 +1,4 @@
-"""The sanitizer on the CPU engine, where pointers are looked at a tile at a time: no mistake in a tile is missed."""
+"""The sanitizer on the CPU backend, where pointers are looked at a tile at a time: no mistake in a tile is missed."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Both:
             for array, given in zip(own, arrays, strict=True):
                 array[...] = given
             empty = [] if uninitialized is None else [own[uninitialized]]
-            sanitizer = tileir.Sanitizer(uninitialized=empty)
-            kernel.launch(1, *own, *numbers, observer=sanitizer)
+            sanitizer = tileir.sanitizer.Sanitizer(uninitialized=empty)
+            kernel.launch(1, (*own, *numbers), observer=sanitizer)
             reports.append(sanitizer.report)
             contents.append([array.copy() for array in own])
         assert texts(reports[1]) == texts(reports[0])
@@ -124,8 +124,8 @@ def test_neighbor_that_an_access_reaches_is_told_alike(gap: int, is_first: bool)
     start = SIZE + gap if is_first else -SIZE - gap
     told = []
     for kernel in kernels:
-        sanitizer = tileir.Sanitizer()
-        kernel.launch(1, p, q, start, 1, LANES, observer=sanitizer)
+        sanitizer = tileir.sanitizer.Sanitizer()
+        kernel.launch(1, (p, q, start, 1, LANES), observer=sanitizer)
         told.append(sanitizer.report.render())
         assert [finding.kind for finding in sanitizer.report.findings] == ["out-of-bounds"] * 2
         assert not whole.any(), "what is outside is not written to"

@@ -101,7 +101,7 @@ def check(seed: int) -> None:
             whole = numpy.arange(1000, 1192, dtype=numpy.int32)
             first, second = whole[64:96], whole[96:128]
             try:
-                kernel.launch(1, first, second, *shifts, memory=(whole[32:64], whole[128:160]), **options)
+                kernel.launch(1, (first, second, *shifts), memory=(whole[32:64], whole[128:160]), **options)
                 found: Any = whole.tolist()
             except tileir.ExecutionError as error:
                 found = str(error).split("address")[0]
@@ -163,7 +163,7 @@ def test_an_argument_that_is_the_memory_of_a_global(load: str, store: str, shift
         out = numpy.zeros(16, numpy.int32)
         for _ in range(3):
             # The third takes the short way to its arguments.
-            kernel.launch(1, memory[shift : shift + 16], out)
+            kernel.launch(1, (memory[shift : shift + 16], out))
         results.append((memory.tolist(), out.tolist()))
     assert results[0] == results[1]
 
@@ -194,16 +194,16 @@ def test_launches_that_overlap_know_that_an_argument_is_a_global() -> None:
         return
       }}
     }}"""
-    fill = tileir.compile(tileir.parse(text), "fill", backend="cpu")
+    fill = tileir.compile(tileir.parse(text), entry="fill", backend="cpu")
     copy = fill.sibling("copy")
     memory = fill.globals.array("g").view(numpy.int32)
     out = numpy.zeros(16, numpy.int32)
-    fill.launch(1, 1)
-    copy.launch(1, memory[2048:2064], out)
+    fill.launch(1, (1,))
+    copy.launch(1, (memory[2048:2064], out))
     memory[:] = 0
     for each in (fill, copy):
         cpu_kernel(each).version(False, False).loaded.ns_per_block = 10**9
-    with tileir.overlap():
-        fill.launch(1, 20_000)
-        copy.launch(1, memory[2048:2064], out)
+    with tileir.kernels.overlap():
+        fill.launch(1, (20_000,))
+        copy.launch(1, (memory[2048:2064], out))
     assert out.tolist() == [20_000 * lane for lane in range(16)]

@@ -12,7 +12,7 @@ from tests.execute.cpu.test_store_targets import program, store_targets
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 __all__ = ["unit"]
 
@@ -62,7 +62,7 @@ def results(text: str, extents: tuple[int, int, int], element: str, grid: tuple[
     for backend in ("cpu", "interpreter"):
         c = given.copy()
         kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
-        kernel.launch(grid or (-(-m // 64), -(-n // 64)), a, b, c, m, n, k, a.shape[1], n, n, -(-k // 32))
+        kernel.launch(grid or (-(-m // 64), -(-n // 64)), (a, b, c, m, n, k, a.shape[1], n, n, -(-k // 32)))
         found.append(c.tobytes())
     return found
 
@@ -219,6 +219,6 @@ def test_matrix_tiles_over_an_edge(unit: str, element: str, padding: str, extent
     if element in ("bf16", "f16"):
         a[-1, -1], b[0, -1] = numpy.inf, numpy.nan
     plain, sanitized = (numpy.zeros((m, n), numpy.float32) for _ in range(2))
-    kernel.launch((-(-m // 32), -(-n // 64)), a, b, plain, m, n, k, num_threads=1)
-    kernel.launch((-(-m // 32), -(-n // 64)), a, b, sanitized, m, n, k, num_threads=1, sanitize=True)
+    kernel.launch((-(-m // 32), -(-n // 64)), (a, b, plain, m, n, k), threads=1)
+    kernel.launch((-(-m // 32), -(-n // 64)), (a, b, sanitized, m, n, k), threads=1, sanitize=True)
     assert numpy.array_equal(plain, sanitized, equal_nan=True)

@@ -9,7 +9,7 @@ from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreTarget
 from tileir.execute.cpu.kernel import CpuKernel, Options
@@ -82,8 +82,8 @@ def agrees(
     grid = (-(-m // tile[0]), -(-n // tile[1]))
     scalars = (m, n, k, a.shape[1], n, pitch or n, -(-k // TILE[2]))
     module = tileir.parse(text)
-    tileir.compile(module, backend="cpu", exact=True).launch(grid, a, b, found, *scalars, num_threads=threads)
-    tileir.compile(module, backend="interpreter", exact=True).launch(grid, a, b, wanted, *scalars)
+    tileir.compile(module, backend="cpu", exact=True).launch(grid, (a, b, found, *scalars), threads=threads)
+    tileir.compile(module, backend="interpreter", exact=True).launch(grid, (a, b, wanted, *scalars))
     assert found.tobytes() == wanted.tobytes()
 
 
@@ -146,7 +146,7 @@ def test_arguments_that_may_share_memory() -> None:
     results = []
     for backend in ("cpu", "interpreter"):
         a = given.copy()
-        tileir.compile(module, backend=backend, exact=True).launch((1, 1), a, b, a, 64, 64, 64, 64, 64, 64, 2)
+        tileir.compile(module, backend=backend, exact=True).launch((1, 1), (a, b, a, 64, 64, 64, 64, 64, 64, 2))
         results.append(a.tobytes())
     assert results[0] == results[1]
 

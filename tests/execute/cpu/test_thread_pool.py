@@ -131,10 +131,10 @@ def test_memory_of_workers_is_kept_while_a_launch_has_the_pool(function: Loaded)
     kept = [memory for memory in pool()._scratch if memory is not None]
     assert len(kept) >= 2
     taken = [pool().token.pop()]
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     assert pool()._scratch[: len(kept)] == kept
     pool().token.extend(taken)
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     assert pool()._scratch == []
     function.ns_per_block = 10_000_000
     assert count(function, 20, 1, 3)[0].tolist() == [1] * 20
@@ -175,7 +175,7 @@ def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: py
 
 def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 10, 1, 2)
-    tileir.release_memory()
+    tileir.kernels.release_memory()
 
     def no_memory(size: int) -> thread_pool.Scratch:
         raise LaunchError("no memory for a worker")
@@ -191,19 +191,19 @@ def test_workers_without_memory_are_an_error_of_the_launch(function: Loaded, mon
 
 
 def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEIR_NUM_THREADS", "3")
+    monkeypatch.setenv("TILEIR_THREADS", "3")
     assert parallel_launch.default_threads() == 3
     for wrong in ("0", "-1", "many", "²", "٣", "1e3", "1025", "20000", "9" * 5000, " "):
-        monkeypatch.setenv("TILEIR_NUM_THREADS", wrong)
-        with pytest.raises(LaunchError, match=f"TILEIR_NUM_THREADS is '{wrong}'"):
+        monkeypatch.setenv("TILEIR_THREADS", wrong)
+        with pytest.raises(LaunchError, match=f"TILEIR_THREADS is '{wrong}'"):
             parallel_launch.default_threads()
-    monkeypatch.delenv("TILEIR_NUM_THREADS")
+    monkeypatch.delenv("TILEIR_THREADS")
     assert 1 <= parallel_launch.default_threads() <= (os.cpu_count() or 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no way to confine a process")
 def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TILEIR_NUM_THREADS", raising=False)
+    monkeypatch.delenv("TILEIR_THREADS", raising=False)
     parallel_launch.processors.cache_clear()
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
     assert parallel_launch.default_threads() == 1

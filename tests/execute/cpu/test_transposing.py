@@ -79,7 +79,7 @@ def test_factors_in_columns(cpu: str, element: str, right: str) -> None:
             tileir.compile(module, backend="cpu", cpu=cpu, exact=True),
         ):
             c = numpy.zeros((m, n), {"f64": "f8", "i32": "i4", "f32": "f4"}[accumulator])
-            kernel.launch((-(-m // tile[0]), -(-n // tile[1])), *given, c, m, n, k)
+            kernel.launch((-(-m // tile[0]), -(-n // tile[1])), (*given, c, m, n, k))
             found.append(c)
         numpy.testing.assert_array_equal(found[0], found[1])
         assert numpy.any(found[0])
@@ -117,7 +117,7 @@ def test_a_left_factor_in_columns_is_turned_in_squares_of_every_size(cpu: str, e
         assert "call void @plain.transpose." in kernels[1].dump("llvm")
         for kernel in kernels:
             c = numpy.zeros((m, n), DTYPES[element])
-            kernel.launch((-(-m // tile[0]), -(-n // tile[1])), *given, c, m, n, k)
+            kernel.launch((-(-m // tile[0]), -(-n // tile[1])), (*given, c, m, n, k))
             found.append(c)
         assert found[0].tobytes() == found[1].tobytes()
         assert numpy.any(found[0])

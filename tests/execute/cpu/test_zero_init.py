@@ -81,6 +81,6 @@ def test_what_products_start_from(cpu: str, element: str, kind: str) -> None:
         a, b, c = (generator.standard_normal(shape).astype(dtype) for shape in shapes)
         module = tileir.parse(program(batch, m, n, k, element, kind))
         expected, found = c.copy(), c.copy()
-        tileir.compile(module, backend="interpreter", exact=True).launch((1,), a, b, expected)
-        tileir.compile(module, backend="cpu", cpu=cpu, exact=True).launch((1,), a, b, found)
+        tileir.compile(module, backend="interpreter", exact=True).launch((1,), (a, b, expected))
+        tileir.compile(module, backend="cpu", cpu=cpu, exact=True).launch((1,), (a, b, found))
         numpy.testing.assert_array_equal(found, expected)

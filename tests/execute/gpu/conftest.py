@@ -43,7 +43,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
 @pytest.fixture
 def engine(fake: FakeDriver) -> Iterator[FakeGpu]:
     made = FakeGpu()
-    tileir.register_engine(made)
+    tileir.backends.register_backend(made)
     fake.push(PRIMARY)
     yield made
-    tileir.unregister_engine(made.name)
+    tileir.backends.unregister_backend(made.name)

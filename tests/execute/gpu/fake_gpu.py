@@ -10,7 +10,7 @@ import tileir
 from tileir.execute.gpu.launcher import GpuKernel
 
 
-class FakeGpu(tileir.Engine):
+class FakeGpu(tileir.backends.Backend):
     """An engine whose code the fake driver takes."""
 
     name = "fake_gpu"

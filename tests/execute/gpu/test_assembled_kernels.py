@@ -44,7 +44,7 @@ def test_refusal_is_a_diagnostic_at_the_operation() -> None:
 }""",
         "scaled.mlir",
     )
-    with pytest.raises(tileir.CompilationError) as refused:
+    with pytest.raises(tileir.errors.CompilationError) as refused:
         tileir.compile(module, backend="interpreter").cubin("sm_90")
     found = refused.value.diagnostics[0]
     assert found.position == ("scaled.mlir", 3, 10)
@@ -74,7 +74,7 @@ def test_refusal_without_a_reason_is_brought_to_an_operation() -> None:
 }}""",
         "padded.mlir",
     )
-    with pytest.raises(tileir.AssemblerError) as refused:
+    with pytest.raises(tileir.errors.AssemblerError) as refused:
         tileir.compile(module, backend="interpreter").cubin("sm_90")
     assert refused.value.diagnostics[0].position == ("padded.mlir", 6, 19)
     assert "it fails from this operation of the kernel on" in str(refused.value)
@@ -83,7 +83,7 @@ def test_refusal_without_a_reason_is_brought_to_an_operation() -> None:
 @pytest.mark.parametrize("name", ["1st", "a.b", "a name", "ü", "_"])
 def test_kernel_with_a_name_that_the_assembler_does_not_take(name: str) -> None:
     module = tileir.parse(f'cuda_tile.module @m {{ entry @"{name}"(%p: tile<ptr<f32>>) {{ return }} }}')
-    with pytest.warns(tileir.AssemblerWarning, match="NVIDIA's assembler takes no such name"):
+    with pytest.warns(tileir.errors.AssemblerWarning, match="NVIDIA's assembler takes no such name"):
         cubin = tileir.compile(module, backend="interpreter").cubin("sm_90")
     assert cubin.kernel.startswith("kernel_") and cubin.kernels == [cubin.kernel]
 
@@ -125,7 +125,9 @@ def test_kernels_that_share_memory_are_in_one_cubin() -> None:
   }
 }"""
     )
-    first, second = (tileir.compile(module, name, backend="interpreter").cubin("sm_90") for name in ("first", "second"))
+    first, second = (
+        tileir.compile(module, entry=name, backend="interpreter").cubin("sm_90") for name in ("first", "second")
+    )
     assert first.data == second.data
     assert (first.kernel, second.kernel) == ("first", "second")
 
@@ -135,8 +137,8 @@ def test_too_little_memory_is_named_however_the_assembler_fails() -> None:
     """It crashes, cannot be loaded, or fails without a reason."""
     entry = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter").entry
     for limit in (40, 60, 100):
-        with pytest.raises(tileir.AssemblerError, match="GiB of memory, which may be too little") as caught:
+        with pytest.raises(tileir.errors.AssemblerError, match="GiB of memory, which may be too little") as caught:
             assemble(entry, "sm_90", AssemblyOptions(memory_limit=limit << 20))
-        if isinstance(caught.value, tileir.AssemblerCrash):
+        if isinstance(caught.value, tileir.errors.AssemblerCrash):
             # The command to try it with fails too; where exactly too little memory shows is not the same each time.
             assert subprocess.run(caught.value.command, shell=True, capture_output=True).returncode

@@ -292,16 +292,20 @@ def test_assembler_that_is_not_there_is_told_with_the_variable(
 def test_file_that_is_no_program_is_told(assembler: FakeAssembler) -> None:
     assembler.path.write_text("not a program")
     assembler.path.chmod(0o644)
-    with pytest.raises(tileir.CompilationError, match=f"which {VARIABLE} names, cannot be run: Permission denied"):
+    with pytest.raises(
+        tileir.errors.CompilationError, match=f"which {VARIABLE} names, cannot be run: Permission denied"
+    ):
         kernel().cubin("sm_90")
 
 
 def test_program_that_is_no_assembler_is_told(assembler: FakeAssembler) -> None:
     assembler.path.write_text("#!/bin/sh\necho hello\n")
-    with pytest.raises(tileir.CompilationError, match=f"{VARIABLE} names, is no assembler for Tile IR: it does not"):
+    with pytest.raises(
+        tileir.errors.CompilationError, match=f"{VARIABLE} names, is no assembler for Tile IR: it does not"
+    ):
         kernel().cubin("sm_90")
     assembler.path.write_text("#!/bin/sh\nexit 3\n")
-    with pytest.raises(tileir.CompilationError, match="it ends with status 3 when asked for --"):
+    with pytest.raises(tileir.errors.CompilationError, match="it ends with status 3 when asked for --"):
         kernel().cubin("sm_90")
 
 
@@ -314,7 +318,7 @@ def test_bad_target_is_refused_before_anything_runs(assembler: FakeAssembler, ta
 
 def test_target_that_the_assembler_lacks_is_refused_with_those_it_has(assembler: FakeAssembler) -> None:
     with pytest.raises(
-        tileir.CompilationError, match=r"tileiras 13.4.1 makes no code for sm_120, only for sm_90, sm_100"
+        tileir.errors.CompilationError, match=r"tileiras 13.4.1 makes no code for sm_120, only for sm_90, sm_100"
     ):
         kernel().cubin("sm_120")
     assert assembler.calls == []
@@ -360,7 +364,8 @@ def test_what_an_older_assembler_cannot_be_given_is_told_at_the_operation(assemb
 def test_newer_bytecode_alone_is_told(assembler: FakeAssembler) -> None:
     assembler.does(SUCCEED, versions="14.0 14.1")
     with pytest.raises(
-        tileir.CompilationError, match=r"takes no version of the bytecode that tileir writes: it takes 14\.0, 14\.1"
+        tileir.errors.CompilationError,
+        match=r"takes no version of the bytecode that tileir writes: it takes 14\.0, 14\.1",
     ):
         kernel().cubin("sm_90")
 

@@ -77,7 +77,7 @@ def test_only_accesses_without_elements_go() -> None:
     arrays = []
     for each in (module, tileir.parse(text)):
         array = numpy.arange(8, dtype=numpy.float32)
-        tileir.compile(each, backend="interpreter").launch(1, array)
+        tileir.compile(each, backend="interpreter").launch(1, (array,))
         arrays.append(array)
     assert arrays[0].tolist() == arrays[1].tolist() == [2, 1, 4, 3, 6, 5, 8, 7]
 

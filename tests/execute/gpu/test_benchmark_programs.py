@@ -39,7 +39,7 @@ def halves(*shape: int) -> numpy.ndarray:
 
 
 def run(module: tileir.Operation, grid: tuple[int, ...], *arrays: numpy.ndarray) -> numpy.ndarray:
-    tileir.compile(module).launch(grid, *arrays)
+    tileir.compile(module).launch(grid, arrays)
     return arrays[-1].astype(numpy.float32)
 
 
@@ -49,7 +49,7 @@ def test_vector_add(programs: ModuleType) -> None:
     assert (found == a + b).all()
     module = programs.small_add()
     c = numpy.zeros(1000, numpy.float32)
-    tileir.compile(module).launch((8,), a[:1000], b[:1000], c, 1000)
+    tileir.compile(module).launch((8,), (a[:1000], b[:1000], c, 1000))
     assert (c == a[:1000] + 1).all()
 
 

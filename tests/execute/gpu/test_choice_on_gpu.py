@@ -40,10 +40,10 @@ def test_each_launch_goes_where_its_arrays_are(torch: Any) -> None:
         for device in ("cpu", "cuda"):
             a, b = torch.rand(1000, device=device), torch.rand(1000, device=device)
             c = torch.zeros(1000, device=device)
-            kernel.launch(8, a, b, c, 1000)
+            kernel.launch(8, (a, b, c, 1000))
             assert torch.equal(c, a + b)
     with pytest.raises(tileir.LaunchError, match="is on the host and argument 0 on a GPU"):
-        kernel.launch(8, a, b.cpu(), c, 1000)
+        kernel.launch(8, (a, b.cpu(), c, 1000))
 
 
 def test_arrays_of_cupy_go_to_their_gpu() -> None:
@@ -52,7 +52,7 @@ def test_arrays_of_cupy_go_to_their_gpu() -> None:
     a, b, c = cupy.arange(1000, dtype="f4"), cupy.ones(1000, "f4"), cupy.zeros(1000, "f4")
     for _ in range(3):
         c.fill(0)
-        kernel.launch(8, a, b, c, 1000)
+        kernel.launch(8, (a, b, c, 1000))
         assert bool((c == a + 1).all())
 
 
@@ -61,7 +61,7 @@ def test_events_tell_times_and_shares_of_the_peak(torch: Any, flush_cache: bool)
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"), backend="tileiras")
     size = 1 << 22
     a, b, c = [torch.ones(size, device="cuda") for _ in range(3)]
-    timing = kernel.time(size // 128, a, b, c, size, repeat=20, flush_cache=flush_cache)
+    timing = kernel.time(size // 128, (a, b, c, size), repeat=20, flush_cache=flush_cache)
     assert timing.clock == "CUDA events" and timing.device == torch.cuda.get_device_name(0)
     assert timing.count == 20 and 0 < timing.best <= timing.median
     assert timing.work.footprint == 3 * 4 * size
@@ -72,7 +72,7 @@ def test_arrays_of_the_host_are_timed_without_their_copies() -> None:
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"), backend="tileiras")
     a, b, c = [numpy.ones(1 << 20, numpy.float32) for _ in range(3)]
     with pytest.warns(UserWarning, match="are on the host"):
-        timing = kernel.time((1 << 20) // 128, a, b, c, 1 << 20, repeat=5)
+        timing = kernel.time((1 << 20) // 128, (a, b, c, 1 << 20), repeat=5)
     assert (c == 2).all() and timing.clock == "CUDA events"
 
 
@@ -106,7 +106,7 @@ def test_operator_of_torch_runs_on_tensors_of_a_gpu(torch: Any, monkeypatch: pyt
     monkeypatch.syspath_prepend(str(EXAMPLES))
     from cutile_kernels import vector_add
 
-    add = tileir.op(vector_add, grid=lambda a: (a.shape[0] // 128,), outputs={"c": "a"})
+    add = tileir.custom_op(vector_add, grid=lambda a: (a.shape[0] // 128,), outputs={"c": "a"})
     a, b = torch.rand(1024, device="cuda"), torch.rand(1024, device="cuda")
     for _ in range(3):
         assert torch.equal(add(a, b), a + b)

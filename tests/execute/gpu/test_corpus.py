@@ -68,7 +68,7 @@ def compiled(name: str, module: Operation, target: str) -> Iterator[None]:
     for kernel, entry in entries_of(module).items():
         try:
             cubin = assemble(entry, target, AssemblyOptions(time_limit=TIME_LIMIT)).cubin
-        except tileir.AssemblerError as error:
+        except tileir.errors.AssemblerError as error:
             words = f"Incompatibility with architecture '{target}': unsupported type '{lacking}'"
             assert error.message.endswith(words), str(error)
             # At a line of the script.
@@ -118,7 +118,7 @@ def test_the_list_has_kernels_that_there_are() -> None:
 def test_refusal_of_a_cutile_kernel_is_in_the_words_of_its_script() -> None:
     (case,) = [case for case in all_cases() if case.name == "packed_four_bits"]
     (entry,) = entries_of(tileir.from_bytecode(export(case, "13.4"))).values()
-    with pytest.raises(tileir.AssemblerError) as refused:
+    with pytest.raises(tileir.errors.AssemblerError) as refused:
         assemble(entry, "sm_90")
     found = refused.value.diagnostics[0]
     assert found.message == (

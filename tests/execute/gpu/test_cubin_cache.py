@@ -111,7 +111,7 @@ def test_locks_of_cubins_are_not_kept(assembler: FakeAssembler) -> None:
         kernel(TEXT.replace("1.0", f"{number}.0")).cubin("sm_90")
     assembler.does("sys.exit(5)")
     for number in range(3, 6):
-        with pytest.raises(tileir.AssemblerError):
+        with pytest.raises(tileir.errors.AssemblerError):
             kernel(TEXT.replace("1.0", f"{number}.0")).cubin("sm_90")
     gc.collect()
     assert not assembly._locks._locks

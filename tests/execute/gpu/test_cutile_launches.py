@@ -11,7 +11,7 @@ from tests.execute.gpu.fake_gpu import FakeGpu
 
 import tileir
 from tileir.execute.gpu.engines import TileirasEngine
-from tileir.tools.kernels import emulate as emulate_tool
+from tileir.tools.cutile import emulate as emulate_tool
 
 ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")
 
@@ -152,6 +152,24 @@ def _narrow(a, b, N: ct.Constant[int]):  # type: ignore[name-defined]
     ct.store(b, (0,), ct.load(a, (0,), (N,)).astype(ct.float8_e4m3fn).astype(ct.float32))
 
 
+@pytest.mark.parametrize("backend", ["fake_gpu", "interpreter"])
+def test_kernel_is_refused_by_the_architecture_that_its_method_compiles_for(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    """A test of cuTile's own replaces the method."""
+    original = ct.kernel._compile
+
+    def compile_for_ampere(self: Any, signature: Any, context: Any, capability: Any) -> Any:
+        return original(self, signature, context, (8, 0))
+
+    arguments = (*tensors(fake, 2), 16) if backend == engine.name else (floats(), floats(), 16)
+    with tileir.emulate(backend=backend):
+        ct.launch(0, (1,), ct.kernel(_narrow), arguments)
+        monkeypatch.setattr(ct.kernel, "_compile", compile_for_ampere)
+        with pytest.raises(ct.TileUnsupportedFeatureError, match="is not supported on sm_80"):
+            ct.launch(0, (1,), ct.kernel(_narrow), arguments)
+
+
 def test_what_the_gpu_that_is_there_has_not_is_refused_as_cutile_does(
     fake: FakeDriver, torch: FakeTorch, engine: FakeGpu
 ) -> None:
@@ -196,11 +214,11 @@ def test_engine_for_gpus_without_a_gpu_is_refused_before_the_script_runs() -> No
 @pytest.mark.usefixtures("no_gpu")
 def test_command_refuses_an_engine_for_gpus_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert emulate_tool.run(["--backend", "tileiras", __file__]) == 2
-    assert "the engine 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
+    assert "the backend 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
 
 
 def test_command_refuses_a_gpu_to_emulate_where_there_is_one(
     engine: FakeGpu, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert emulate_tool.run(["--backend", engine.name, "--gpu", "b200", __file__]) == 2
+    assert emulate_tool.run(["--backend", engine.name, "--target", "b200", __file__]) == 2
     assert "the GPU is the one that is there: leave out gpu" in capsys.readouterr().err

@@ -61,8 +61,8 @@ def test_an_engine_that_works_here_is_named_where_a_gpu_is_missing(
     for missing, name in (("", "cpu"), ("llvmlite is not installed", "interpreter")):
         monkeypatch.setattr(CpuEngine, "missing", lambda engine, missing=missing: missing)
         with pytest.raises(tileir.MissingDependencyError) as caught:
-            kernel.launch(1, four())
-        assert caught.value.message.startswith("the engine 'tileiras' cannot work here: this machine has no NVIDIA")
+            kernel.launch(1, (four(),))
+        assert caught.value.message.startswith("the backend 'tileiras' cannot work here: this machine has no NVIDIA")
         assert caught.value.message.endswith(f"; '{name}' can: backend='{name}', or --backend {name}")
     forget()
 
@@ -180,7 +180,7 @@ CALLS = [
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", CALLS)
 @pytest.mark.parametrize("code", [2, 700, 5000])
-@pytest.mark.filterwarnings("ignore::tileir.HostCopyWarning")
+@pytest.mark.filterwarnings("ignore::tileir.errors.HostCopyWarning")
 def test_every_call_that_fails_is_told_in_the_words_of_the_driver(fake: FakeDriver, function: str, code: int) -> None:
     """The launch has an array of the host, one of the GPU, and one with a stream, so that all is called."""
     parameters = "%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>"
@@ -261,7 +261,7 @@ def test_code_stays_loaded_until_memory_is_released(fake: FakeDriver) -> None:
     fake.fail("cuCtxSynchronize", 900)
     unload_unused()
     assert "libraries 2" in fake.live()
-    tileir.release_memory()
+    tileir.kernels.release_memory()
     assert "libraries 1" in fake.live()
     assert [call.split()[0] for call in fake.calls()][-3:] == [
         "cuCtxSynchronize",

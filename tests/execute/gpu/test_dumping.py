@@ -61,8 +61,10 @@ def test_stages_of_triton_are_those_of_the_gpu(no_gpu: None, stage: str, target:
 def test_launch_after_a_dump_says_what_is_missing(no_gpu: None) -> None:
     kernel = compiled()
     kernel.dump("bytecode")
-    with pytest.raises(tileir.MissingDependencyError, match="the engine 'tileiras' cannot work here: this machine has"):
-        kernel.launch(1, None, 1)
+    with pytest.raises(
+        tileir.MissingDependencyError, match="the backend 'tileiras' cannot work here: this machine has"
+    ):
+        kernel.launch(1, (None, 1))
 
 
 def test_instructions_are_shown_for_a_gpu_that_is_named(
@@ -91,7 +93,7 @@ def test_disassembler_that_is_missing_or_fails_is_told(
 ) -> None:
     tool = tmp_path / "bin" / "nvdisasm"
     tool.write_text(f"#!{sys.executable} -IS\nimport sys\nprint('nvdisasm fatal: what is this')\nsys.exit(3)\n")
-    with pytest.raises(tileir.CompilationError, match="ended with status 3: nvdisasm fatal: what is this"):
+    with pytest.raises(tileir.errors.CompilationError, match="ended with status 3: nvdisasm fatal: what is this"):
         compiled().dump("sass", target="sm_90")
     tool.unlink()
     with pytest.raises(tileir.MissingDependencyError, match="pip install nvidia-cuda-nvdisasm"):
@@ -119,7 +121,7 @@ def test_what_the_disassembler_says_is_kept(
 
 def test_target_is_for_engines_on_gpus() -> None:
     kernel = tileir.compile(tileir.parse(TEXT), backend="cpu")
-    with pytest.raises(tileir.LaunchError, match="the CPU engine makes no code for one: leave it out"):
+    with pytest.raises(tileir.LaunchError, match="the CPU backend makes no code for one: leave it out"):
         kernel.dump("tiles", target="sm_90")
 
 

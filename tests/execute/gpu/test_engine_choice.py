@@ -12,7 +12,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, FakeDriver, FakeTorch, Tensor, 
 from tests.execute.gpu.triton.fake_code import FakeTriton, fake_code
 
 import tileir
-from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Backend, KernelSettings, LaunchOptions
 from tileir.execute.engine.registry import _CHOICE, choose
 from tileir.execute.errors import CompilationError, MissingDependencyError
 from tileir.execute.gpu.cache import choices_words
@@ -39,7 +39,7 @@ COUNTING = """
 """
 
 
-class FakeEngine(Engine):
+class FakeEngine(Backend):
     """An engine whose kernels take some time, or cannot be compiled."""
 
     on_gpu = True
@@ -119,7 +119,7 @@ def test_faster_engine_runs_the_launch_and_all_that_follow(
     kernel = engines.kernel()
     arguments = tensors()
     kernel.launch((1, 1, 1), arguments, ORDINARY)
-    assert kernel.chosen_engine == expected
+    assert kernel.chosen_backend == expected
     counts = parameters(fake)
     # In turn, and then the launch itself.
     assert counts[:4] == [3, 5, 3, 5] and counts[-1] == count
@@ -138,14 +138,14 @@ def test_choice_is_kept_on_disk(fake: FakeDriver, engines: Choosing) -> None:
     fake.clear()
     kernel = engines.kernel()
     kernel.launch((1, 1, 1), tensors(), ORDINARY)
-    assert parameters(fake) == [5] and kernel.chosen_engine == "second"
+    assert parameters(fake) == [5] and kernel.chosen_backend == "second"
     assert choices_words().startswith("1 are kept (second 1); to forget them, remove ")
     # Other compilers may do better.
     engines.versions = ("1", "2")
     engines.second.takes = 1000
     other = engines.kernel()
     other.launch((1, 1, 1), tensors(), ORDINARY)
-    assert other.chosen_engine == "first" and len(parameters(fake)) > 3
+    assert other.chosen_backend == "first" and len(parameters(fake)) > 3
     assert choices_words().startswith("2 are kept (first 1, second 1)")
 
 
@@ -159,7 +159,7 @@ def test_other_kinds_and_sizes_of_launches_are_measured_again(fake: FakeDriver, 
         assert len(kernel.choices) == expected
     odd = Tensor(arguments[0].array[1:])
     kernel.launch((1, 1, 1), (odd, *arguments[1:]), ORDINARY)
-    assert len(kernel.choices) == 4 and kernel.chosen_engine == "first"
+    assert len(kernel.choices) == 4 and kernel.chosen_backend == "first"
 
 
 def test_what_the_kernel_reads_and_writes_is_put_back(fake: FakeDriver, engines: Choosing) -> None:
@@ -196,7 +196,7 @@ def test_launch_that_cannot_be_repeated_is_made_once_by_the_first(
     kernel = engines.kernel(body)
     assert repeatable(kernel.entry) is None
     kernel.launch((1, 1, 1), tensors(), LaunchOptions(output=lambda text: None))
-    assert parameters(fake) == [3] and kernel.chosen_engine == "first"
+    assert parameters(fake) == [3] and kernel.chosen_backend == "first"
 
 
 GLOBALS = "global @g <f32: 1.0> : tile<1xf32>"
@@ -222,7 +222,7 @@ def test_engine_that_has_no_code_leaves_the_launch_to_the_other(fake: FakeDriver
     engines.second.error = CompilationError("the second crashes")
     kernel = engines.kernel()
     kernel.launch((1, 1, 1), tensors(), ORDINARY)
-    assert parameters(fake) == [3] and kernel.chosen_engine == "first"
+    assert parameters(fake) == [3] and kernel.chosen_backend == "first"
     assert "the second crashes" in next(iter(kernel.choices.values())).failures["second"]
     # It is not tried again in another process.
     engines.second.error = AssertionError("not again")
@@ -230,7 +230,7 @@ def test_engine_that_has_no_code_leaves_the_launch_to_the_other(fake: FakeDriver
     engines.first.error, engines.second.error = CompilationError("the first refuses"), None
     other = engines.kernel(PURE + PURE.replace("%x", "%x2").replace("%t ", "%t2 ").replace("%s", "%s2"))
     other.launch((1, 1, 1), tensors(), ORDINARY)
-    assert other.chosen_engine == "second"
+    assert other.chosen_backend == "second"
 
 
 def test_where_no_engine_has_code_the_one_that_is_there_says_why(engines: Choosing) -> None:
@@ -247,7 +247,7 @@ def test_nothing_is_measured_while_a_graph_is_made(fake: FakeDriver, engines: Ch
     fake.capture(False)
     assert parameters(fake) == [3] and not fake.calls("cuEventRecord")
     kernel.launch((1, 1, 1), tensors(), ORDINARY)
-    assert kernel.chosen_engine == "second" and len(kernel.choices) == 1
+    assert kernel.chosen_backend == "second" and len(kernel.choices) == 1
 
 
 def test_arrays_that_are_too_large_for_copies_are_not_measured(fake: FakeDriver, engines: Choosing) -> None:
@@ -261,7 +261,7 @@ def test_long_launches_are_measured_once(fake: FakeDriver, engines: Choosing) ->
     engines.first.takes, engines.second.takes = 400_000, 900_000
     kernel = engines.kernel()
     kernel.launch((1, 1, 1), tensors(), ORDINARY)
-    assert parameters(fake) == [3, 5, 3] and kernel.chosen_engine == "first"
+    assert parameters(fake) == [3, 5, 3] and kernel.chosen_backend == "first"
 
 
 def test_many_kinds_go_where_most_went(fake: FakeDriver, engines: Choosing) -> None:
@@ -282,13 +282,14 @@ def test_preferred_engine_that_has_no_code_leaves_the_launch_to_the_other(fake: 
     odd = Tensor(arguments[0].array[1:])
     kernel.launch((1, 1, 1), (odd, *arguments[1:]), ORDINARY)
     assert (
-        kernel.chosen_engine == "first" and "the second crashes" in list(kernel.choices.values())[-1].failures["second"]
+        kernel.chosen_backend == "first"
+        and "the second crashes" in list(kernel.choices.values())[-1].failures["second"]
     )
     # One that was kept on disk, too.
     other = engines.kernel()
     other.launch((1, 1, 1), arguments, ORDINARY)
     assert (
-        other.chosen_engine == "first" and "the second crashes" in list(other.choices.values())[-1].failures["second"]
+        other.chosen_backend == "first" and "the second crashes" in list(other.choices.values())[-1].failures["second"]
     )
 
 
@@ -333,12 +334,12 @@ def test_old_driver_is_served_by_triton_alone(fake: FakeDriver, engines: Choosin
 def test_environment_names_an_engine(
     engines: Choosing, installed: dict[str, bool], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv("TILEIR_GPU_ENGINE", name)
+    monkeypatch.setenv("TILEIR_GPU_BACKEND", name)
     assert chosen() == name
     assert choose(entry_of(PARAMETERS, PURE), (), ORDINARY).name not in ("tileiras", "triton")
-    monkeypatch.setenv("TILEIR_GPU_ENGINE", "cpu")
-    with pytest.raises(tileir.LaunchError, match="TILEIR_GPU_ENGINE is 'cpu', which is no engine for GPUs"):
+    monkeypatch.setenv("TILEIR_GPU_BACKEND", "cpu")
+    with pytest.raises(tileir.LaunchError, match="TILEIR_GPU_BACKEND is 'cpu', which is no backend for GPUs"):
         chosen()
-    monkeypatch.setenv("TILEIR_GPU_ENGINE", "abacus")
+    monkeypatch.setenv("TILEIR_GPU_BACKEND", "abacus")
     with pytest.raises(tileir.LaunchError, match="there is no backend 'abacus'"):
         chosen()

@@ -49,7 +49,7 @@ def torch() -> Any:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("TILEIR_GPU_ENGINE", raising=False)
+    monkeypatch.delenv("TILEIR_GPU_BACKEND", raising=False)
 
 
 def chosen(kernel: tileir.Kernel) -> ChosenKernel:
@@ -66,11 +66,11 @@ def test_choice_is_made_and_kept(torch: Any) -> None:
         kernel = tileir.compile(tileir.load(EXAMPLES / "matmul.mlir"))
         for _ in range(3):
             c = torch.zeros(extents, extents, device="cuda")
-            kernel.launch((extents // 64, extents // 64), a, b, c, extents, extents, extents)
+            kernel.launch((extents // 64, extents // 64), (a, b, c, extents, extents, extents))
             assert torch.equal(c, expected)
         (choice,) = chosen(kernel).choices.values()
         assert set(choice.seconds) == {"tileiras", "triton"} and not choice.failures
-        assert kernel.engine == choice.engine == min(choice.seconds, key=lambda name: choice.seconds[name])
+        assert kernel.backend == choice.engine == min(choice.seconds, key=lambda name: choice.seconds[name])
         if not attempt:
             first = choice
     assert choice == first
@@ -81,18 +81,18 @@ def test_kernel_that_changes_its_array_does_so_once(torch: Any) -> None:
     a = torch.rand(1024, device="cuda")
     for _ in range(3):
         expected = a + a
-        kernel.launch(1, a)
+        kernel.launch(1, (a,))
         assert torch.equal(a, expected)
     assert next(iter(chosen(kernel).choices.values())).seconds
 
 
 @pytest.mark.parametrize("name", ["tileiras", "triton"])
 def test_environment_names_one(torch: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv("TILEIR_GPU_ENGINE", name)
+    monkeypatch.setenv("TILEIR_GPU_BACKEND", name)
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
     a, b, c = torch.rand(1000, device="cuda"), torch.rand(1000, device="cuda"), torch.zeros(1000, device="cuda")
-    kernel.launch(8, a, b, c, 1000)
-    assert torch.equal(c, a + b) and kernel.engine == name
+    kernel.launch(8, (a, b, c, 1000))
+    assert torch.equal(c, a + b) and kernel.backend == name
 
 
 def test_graph_is_captured_before_anything_is_chosen(torch: Any) -> None:
@@ -100,11 +100,11 @@ def test_graph_is_captured_before_anything_is_chosen(torch: Any) -> None:
     a = torch.ones(1024, device="cuda")
     for backend in ("tileiras", "triton"):
         # What is compiled while a graph is made would be in the way of it.
-        tileir.compile(tileir.parse(SCALE), backend=backend).launch(1, torch.ones(1024, device="cuda"))
+        tileir.compile(tileir.parse(SCALE), backend=backend).launch(1, (torch.ones(1024, device="cuda"),))
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        kernel.launch(1, a)
+        kernel.launch(1, (a,))
     assert not chosen(kernel).choices
     graph.replay()
     torch.cuda.synchronize()

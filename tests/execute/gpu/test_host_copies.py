@@ -41,7 +41,7 @@ def floats(count: int) -> numpy.ndarray:
 def test_arrays_of_the_host_are_copied_there_and_back_with_one_warning(fake: FakeDriver) -> None:
     kernel = kernel_of(ADD, STORE, does="add")
     a, b, c = floats(8), floats(8), numpy.zeros(8, numpy.float32)
-    with pytest.warns(tileir.HostCopyWarning) as caught:
+    with pytest.warns(tileir.errors.HostCopyWarning) as caught:
         kernel.launch((1, 1, 1), (a, b, c, 8), ORDINARY)
     assert [str(each.message) for each in caught] == [
         "@k runs on cuda:0 (Fake GPU 0, sm_90), and argument 0 (array float32[8]), argument 1 (array float32[8]), "
@@ -58,7 +58,7 @@ def test_arrays_of_the_host_are_copied_there_and_back_with_one_warning(fake: Fak
     assert "allocations 0" in fake.live() and fake.depth() == 0
 
 
-@pytest.mark.filterwarnings("ignore::tileir.HostCopyWarning")
+@pytest.mark.filterwarnings("ignore::tileir.errors.HostCopyWarning")
 def test_arrays_that_share_memory_share_its_copy(fake: FakeDriver) -> None:
     whole = floats(16)
     a, b, c = whole[:8], whole[4:12], whole[8:]
@@ -68,7 +68,7 @@ def test_arrays_that_share_memory_share_its_copy(fake: FakeDriver) -> None:
     assert fake.calls("cuMemAlloc") == ["cuMemAlloc_v2 64"]
 
 
-@pytest.mark.filterwarnings("ignore::tileir.HostCopyWarning")
+@pytest.mark.filterwarnings("ignore::tileir.errors.HostCopyWarning")
 def test_arrays_of_both_kinds_are_launched_with_together(fake: FakeDriver, torch: FakeTorch) -> None:
     kernel = kernel_of(ADD, STORE, does="add")
     a, b, c = floats(8), floats(8), numpy.zeros(8, numpy.float32)
@@ -227,7 +227,7 @@ def test_kernels_of_a_module_share_globals_which_begin_with_the_values_of_the_ho
 
 
 def test_kernels_of_an_engine_bind_and_launch(fake: FakeDriver, torch: FakeTorch) -> None:
-    class FakeEngine(tileir.Engine):
+    class FakeEngine(tileir.backends.Backend):
         name = "fake_gpu"
         on_gpu = True
         options = frozenset(("stream",))
@@ -235,14 +235,14 @@ def test_kernels_of_an_engine_bind_and_launch(fake: FakeDriver, torch: FakeTorch
         def prepare(self, entry: Any, globals: Any, settings: Any) -> GpuKernel:
             return GpuKernel(entry, globals, lambda target: TextCubin("k", "8,8,8,4", target, "add"))
 
-    tileir.register_engine(FakeEngine())
+    tileir.backends.register_backend(FakeEngine())
     try:
         kernel = tileir.compile(
             tileir.parse(f"cuda_tile.module @m {{ entry @k({ADD}) {{ {STORE} return }} }}"), backend="fake_gpu"
         )
         a, b, c, d = floats(8), floats(8), numpy.zeros(8, numpy.float32), numpy.zeros(8, numpy.float32)
         fake.push(PRIMARY)
-        bound = kernel.bind(1, Tensor(a), Tensor(b), Tensor(c), 8)
+        bound = kernel.bind(1, (Tensor(a), Tensor(b), Tensor(c), 8))
         bound()
         assert (c == a + b).all()
         bound[2] = Tensor(d)
@@ -252,12 +252,12 @@ def test_kernels_of_an_engine_bind_and_launch(fake: FakeDriver, torch: FakeTorch
             bound[0] = Tensor(numpy.zeros(4, numpy.int32))
         bound()
         with pytest.raises(LaunchError, match="takes 4 arguments"):
-            kernel.bind(1, Tensor(a))
+            kernel.bind(1, (Tensor(a),))
         stream = fake.stream()
-        kernel.launch(1, Tensor(a), Tensor(b), Tensor(c), 8, stream=stream)
+        kernel.launch(1, (Tensor(a), Tensor(b), Tensor(c), 8), stream=stream)
         assert f" stream {stream:#x} " in fake.calls("cuLaunchKernelEx")[-1]
     finally:
-        tileir.unregister_engine("fake_gpu")
+        tileir.backends.unregister_backend("fake_gpu")
 
 
 def test_a_stream_is_refused_by_engines_that_have_none() -> None:
@@ -270,4 +270,4 @@ def test_a_stream_is_refused_by_engines_that_have_none() -> None:
 def test_a_stream_without_arrays_on_a_gpu_is_refused() -> None:
     kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>) { return } }"))
     with pytest.raises(LaunchError, match="has no streams, which are a GPU's"):
-        kernel.launch(1, floats(4), stream=0)
+        kernel.launch(1, (floats(4),), stream=0)

@@ -15,7 +15,7 @@ from tileir.tools.programs import info
 
 def engine_facts(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     assert info.run(["--json"]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)["engines"]["tileiras"]
+    found: dict[str, object] = json.loads(capsys.readouterr().out)["backends"]["tileiras"]
     return found
 
 
@@ -51,7 +51,7 @@ def test_choice_between_engines_is_told(
     fake: FakeDriver, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv("TILEIR_GPU_ENGINE", raising=False)
+    monkeypatch.delenv("TILEIR_GPU_BACKEND", raising=False)
 
     def told() -> str:
         assert info.run(["--json"]) == 0
@@ -62,13 +62,13 @@ def test_choice_between_engines_is_told(
     keep_choice(choice_key(("a",)), Choice("triton", {"triton": 1e-3}, {}))
     assert f"1 are kept (triton 1); to forget them, remove {tmp_path}/choice-*" in told()
     assert info.run([]) == 0 and "auto" in capsys.readouterr().out
-    monkeypatch.setenv("TILEIR_GPU_ENGINE", "triton")
-    assert told() == "'triton', which TILEIR_GPU_ENGINE names"
+    monkeypatch.setenv("TILEIR_GPU_BACKEND", "triton")
+    assert told() == "'triton', which TILEIR_GPU_BACKEND names"
 
 
 def test_triton_is_described(fake: FakeDriver, capsys: pytest.CaptureFixture[str]) -> None:
     assert info.run(["--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["engines"]["triton"]
+    found = json.loads(capsys.readouterr().out)["backends"]["triton"]
     assert found["missing"] is None and "Triton" in found["facts"]["compiler"] and "cuda:0" in found["facts"]["GPUs"]
 
 
@@ -84,5 +84,5 @@ def test_triton_without_a_gpu_says_what_works(
     folder = write_fake_triton(tmp_path / "fake") if has_triton else tmp_path / "none"
     monkeypatch.setenv("TILEIR_TRITON", str(folder))
     assert info.run(["--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["engines"]["triton"]
+    found = json.loads(capsys.readouterr().out)["backends"]["triton"]
     assert found["missing"] and ("tileir compile" in found["facts"].get("without a GPU", "")) == has_triton

@@ -11,7 +11,7 @@ from tests.execute.gpu.assembled_kernel import TEXT
 from tests.execute.gpu.fake_assembler import FakeAssembler
 
 import tileir
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.execute.gpu import nvidia_tools
 from tileir.execute.gpu.tileiras import tool
 
@@ -48,14 +48,14 @@ def disassembler(tmp_path: Path, assembler: FakeAssembler, monkeypatch: pytest.M
     )
 
 
-def forms() -> Forms:
-    return Forms(tileir.parse(TEXT, "kernel.mlir"))
+def forms() -> Representations:
+    return Representations(tileir.parse(TEXT, "kernel.mlir"))
 
 
 def test_instructions_are_linked_by_the_line_information_of_the_cubin(
     assembler: FakeAssembler, disassembler: None
 ) -> None:
-    form = forms().form("sass-sm_90")
+    form = forms().get("sass-sm_90")
     assert (form.title, form.language) == ("SASS for sm_90", "assembly")
     # The constant is in the instruction that stores it; the kernel itself, labels and padding are of no operation.
     assert list(zip([line.strip() for line in form.lines], form.links, strict=True)) == [
@@ -74,7 +74,7 @@ def test_instructions_are_linked_by_the_line_information_of_the_cubin(
 
 def test_program_for_an_older_assembler_is_numbered_as_it_gets_it(assembler: FakeAssembler, disassembler: None) -> None:
     assembler.does('open(output, "wb").write(data)', version="13.1.0", versions="13.1")
-    assert forms().form("sass-sm_90").lines_of(1)
+    assert forms().get("sass-sm_90").lines_of(1)
 
 
 def test_what_is_missing_is_named_with_what_to_install(
@@ -85,7 +85,7 @@ def test_what_is_missing_is_named_with_what_to_install(
     reason = "NVIDIA's disassembler, nvdisasm, is not installed: pip install nvidia-cuda-nvdisasm"
     assert {each.id: each.reason for each in forms().list()}["sass-sm_100"] == reason
     with pytest.raises(tileir.OptionError, match="pip install nvidia-cuda-nvdisasm"):
-        forms().form("sass-sm_100")
+        forms().get("sass-sm_100")
     monkeypatch.delenv("TILEIR_TILEIRAS")
     reason = "NVIDIA's assembler, tileiras, is not installed: pip install 'tileir[tileiras]'"
     assert {each.id: each.reason for each in forms().list()}["sass-sm_100"] == reason
@@ -93,8 +93,8 @@ def test_what_is_missing_is_named_with_what_to_install(
 
 def test_assembler_that_refuses_says_why(assembler: FakeAssembler, disassembler: None) -> None:
     assembler.does('print("error: no such thing")\nsys.exit(1)')
-    with pytest.raises(tileir.AssemblerError, match="no such thing"):
-        forms().form("sass-sm_90")
+    with pytest.raises(tileir.errors.AssemblerError, match="no such thing"):
+        forms().get("sass-sm_90")
 
 
 @pytest.mark.skipif(
@@ -102,8 +102,8 @@ def test_assembler_that_refuses_says_why(assembler: FakeAssembler, disassembler:
 )
 def test_line_information_does_not_change_the_code() -> None:
     module = tileir.load(Path(__file__).parents[3] / "examples" / "vector_add.mlir")
-    made = Forms(module)
-    form = made.form("sass-sm_90")
+    made = Representations(module)
+    form = made.get("sass-sm_90")
     assert form.text == tileir.compile(module, backend="tileiras").dump("sass", target="sm_90")
     linked = {number for numbers in form.links for number in numbers}
     assert linked == set(range(25))

@@ -70,7 +70,7 @@ def torch_with_cuda() -> Any:
 
 def added(a: Any, b: Any, c: Any, **options: Any) -> None:
     kernel = tileir.compile(tileir.parse(ADD))
-    kernel.launch((len(a) + 255) // 256, a, b, c, len(a), **options)
+    kernel.launch((len(a) + 255) // 256, (a, b, c, len(a)), **options)
 
 
 def test_tensors_choose_the_gpu() -> None:
@@ -87,7 +87,7 @@ def test_a_kernel_runs_on_both_in_turn() -> None:
     for device in ("cpu", "cuda", "cpu", "cuda"):
         a, b = torch.rand(1000, device=device), torch.rand(1000, device=device)
         c = torch.zeros_like(a)
-        kernel.launch(4, a, b, c, 1000)
+        kernel.launch(4, (a, b, c, 1000))
         assert torch.equal(c, a + b)
 
 
@@ -130,8 +130,8 @@ def test_the_current_stream_is_used() -> None:
     a, b, c = (torch.zeros(1 << 20, device="cuda") for _ in range(3))
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
-    bound = kernel.bind(4096, a, b, c, 1 << 20)
-    for launch in (lambda: kernel.launch(4096, a, b, c, 1 << 20), bound):
+    bound = kernel.bind(4096, (a, b, c, 1 << 20))
+    for launch in (lambda: kernel.launch(4096, (a, b, c, 1 << 20)), bound):
         for number in range(1, 20):
             with torch.cuda.stream(stream):
                 # Busy for a while: a launch in another stream would not wait for what comes next.
@@ -148,11 +148,11 @@ def test_a_captured_graph_replays_a_launch() -> None:
     torch = torch_with_cuda()
     kernel = tileir.compile(tileir.parse(ADD))
     a, b, c = (torch.zeros(1024, device="cuda") for _ in range(3))
-    kernel.launch(4, a, b, c, 1024)
+    kernel.launch(4, (a, b, c, 1024))
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        kernel.launch(4, a, b, c, 1024)
+        kernel.launch(4, (a, b, c, 1024))
     a.fill_(2)
     b.fill_(3)
     graph.replay()
@@ -165,14 +165,14 @@ def test_host_arrays_are_copied_there_and_back() -> None:
     c = numpy.zeros(1000, numpy.float32)
     kernel = tileir.compile(tileir.parse(ADD), backend="tileiras")
     with pytest.warns(UserWarning, match="cop"):
-        kernel.launch(4, a, b, c, 1000)
+        kernel.launch(4, (a, b, c, 1000))
     assert (c == a + b).all()
 
 
 def test_what_a_kernel_prints_reaches_the_caller() -> None:
     kernel = tileir.compile(tileir.parse(PRINTING), backend="tileiras")
     said: list[str] = []
-    kernel.launch(1, 7, output=said.append)
+    kernel.launch(1, (7,), output=said.append)
     assert "".join(said) == "n is 7\n"
 
 
@@ -207,7 +207,7 @@ def test_threads_launch_at_once() -> None:
             for _ in range(100):
                 a = torch.full((5000,), float(number), device="cuda")
                 c = torch.zeros_like(a)
-                kernel.launch(20, a, a, c, 5000)
+                kernel.launch(20, (a, a, c, 5000))
                 right.append(bool((c == 2 * number).all()))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
@@ -223,7 +223,7 @@ def test_time_and_resources() -> None:
     torch = torch_with_cuda()
     kernel = tileir.compile(tileir.parse(ADD))
     a, b = torch.rand(1 << 24, device="cuda"), torch.rand(1 << 24, device="cuda")
-    timing = kernel.time(1 << 16, a, b, torch.zeros_like(a), 1 << 24, repeat=10)
+    timing = kernel.time(1 << 16, (a, b, torch.zeros_like(a), 1 << 24), repeat=10)
     assert 0 < timing.best <= timing.median < 0.1
     assert timing.bandwidth is not None and timing.bandwidth > 1e11
     assert kernel.resources("sm_90").registers > 0

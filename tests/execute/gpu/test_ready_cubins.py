@@ -41,12 +41,12 @@ def test_only_kernel_of_a_cubin_may_have_another_name() -> None:
 
 def test_kernel_is_not_mistaken_for_another_of_its_module() -> None:
     module = tileir.parse("cuda_tile.module @pair { entry @a() { return } entry @b() { return } }")
-    with pytest.raises(tileir.CubinError, match="has no kernel 'b': those in it are a"):
-        tileir.compile(module, "b", backend="tileiras", cubin=cubin(("a",)))
-    sibling = tileir.compile(module, "a", backend="tileiras", cubin=cubin(("a",))).sibling("b")
-    with pytest.raises(tileir.CubinError, match="has no kernel 'b': those in it are a"):
+    with pytest.raises(tileir.errors.CubinError, match="has no kernel 'b': those in it are a"):
+        tileir.compile(module, entry="b", backend="tileiras", cubin=cubin(("a",)))
+    sibling = tileir.compile(module, entry="a", backend="tileiras", cubin=cubin(("a",))).sibling("b")
+    with pytest.raises(tileir.errors.CubinError, match="has no kernel 'b': those in it are a"):
         prepared(sibling)
-    assert prepared(tileir.compile(module, "a", backend="tileiras", cubin=cubin(("a", "b"))).sibling("b"))
+    assert prepared(tileir.compile(module, entry="a", backend="tileiras", cubin=cubin(("a", "b"))).sibling("b"))
 
 
 def test_copies_and_siblings_keep_it() -> None:
@@ -67,9 +67,11 @@ def test_kernel_gives_the_cubin_that_it_was_given(assembler: FakeAssembler) -> N
 
 
 def test_what_is_no_cubin_of_the_kernel_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(tileir.CubinError, match="this is no cubin"):
+    with pytest.raises(tileir.errors.CubinError, match="this is no cubin"):
         ready(b"something else")
-    with pytest.raises(tileir.CubinError, match="has several kernels, and none was chosen: those in it are a, b"):
+    with pytest.raises(
+        tileir.errors.CubinError, match="has several kernels, and none was chosen: those in it are a, b"
+    ):
         ready(cubin(("a", "b")))
     with pytest.raises(FileNotFoundError):
         ready(tmp_path / "missing.cubin")

@@ -54,7 +54,7 @@ def conversions_of(source: str) -> list[tuple[str, str]]:
 
 def stored(module: Any, arrays: list[Any]) -> list[bytes]:
     copies = [array.copy() for array in arrays]
-    tileir.compile(module, backend="interpreter").launch(1, *copies)
+    tileir.compile(module, backend="interpreter").launch(1, copies)
     return [array.tobytes() for array in copies]
 
 

@@ -43,16 +43,16 @@ def ways_to_launch() -> dict[str, Callable[[], object]]:
         return tileir.compile(tileir.parse(COPY), backend="fake_gpu")
 
     plain, with_options, timed = made(), made(), made()
-    bound = made().bind(1, array, 8)
-    replaced = made().bind(1, array, 8)
+    bound = made().bind(1, (array, 8))
+    replaced = made().bind(1, (array, 8))
     replaced[0] = numpy.zeros(8, numpy.float32)
     return {
-        "launch": lambda: plain.launch(1, array, 8),
-        "options": lambda: with_options.launch(1, array, 8, progress=lambda done, count: None),
-        "time": lambda: timed.time(1, array, 8, repeat=1),
+        "launch": lambda: plain.launch(1, (array, 8)),
+        "options": lambda: with_options.launch(1, (array, 8), progress=lambda done, count: None),
+        "time": lambda: timed.time(1, (array, 8), repeat=1),
         "bound": lambda: bound(),
         "replaced": lambda: replaced(),
-        "bound at once": lambda: made().bind(1, array, 8)(),
+        "bound at once": lambda: made().bind(1, (array, 8))(),
     }
 
 
@@ -62,7 +62,7 @@ WAYS = ("launch", "options", "time", "bound", "replaced", "bound at once")
 @pytest.mark.parametrize("name", WAYS)
 def test_copies_are_warned_of_at_the_line_that_launches(fake: FakeDriver, engine: FakeGpu, name: str) -> None:
     way = ways_to_launch()[name]
-    assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
+    assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
 
 
 def test_launch_again_after_a_tensor_of_the_gpu_is_warned_of(
@@ -73,9 +73,9 @@ def test_launch_again_after_a_tensor_of_the_gpu_is_warned_of(
     tensor = Tensor(numpy.zeros(8, numpy.float32))
     fake.own(tensor.data_ptr(), 32)
     for _ in range(2):
-        made.launch(1, tensor, 8)
-    way = lambda: made.launch(1, numpy.zeros(8, numpy.float32), 8)  # noqa: E731
-    assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
+        made.launch(1, (tensor, 8))
+    way = lambda: made.launch(1, (numpy.zeros(8, numpy.float32), 8))  # noqa: E731
+    assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
 
 
 def test_cutile_launches_are_warned_of_at_their_line(fake: FakeDriver, engine: FakeGpu) -> None:
@@ -86,21 +86,21 @@ def test_cutile_launches_are_warned_of_at_their_line(fake: FakeDriver, engine: F
     arguments = (*arrays, 2.0, 16)
     specialized = tileir.compile(new_kernel(), (*arrays, 2.0, 32), backend="fake_gpu")
     way = lambda: tileir.launch(new_kernel(), (4,), arguments, backend="fake_gpu")  # noqa: E731
-    assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
-    way = lambda: specialized.launch((2,), *arrays, 2.0, 32)  # noqa: E731
-    assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
+    assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
+    way = lambda: specialized.launch((2,), (*arrays, 2.0, 32))  # noqa: E731
+    assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
     with tileir.emulate(backend="fake_gpu"):
         way = lambda: ct.launch(0, (8,), new_kernel(), (*arrays, 2.0, 8))  # noqa: E731
-        assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
+        assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
 
 
 def test_libraries_that_launch_for_the_user_are_passed_over(fake: FakeDriver, engine: FakeGpu) -> None:
     made = tileir.compile(tileir.parse(COPY), backend="fake_gpu")
     names: dict[str, Any] = {"__name__": "torch._ops"}
     exec(compile("def call(function): return function()", "/lib/torch/_ops.py", "exec"), names)
-    arguments = (1, numpy.zeros(8, numpy.float32), 8)
+    arguments = (1, (numpy.zeros(8, numpy.float32), 8))
     way = lambda: names["call"](SimpleNamespace(run=made.bind(*arguments)).run)  # noqa: E731
-    assert place_of_warning(way, tileir.HostCopyWarning) == line_of(way)
+    assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
 
 
 # --- what the assembler says ---
@@ -115,9 +115,9 @@ def test_assemblers_warnings_are_warnings_of_python_at_the_callers_line(assemble
         lambda: kernel().resources("sm_90"),
         lambda: kernel("\n" + TEXT).cubin("sm_90"),
     ):
-        assert place_of_warning(way, tileir.AssemblerWarning) == line_of(way)
+        assert place_of_warning(way, tileir.errors.AssemblerWarning) == line_of(way)
     assert len(assembler.calls) == 1, "also where the cubin is from the cache"
-    with pytest.warns(tileir.AssemblerWarning) as caught:
+    with pytest.warns(tileir.errors.AssemblerWarning) as caught:
         kernel("\n" + TEXT).cubin("sm_90")
     assert str(caught[0].message) == (
         "kernel.mlir:5:15: warning: 'cuda_tile.store_ptr_tko' op: slow store\n"
@@ -129,7 +129,9 @@ def test_assemblers_warnings_are_warnings_of_python_at_the_callers_line(assemble
 def test_kernel_that_runs_out_of_registers_is_warned_of(assembler: FakeAssembler) -> None:
     assembler.does(f'open(output, "wb").write({SPILLING!r})')
     for _ in range(2):
-        with pytest.warns(tileir.AssemblerWarning, match="kernel @k runs out of registers on sm_90: it keeps 96 bytes"):
+        with pytest.warns(
+            tileir.errors.AssemblerWarning, match="kernel @k runs out of registers on sm_90: it keeps 96 bytes"
+        ):
             assert kernel().resources("sm_90").spills
 
 
@@ -149,5 +151,5 @@ def test_launches_do_not_repeat_what_the_assembler_said(assembler: FakeAssembler
         for _ in range(2):
             assert TileirasKernel(kernel().entry, {}).code._make_cubin("sm_90").data == SPILLING
     # Whoever asks for the cubin next is told.
-    with pytest.warns(tileir.AssemblerWarning):
+    with pytest.warns(tileir.errors.AssemblerWarning):
         kernel().cubin("sm_90")

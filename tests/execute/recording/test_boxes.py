@@ -89,7 +89,7 @@ cuda_tile.module @m { entry @k(%out: tile<ptr<i32>>) {
 def test_reserved_memory_lies_at_the_same_place_when_a_tile_block_runs_again() -> None:
     for schedule in ("forward", "interleaved"):
         out = numpy.zeros(40, numpy.int32)
-        recording = tileir.record(tileir.parse(_RESERVING), 40, out, schedule=schedule)
+        recording = tileir.record(tileir.parse(_RESERVING), 40, (out,), schedule=schedule)
         assert not recording.failure and not recording.findings
         assert out.tolist() == list(range(3, 43))
         names = {recording.program.script_name(value): value for value in range(len(recording.program.values))}

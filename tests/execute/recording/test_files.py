@@ -16,7 +16,7 @@ import pytest
 import tileir
 from tileir.bridge.recording import record
 from tileir.execute.errors import RecordingError
-from tileir.execute.recording.file_reader import load_recording
+from tileir.execute.recording.file_reader import load as load_recording
 from tileir.execute.recording.file_writer import COLUMNS, column_bytes
 from tileir.execute.recording.recording import Recording
 from tileir.serve.explorer.finding_answers import findings_answer
@@ -29,7 +29,7 @@ def example(name: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Recor
     monkeypatch.syspath_prepend(str(EXAMPLES))
     found = getattr(importlib.import_module("run_all"), name)()
     kernel = tileir.compile(EXAMPLES / f"{name}.mlir", backend="interpreter")
-    return record(kernel, found.grid, *found.inputs, found.output, *found.scalars, **options)
+    return record(kernel, found.grid, (*found.inputs, found.output, *found.scalars), **options)
 
 
 def without_addresses(summary: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 import tileir
 from tileir.execute.locations.wording import Phrase
 from tileir.execute.recording import file_writer
-from tileir.execute.recording.file_reader import load_recording
+from tileir.execute.recording.file_reader import load as load_recording
 from tileir.execute.recording.recording import record
 from tileir.execute.sanitizer.report import KINDS, Finding
 from tileir.serve.explorer.finding_answers import CHECKED, COVERED, findings_answer
@@ -25,7 +25,7 @@ def test_every_kind_of_finding_is_described() -> None:
 
 def test_a_race_names_both_accesses() -> None:
     kernel = tileir.compile(EXAMPLES / "racy.mlir", backend="interpreter")
-    recording = record(kernel, 4, numpy.ones(512, numpy.int32), numpy.zeros(1, numpy.int32), 512)
+    recording = record(kernel, 4, (numpy.ones(512, numpy.int32), numpy.zeros(1, numpy.int32), 512))
     answer = findings_answer(recording)
     json.dumps(answer, allow_nan=False)
     races = [finding for finding in answer["findings"] if finding["kind"] == "race"]
@@ -49,7 +49,7 @@ def test_a_race_names_both_accesses() -> None:
 def test_an_access_outside_of_its_array_is_kept_from_happening_again() -> None:
     kernel = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter")
     a, b, c = (numpy.ones(100, numpy.float32) for _ in range(3))
-    recording = record(kernel, 1, a, b, c, 128)
+    recording = record(kernel, 1, (a, b, c, 128))
     answer = findings_answer(recording)
     assert {finding["kind"] for finding in answer["findings"]} == {"out-of-bounds"}
     assert [finding["place"]["access"] for finding in answer["findings"]] == [1, 3, 5]
@@ -71,7 +71,7 @@ def test_a_file_has_the_words_for_scripts(tmp_path: Path, monkeypatch: pytest.Mo
         return [(text, text.script, text.unchecked) if isinstance(text, Phrase) else (text, text, "") for text in texts]
 
     kernel = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter")
-    recording = record(kernel, 1, *[numpy.ones(100, numpy.float32) for _ in range(3)], 128)
+    recording = record(kernel, 1, (*[numpy.ones(100, numpy.float32) for _ in range(3)], 128))
     recording.save(tmp_path / "new")
     saved, loaded = in_script(recording.report.findings), in_script(load_recording(tmp_path / "new").report.findings)
     assert loaded == saved and any(script != text for text, script, _ in saved)
@@ -84,7 +84,7 @@ def test_a_file_has_the_words_for_scripts(tmp_path: Path, monkeypatch: pytest.Mo
     assert [finding.title for finding in old] == [str(finding.title) for finding in recording.report.findings]
     monkeypatch.setattr(file_writer, "_finding", lambda *given: {**finding_of(*given), "scripts": []})
     recording.save(tmp_path / "wrong")
-    with pytest.raises(tileir.RecordingError, match="'scripts' of a finding"):
+    with pytest.raises(tileir.errors.RecordingError, match="'scripts' of a finding"):
         load_recording(tmp_path / "wrong")
 
 
@@ -100,13 +100,13 @@ def test_a_failed_launch_is_recorded_up_to_there() -> None:
     """
     kernel = tileir.compile(tileir.parse(text), backend="interpreter")
     array = numpy.array([1], numpy.int32)
-    recording = record(kernel, 8, array, 4, sanitize=False)
+    recording = record(kernel, 8, (array, 4), sanitize=False)
     assert "failed: too large" in recording.failure and array.tolist() == [4]
     assert recording.blocks.number.tolist() == [0, 1, 2] and recording.blocks.steps.tolist() == [6, 6, 3]
     assert [recording.program.operations[one].name for one in recording.steps(2).tolist()][-1] == "cuda_tile.assert"
     assert recording.tile(2, 3, 2) == 4
     array[:] = 1
-    recording = record(kernel, 8, array, 4, sanitize=True, schedule="interleaved")
+    recording = record(kernel, 8, (array, 4), sanitize=True, schedule="interleaved")
     assert not recording.failure
     kinds = {finding.kind for finding in recording.findings}
     assert "race" in kinds
@@ -119,8 +119,8 @@ def test_a_failed_launch_is_recorded_up_to_there() -> None:
 def test_reading_an_array_that_does_not_count_as_written_is_found() -> None:
     text = (EXAMPLES / "vector_add.mlir").read_text()
     a, b, c = [numpy.zeros(256, numpy.float32) for _ in range(3)]
-    found = tileir.record(tileir.parse(text), 2, a, b, c, a.size, uninitialized=[b[128:], c])
+    found = tileir.record(tileir.parse(text), 2, (a, b, c, a.size), uninitialized=[b[128:], c])
     (finding,) = [each for each in findings_answer(found)["findings"] if each["kind"] == "uninitialized"]
     accesses = found.accesses
     assert found.arrays[accesses.array[finding["place"]["access"]]].name == "b" and finding["place"]["block"] == 1
-    assert not findings_answer(tileir.record(tileir.parse(text), 2, a, b, c, a.size))["findings"]
+    assert not findings_answer(tileir.record(tileir.parse(text), 2, (a, b, c, a.size)))["findings"]

@@ -24,7 +24,7 @@ RECORDED = [
 def recorded(pair: Pair, schedule: str = "forward") -> Recording:
     kernel = tileir.compile(tileir.parse(pair.program(pair.wrong), "k.mlir"))
     values = [argument(text, None) for text in pair.argument_texts(pair.wrong)]
-    return record(kernel, pair.grid, *values, schedule=schedule)
+    return record(kernel, pair.grid, values, schedule=schedule)
 
 
 def check(pair: Pair, recording: Recording) -> None:
@@ -92,7 +92,7 @@ def test_of_a_loop_the_round_that_met_the_other_is_named() -> None:
       return
     } }"""
     # Block 1 begins at element 7, the last one of block 0.
-    recording = record(tileir.compile(tileir.parse(text)), 2, numpy.zeros(15, "i4"))
+    recording = record(tileir.compile(tileir.parse(text)), 2, (numpy.zeros(15, "i4"),))
     (finding,) = recording.findings
     seen = recording.seen[finding]
     assert (seen.row, other_row(recording, finding, seen)) == (8, 7)

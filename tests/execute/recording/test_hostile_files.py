@@ -16,7 +16,7 @@ from tests.mutations import mutated_bytes, mutated_documents, outcomes
 
 import tileir
 from tileir.execute.errors import RecordingError
-from tileir.execute.recording.file_reader import load_recording
+from tileir.execute.recording.file_reader import load as load_recording
 from tileir.execute.recording.file_writer import COLUMNS, WRITES, column_bytes
 from tileir.serve.explorer.finding_answers import findings_answer
 from tileir.serve.explorer.recording_answers import accesses_answer, steps_answer, summary_answer, values_answer

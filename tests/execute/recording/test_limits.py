@@ -47,7 +47,7 @@ BLOCKS, ROUNDS = 12, 10
 def recorded(schedule: str, limit: int) -> tuple[Recording, list[Any]]:
     kernel = tileir.compile(tileir.parse(_TEXT), backend="interpreter")
     arrays = [numpy.arange(128 * BLOCKS, dtype=numpy.int32), numpy.ones(128, numpy.int32)]
-    return record(kernel, BLOCKS, *arrays, ROUNDS, schedule=schedule, limit=limit), arrays
+    return record(kernel, BLOCKS, (*arrays, ROUNDS), schedule=schedule, limit=limit), arrays
 
 
 def least_limit() -> int:
@@ -104,9 +104,9 @@ def test_a_recording_without_room_for_its_accesses_ends_and_says_so() -> None:
     for schedule in ("forward", "interleaved"):
         arrays = [numpy.arange(128 * BLOCKS, dtype=numpy.int32), numpy.ones(128, numpy.int32)]
         plain = [array.copy() for array in arrays]
-        kernel.launch(BLOCKS, *plain, 100, schedule=schedule)
+        kernel.launch(BLOCKS, (*plain, 100), schedule=schedule)
         limit = least_limit()
-        recording = record(kernel, BLOCKS, *arrays, 100, schedule=schedule, limit=limit)
+        recording = record(kernel, BLOCKS, (*arrays, 100), schedule=schedule, limit=limit)
         for one, other in zip(arrays, plain, strict=True):
             assert one.tobytes() == other.tobytes()
         assert "The recording ends after" in recording.notes[-1]
@@ -119,9 +119,7 @@ def test_a_recording_without_room_for_its_accesses_ends_and_says_so() -> None:
         whole = record(
             kernel,
             BLOCKS,
-            numpy.arange(128 * BLOCKS, dtype=numpy.int32),
-            numpy.ones(128, numpy.int32),
-            100,
+            (numpy.arange(128 * BLOCKS, dtype=numpy.int32), numpy.ones(128, numpy.int32), 100),
             schedule=schedule,
         )
         for time in (0, 100, len(recording.accesses)):
@@ -149,7 +147,7 @@ def test_values_of_a_long_loop_are_kept_around_the_moment_that_is_asked_for() ->
     kernel = tileir.compile(tileir.parse(text), backend="interpreter")
     out = numpy.zeros(1, numpy.int32)
     rounds = 3000
-    recording = record(kernel, 1, out, rounds, limit=2_000_000)
+    recording = record(kernel, 1, (out, rounds), limit=2_000_000)
     assert out.tolist() == [rounds + 1]
     assert int(recording.blocks.steps[0]) == 4 + 2 * rounds + 4
     names = {recording.program.script_name(value): value for value in range(len(recording.program.values))}

@@ -14,13 +14,13 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture(scope="module")
-def recording() -> tileir.Recording:
+def recording() -> tileir.recording.Recording:
     a, b = numpy.ones((2, 150, 200), numpy.float16)
     c = numpy.zeros((150, 150), numpy.float32)
-    return tileir.record(EXAMPLES / "matmul.mlir", (3, 3), a, b.reshape(200, 150), c, 150, 150, 200)
+    return tileir.record(EXAMPLES / "matmul.mlir", (3, 3), (a, b.reshape(200, 150), c, 150, 150, 200))
 
 
-def test_operations_values_and_elements_are_found_forwards_and_backwards(recording: tileir.Recording) -> None:
+def test_operations_values_and_elements_are_found_forwards_and_backwards(recording: tileir.recording.Recording) -> None:
     product = next(
         number for number, one in enumerate(recording.program.operations) if one.declaration.mnemonic == "mmaf"
     )
@@ -40,7 +40,7 @@ def test_operations_values_and_elements_are_found_forwards_and_backwards(recordi
     numpy.testing.assert_array_equal(recording.tile(4, given, carried), recording.tile(4, steps[0], result))
 
 
-def test_accesses_to_an_element_are_those_whose_boxes_have_it(recording: tileir.Recording) -> None:
+def test_accesses_to_an_element_are_those_whose_boxes_have_it(recording: tileir.recording.Recording) -> None:
     random = Random(7)
     for _ in range(20):
         array = random.randrange(3)

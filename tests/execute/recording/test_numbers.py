@@ -36,11 +36,11 @@ TEXT = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
 
 def test_the_round_of_a_loop_that_makes_it_is_named() -> None:
     kernel = tileir.compile(tileir.parse(TEXT), backend="interpreter")
-    recording = record(kernel, 3, numpy.zeros(3, "f4"))
+    recording = record(kernel, 3, (numpy.zeros(3, "f4"),))
     answer = numbers_answer(recording)
     json.dumps(answer, allow_nan=False)
     watch = NumberWatch()
-    kernel.launch(3, numpy.zeros(3, "f4"), observer=watch)
+    kernel.launch(3, (numpy.zeros(3, "f4"),), observer=watch)
     assert [finding["text"] for finding in answer["findings"]] == [one.render() for one in watch.report.findings]
     assert [finding["kind"] for finding in answer["findings"]] == ["infinity", "nan"]
     for finding in answer["findings"]:
@@ -57,7 +57,7 @@ def test_the_round_of_a_loop_that_makes_it_is_named() -> None:
 
 def test_of_many_tile_blocks_some_are_looked_at_and_that_is_said() -> None:
     kernel = tileir.compile(tileir.parse(TEXT), backend="interpreter")
-    recording = record(kernel, MOST_BLOCKS + 9, numpy.zeros(MOST_BLOCKS + 9, "f4"))
+    recording = record(kernel, MOST_BLOCKS + 9, (numpy.zeros(MOST_BLOCKS + 9, "f4"),))
     answer = numbers_answer(recording)
     assert answer["notes"] == ["256 of 265 tile blocks were looked at."]
     # Looking changes nothing.

@@ -47,11 +47,11 @@ def check(seed: int, path: Path) -> int:
             continue
         arrays = [argument for argument in arguments if isinstance(argument, numpy.ndarray)]
         before = [array.copy() for array in arrays]
-        kernel = tileir.compile(module, name, "interpreter")
+        kernel = tileir.compile(module, entry=name, backend="interpreter")
         reference = _Limited()
         failure = ""
         try:
-            kernel.launch((2, 2), *arguments, observer=reference, schedule=schedule, output=lambda text: None)
+            kernel.launch((2, 2), arguments, observer=reference, schedule=schedule, output=lambda text: None)
         except _Enough:
             continue
         except tileir.TileIRError as error:
@@ -63,7 +63,7 @@ def check(seed: int, path: Path) -> int:
         kernel = Kernel(kernel.entry, backend="interpreter")
         try:
             recording = tileir.record(
-                kernel, (2, 2), *arguments, sanitize=False, schedule=schedule, output=lambda text: None
+                kernel, (2, 2), arguments, sanitize=False, schedule=schedule, output=lambda text: None
             )
         except tileir.LaunchError:
             assert failure == "LaunchError"
@@ -72,7 +72,7 @@ def check(seed: int, path: Path) -> int:
         assert [array.tobytes() for array in arrays] == after
         agree(recording, reference)
         recording.save(path)
-        loaded = tileir.load_recording(path)
+        loaded = tileir.recording.load(path)
         for block in loaded.order.tolist():
             assert loaded.steps(block).tolist() == recording.steps(block).tolist()
         count += 1

@@ -28,7 +28,7 @@ def vector_add(schedule: str = "forward") -> tuple[Recording, list[Any]]:
     kernel = tileir.compile(EXAMPLES / "vector_add.mlir")
     a, b = numpy.arange(1000, dtype=numpy.float32), numpy.ones(1000, numpy.float32)
     c = numpy.zeros(1000, numpy.float32)
-    return record(kernel, 8, a, b, c, 1000, schedule=schedule), [a, b, c]
+    return record(kernel, 8, (a, b, c, 1000), schedule=schedule), [a, b, c]
 
 
 def unpacked(given: dict[str, Any]) -> Any:
@@ -94,7 +94,7 @@ def test_questions_that_make_no_sense_are_refused_in_words() -> None:
 def test_values_have_the_names_that_their_author_gave_them() -> None:
     ones = numpy.ones((64, 64), numpy.float16)
     recording = tileir.record(
-        EXAMPLES / "matmul.mlir", 1, ones, ones.copy(), numpy.zeros((64, 64), numpy.float32), 64, 64, 64
+        EXAMPLES / "matmul.mlir", 1, (ones, ones.copy(), numpy.zeros((64, 64), numpy.float32), 64, 64, 64)
     )
     names = [value["script"] for value in summary_answer(recording)["values"]]
     assert names[:9] == ["a", "b", "c", "m", "n", "k", "row", "column", "z"]
@@ -121,7 +121,7 @@ def test_an_array_that_repeats_its_memory_without_end_is_kept_as_its_memory() ->
     )
     endless = numpy.broadcast_to(numpy.array([1, 2, 3], "f4"), (1 << 40, 3))
     kernel = tileir.compile(module, backend="interpreter")
-    recording = record(kernel, 1, tileir.pointer_to(endless))
+    recording = record(kernel, 1, (tileir.kernels.pointer_to(endless),))
     assert recording.array(0, 0, 0).tolist() == [1, 2, 3]
     repeated = numpy.broadcast_to(numpy.array([1, 2, 3], "f4"), (4, 3))
-    assert record(kernel, 1, tileir.pointer_to(repeated)).array(0, 0, 0).tolist() == repeated.tolist()
+    assert record(kernel, 1, (tileir.kernels.pointer_to(repeated),)).array(0, 0, 0).tolist() == repeated.tolist()

@@ -34,7 +34,7 @@ def _kernel(text: str) -> tileir.Kernel:
 
 def test_what_abandoned_tile_blocks_reserved_is_given_back() -> None:
     out = numpy.zeros(8, numpy.int32)
-    recording = record(_kernel(_RESERVING), 8, out, 3, schedule="interleaved", sanitize=False)
+    recording = record(_kernel(_RESERVING), 8, (out, 3), schedule="interleaved", sanitize=False)
     assert "bad" in recording.failure
     values = recording.program.values
     load = next(value for value in values if value.defining_operation and "load" in value.defining_operation.name)
@@ -63,7 +63,7 @@ class _Interrupt(Observer):
 def test_an_interrupted_run_leaves_memory_as_the_launch_had_it(schedule: str, limit: int) -> None:
     blocks, rounds = 4, 8
     array = numpy.ones(256, numpy.float32)
-    recording = record(_kernel(DOUBLING), blocks, array, rounds, schedule=schedule, limit=limit, sanitize=False)
+    recording = record(_kernel(DOUBLING), blocks, (array, rounds), schedule=schedule, limit=limit, sanitize=False)
     assert bool(recording.notes) == (limit < 1 << 30)
     times = range(len(recording.accesses) + 1)
     states = [_state(recording, time) for time in times]

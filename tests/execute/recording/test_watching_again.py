@@ -45,7 +45,7 @@ class _Sums(Observer):
 
 def test_a_tile_block_is_watched_with_memory_as_it_was() -> None:
     array = numpy.ones(1, numpy.float32)
-    recording = record(tileir.compile(tileir.parse(_TEXT), backend="interpreter"), 4, array, sanitize=False)
+    recording = record(tileir.compile(tileir.parse(_TEXT), backend="interpreter"), 4, (array,), sanitize=False)
     for block in (3, 0, 2, 1):
         sums = _Sums()
         recording.watch(block, sums)
@@ -69,7 +69,7 @@ class _Blocks(Observer):
 def test_an_observer_is_told_of_one_tile_block_even_if_others_run_with_it() -> None:
     array = numpy.ones(4096, numpy.float32)
     kernel = tileir.compile(tileir.parse(_LARGE), backend="interpreter")
-    recording = record(kernel, 12, array, schedule="interleaved", sanitize=False, limit=150_000)
+    recording = record(kernel, 12, (array,), schedule="interleaved", sanitize=False, limit=150_000)
     assert "Not every write is kept" in recording.notes[0]
     for block in (11, 0, 5):
         watch = _Blocks()

@@ -156,7 +156,7 @@ class Watched(Observer):
 
 def watched(module: tileir.Operation, grid: tuple[int, ...], *arguments: object) -> tuple[int, int]:
     seen = Watched()
-    tileir.compile(module, backend="interpreter").launch(grid, *arguments, observer=seen)
+    tileir.compile(module, backend="interpreter").launch(grid, arguments, observer=seen)
     return seen.read, seen.written
 
 

@@ -70,7 +70,7 @@ def interpret(program: Program, watched: bool = True) -> Outcome:
     notes: list[str] = []
     try:
         if watched:
-            sanitizer = tileir.Sanitizer()
+            sanitizer = tileir.sanitizer.Sanitizer()
             launched(program, "interpreter", observer=Observers([StepLimit(STEPS), sanitizer]))
             unspecified = sorted(set(sanitizer.report.kinds))
             notes = [note.hint for note in sanitizer.report.notes]
@@ -87,7 +87,7 @@ def launched(program: Program, backend: str, **options: Any) -> list[bytes]:
     kernel = tileir.compile(tileir.parse(program.text), backend=backend, exact=True)
     memories, arguments = arena(program)
     reached = memories if program.addresses else ()
-    kernel.launch(program.grid, *arguments, memory=reached, output=lambda text: None, **options)
+    kernel.launch(program.grid, arguments, memory=reached, output=lambda text: None, **options)
     return contents(program, memories)
 
 

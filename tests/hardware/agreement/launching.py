@@ -40,8 +40,8 @@ class Launcher:
                 # Global variables keep what a launch has written.
                 self._kernel = tileir.compile(tileir.parse(program.text), backend=self.backend, exact=True)
                 self._text = program.text
-            self._kernel.launch(program.grid, *arguments, output=lambda text: None)
-        except tileir.CompilationError as error:
+            self._kernel.launch(program.grid, arguments, output=lambda text: None)
+        except tileir.errors.CompilationError as error:
             return [], REFUSED + str(error).splitlines()[0]
         except tileir.TileIRError:
             raise

@@ -21,6 +21,7 @@ from tests.passes.test_semantics import FAMILIES, expose
 
 import tileir
 from tileir import smith
+from tileir.analysis import SMITH_FAMILIES
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
@@ -138,9 +139,9 @@ def stresses() -> Iterator[Program]:
 
 def smiths() -> Iterator[Program]:
     """Programs of which every bit is specified: no rule but those for what the assembler gets wrong explains anything."""
-    for family in smith.FAMILIES:
+    for family in SMITH_FAMILIES:
         for seed in range(40):
-            made = smith.program(seed, family=family)
+            made = smith(seed, family=family)
             if made.target != "sm_90":
                 continue
             entry = made.entry

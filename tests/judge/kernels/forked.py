@@ -8,7 +8,7 @@ import traceback
 from typing import Any
 
 from tileir.judge.kernels.module import TaskResult
-from tileir.judge.model import Item, Plan, Step
+from tileir.judge.model import JudgePlan, JudgeStage, SweepInput
 from tileir.judge.verdicts.work import Task, Work
 
 
@@ -25,8 +25,8 @@ def in_child(task: Task, scratch: str, is_foreign: bool) -> TaskResult:
     told = [json.loads(line) for line in lines]
     step = next((each["begin"] for each in reversed(told) if "begin" in each), "")
     if told and "value" in told[-1] and status == 0:
-        return TaskResult(told[-1]["value"], Step(step, "passed"))
-    return TaskResult(None, Step(step, "crashed", f"status {status}", f"status {status}"))
+        return TaskResult(told[-1]["value"], JudgeStage(step, "passed"))
+    return TaskResult(None, JudgeStage(step, "crashed", f"status {status}", f"status {status}"))
 
 
 def _do(task: Task, scratch: str, descriptor: int) -> None:
@@ -35,7 +35,7 @@ def _do(task: Task, scratch: str, descriptor: int) -> None:
 
     try:
         os.chdir(scratch)
-        send({"value": task(Work(Item("", "kernels", b""), Plan(), scratch, send))})
+        send({"value": task(Work(SweepInput("", "kernels", b""), JudgePlan(), scratch, send))})
         os._exit(0)
     except BaseException:
         traceback.print_exc()

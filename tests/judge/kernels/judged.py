@@ -9,7 +9,7 @@ from typing import Any
 from tests.judge.kernels.forked import in_child
 
 from tileir.judge.kernels.module import judge_module
-from tileir.judge.model import Item, Plan, Step
+from tileir.judge.model import JudgePlan, JudgeStage, SweepInput
 from tileir.judge.server_pool.pool import request_for
 from tileir.judge.server_pool.server import warm_kernels
 
@@ -33,25 +33,25 @@ def reference(x):
 """A reference and a kernel, without a candidate."""
 
 
-def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, Step]:
+def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, JudgeStage]:
     """The steps of a candidate; without a reference of its own it is one in itself."""
-    item = Item("candidate.py", "kernels", source.encode(), reference.encode())
+    item = SweepInput("candidate.py", "kernels", source.encode(), reference.encode())
     plan.setdefault("trials", 2)
     # Which compiles in no time.
-    plan.setdefault("engines", ("interpreter",))
+    plan.setdefault("backends", ("interpreter",))
     with tempfile.TemporaryDirectory() as scratch:
-        request = request_for(item, Plan(**plan), scratch)
+        request = request_for(item, JudgePlan(**plan), scratch)
         warm_kernels(with_torch=request.with_torch)
         steps = judge_module(request.item, request.plan, scratch, in_child, request.reference)
     assert len({step.name for step in steps}) == len(steps)
     return {step.name: step for step in steps}
 
 
-def outcomes(steps: dict[str, Step]) -> dict[str, str]:
+def outcomes(steps: dict[str, JudgeStage]) -> dict[str, str]:
     """What did not pass."""
     return {name: step.outcome for name, step in steps.items() if step.outcome not in ("passed", "skipped")}
 
 
-def example(name: str, **plan: Any) -> dict[str, Step]:
+def example(name: str, **plan: Any) -> dict[str, JudgeStage]:
     """One of the examples, against the reference of them all."""
     return judged((EXAMPLES / f"{name}.py").read_text(), (EXAMPLES / "softmax_reference.py").read_text(), **plan)

@@ -11,7 +11,7 @@ from tests.judge.report.made_results import written
 from tests.judge.report.planted_engine import judge_here
 
 from tileir.judge.kernels.module import judge_module
-from tileir.judge.model import MODULES, Item, Plan, Verdict, verdict_of
+from tileir.judge.model import MODULES, JudgePlan, SweepInput, Verdict, verdict_of
 from tileir.judge.results.store import Finished
 from tileir.judge.server_pool.pool import request_for
 from tileir.judge.server_pool.server import warm_kernels
@@ -23,19 +23,19 @@ class PlantedJudge:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def __call__(self, items: list[Item], plan: Plan) -> list[Verdict]:
+    def __call__(self, items: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
         self.asked += [item.kind for item in items]
         return [_module(item, plan) if item.kind in MODULES else judge_here([item], plan)[0] for item in items]
 
-    def swept(self, path: Path, plan: Plan, *sources: str) -> str:
+    def swept(self, path: Path, plan: JudgePlan, *sources: str) -> str:
         """A file of results with modules."""
-        items = [Item(f"{number}.py", "kernels", source.encode()) for number, source in enumerate(sources)]
+        items = [SweepInput(f"{number}.py", "kernels", source.encode()) for number, source in enumerate(sources)]
         verdicts = self(items, plan)
         self.asked.clear()
         return written(path, [Finished(*each) for each in zip(items, verdicts, strict=True)], plan)
 
 
-def _module(item: Item, plan: Plan) -> Verdict:
+def _module(item: SweepInput, plan: JudgePlan) -> Verdict:
     with tempfile.TemporaryDirectory() as scratch:
         request = request_for(item, plan, scratch)
         warm_kernels(with_torch=False)

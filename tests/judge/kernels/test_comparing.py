@@ -23,7 +23,7 @@ from tileir.judge.kernels.runs import (
     tolerance_of,
 )
 from tileir.judge.kernels.values import dump
-from tileir.judge.model import Item, Plan
+from tileir.judge.model import JudgePlan, SweepInput
 from tileir.judge.verdicts.work import Work
 
 X = numpy.linspace(-2, 2, 100, dtype="f4")
@@ -37,7 +37,12 @@ def compared(
         held = results if isinstance(results, dict) else {"results": results, "changed": {}}
         (folder / f"{name}.bin").write_bytes(dump(held))
     steps = compare(
-        str(folder), str(folder), 1, tolerance, Plan(), Work(Item("", "kernels", b""), Plan(), "", lambda message: None)
+        str(folder),
+        str(folder),
+        1,
+        tolerance,
+        JudgePlan(),
+        Work(SweepInput("", "kernels", b""), JudgePlan(), "", lambda message: None),
     )
     assert [step["name"] for step in steps] == ["results", "correct", "unchanged", "deterministic"]
     return {step["name"]: step["message"] for step in steps if step["outcome"] == "failed"}
@@ -133,8 +138,8 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
             str(tmp_path),
             1,
             None,
-            Plan(),
-            Work(Item("", "kernels", b""), Plan(), "", lambda message: None),
+            JudgePlan(),
+            Work(SweepInput("", "kernels", b""), JudgePlan(), "", lambda message: None),
         )
         assert [(step["outcome"], step["message"]) for step in steps][:2] == [("failed", why), ("skipped", "")]
 

@@ -48,7 +48,11 @@ def test_without_a_baseline_no_speedup_can_be_asked_for() -> None:
 def test_engines_and_optimization_levels_give_the_same() -> None:
     pytest.importorskip("llvmlite", reason="llvmlite is not installed: pip install 'tileir[cpu]'")
     steps = judged(
-        GOOD, engines=("interpreter", "cpu"), optimize=3, time=True, reference=DOUBLING + RUN.replace("run", "baseline")
+        GOOD,
+        backends=("interpreter", "cpu"),
+        optimize=3,
+        time=True,
+        reference=DOUBLING + RUN.replace("run", "baseline"),
     )
     assert outcomes(steps) == {}
     assert {"optimize", "compare interpreter", "time cpu"} <= set(steps)

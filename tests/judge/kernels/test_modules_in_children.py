@@ -8,7 +8,7 @@ import os
 import pytest
 from tests.judge.kernels.judged import DOUBLING, EXAMPLES
 
-from tileir.judge.model import Item, Limits, Plan, Verdict
+from tileir.judge.model import JudgePlan, ProcessLimits, SweepInput, Verdict
 from tileir.judge.server_pool.pool import judge_chunk
 from tileir.processes import landlock, seccomp
 
@@ -16,19 +16,19 @@ if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
 
-LIMITS = Limits(seconds=60)
+LIMITS = ProcessLimits(seconds=60)
 
 
-def judged(source: str, limits: Limits = LIMITS) -> Verdict:
-    item = Item("candidate.py", "kernels", source.encode(), DOUBLING.encode())
-    return judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=limits))[0]
+def judged(source: str, limits: ProcessLimits = LIMITS) -> Verdict:
+    item = SweepInput("candidate.py", "kernels", source.encode(), DOUBLING.encode())
+    return judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=limits))[0]
 
 
 def test_a_right_and_a_wrong_module() -> None:
     reference = (EXAMPLES / "softmax_reference.py").read_bytes()
     names = ("softmax_good", "softmax_edge", "softmax_cheating", "softmax_broken")
-    items = [Item(f"{name}.py", "kernels", (EXAMPLES / f"{name}.py").read_bytes(), reference) for name in names]
-    verdicts = judge_chunk(items, Plan(trials=1, engines=("interpreter",), limits=LIMITS))
+    items = [SweepInput(f"{name}.py", "kernels", (EXAMPLES / f"{name}.py").read_bytes(), reference) for name in names]
+    verdicts = judge_chunk(items, JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))
     assert [each.outcome for each in verdicts] == ["passed", "failed", "failed", "failed"]
     assert [each.cause for each in verdicts] == [
         "",
@@ -36,7 +36,7 @@ def test_a_right_and_a_wrong_module() -> None:
         "no cuTile kernel was launched",
         "TypeCheckingError: Module 'NAME' has no attribute 'NAME'",
     ]
-    again = judge_chunk(items[1:2], Plan(trials=1, engines=("interpreter",), limits=LIMITS))
+    again = judge_chunk(items[1:2], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))
     for one, other in zip(verdicts[1:2], again, strict=True):
         assert [(s.name, s.outcome, s.message, s.details) for s in one.steps] == [
             (s.name, s.outcome, s.message, s.details) for s in other.steps
@@ -55,7 +55,7 @@ def test_a_right_and_a_wrong_module() -> None:
     ],
 )
 def test_hostile_modules_end_in_their_row(source: str, step: str, outcome: str) -> None:
-    verdict = judged(source, Limits(seconds=20 if outcome != "timeout" else 3))
+    verdict = judged(source, ProcessLimits(seconds=20 if outcome != "timeout" else 3))
     found = {each.name: each for each in verdict.steps}
     assert (verdict.outcome, found[step].outcome) == (outcome, outcome), verdict
     assert found["correct"].outcome == "skipped"
@@ -93,7 +93,7 @@ over = told("end", "0.1")
     ],
 )
 def test_a_forged_report_makes_no_step_pass_that_others_do(act: str, outcome: str) -> None:
-    verdict = judged(FORGING + act, Limits(seconds=20))
+    verdict = judged(FORGING + act, ProcessLimits(seconds=20))
     assert verdict.outcome == outcome, verdict
     assert [each.name for each in verdict.steps if each.outcome == "passed"] == ["inputs"]
     assert len(str(verdict.steps)) < 10_000
@@ -102,8 +102,8 @@ def test_a_forged_report_makes_no_step_pass_that_others_do(act: str, outcome: st
 def test_forged_numbers_end_nobody() -> None:
     forged = {"launches": {"double": 10**400, "half": -1, "twice": 1}, "seconds": [10**400, "x", 0.5], "kept": {}}
     source = FORGING + f"""write(told("value", {json.dumps(json.dumps(forged))}) + over)"""
-    item = Item("candidate.py", "kernels", source.encode(), DOUBLING.encode())
-    verdict = judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=LIMITS, time=True))[0]
+    item = SweepInput("candidate.py", "kernels", source.encode(), DOUBLING.encode())
+    verdict = judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS, time=True))[0]
     found = {each.name: each for each in verdict.steps}
     assert (verdict.outcome, found["import"].cause) == ("failed", "a forged report")
 
@@ -143,15 +143,15 @@ raise ValueError(f"found {found}")
 def test_the_reference_is_not_in_the_memory_of_the_candidates_process() -> None:
     mark = "\n# words that only one of the modules has\n"
     for source, reference, there in ((SEARCHING, DOUBLING + mark, False), (SEARCHING + mark, DOUBLING, True)):
-        item = Item("candidate.py", "kernels", source.encode(), reference.encode())
-        verdict = judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=LIMITS))[0]
+        item = SweepInput("candidate.py", "kernels", source.encode(), reference.encode())
+        verdict = judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))[0]
         assert ("found 0" in verdict.steps[1].message) != there, verdict.steps[1]
 
 
 @pytest.mark.parametrize("name", ["a/" + "n" * 300 + ".py", "a\0b.py", "a/..", "\ud800.py", "\u4e00" * 90 + ".py"])
 def test_a_module_may_be_called_anything(name: str) -> None:
-    item = Item(name, "kernels", b"1 / 0", DOUBLING.encode())
-    verdict = judge_chunk([item], Plan(trials=1, engines=("interpreter",), limits=LIMITS))[0]
+    item = SweepInput(name, "kernels", b"1 / 0", DOUBLING.encode())
+    verdict = judge_chunk([item], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))[0]
     assert verdict.cause == "ZeroDivisionError: division by zero", verdict
 
 

@@ -12,7 +12,7 @@ from tests.judge.kernels.planted import PlantedJudge
 from tests.judge.report.planted_engine import CRASHING_MINIMUM, WRONG_PRODUCT, planted
 
 import tileir
-from tileir.judge.model import Item, Limits, Plan
+from tileir.judge.model import JudgePlan, ProcessLimits, SweepInput
 from tileir.judge.reductions import FailingLaunch, failing_launch, reduce_failures
 from tileir.judge.report.contents import StepFailure
 from tileir.judge.report.suspects import features_of
@@ -22,8 +22,8 @@ if not hasattr(os, "fork"):
     pytest.skip("children are forked here", allow_module_level=True)
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
 
-PLAN = Plan(engines=("interpreter", "planted"), trials=1)
-WATCHED = Plan(engines=("interpreter",), sanitize=True, trials=1, limits=Limits(seconds=60))
+PLAN = JudgePlan(backends=("interpreter", "planted"), trials=1)
+WATCHED = JudgePlan(backends=("interpreter",), sanitize=True, trials=1, limits=ProcessLimits(seconds=60))
 GOOD = (
     DOUBLING
     + """
@@ -43,17 +43,17 @@ def test_a_planted_miscompile_is_reduced_to_its_operation(tmp_path: Path) -> Non
     judge = PlantedJudge()
     with planted(WRONG_PRODUCT):
         path = judge.swept(tmp_path / "r.sqlite", PLAN, GOOD)
-        (kind,) = tileir.report(path).kinds
+        (kind,) = tileir.sweeps.report(path).kinds
         assert kind.steps == ["compare planted"]
         (found,) = reduce_failures(path, PLAN, judge=judge)
         assert judge.asked.count("launches") == 1
-        (verdict,) = judge([Item("reproducer", "program", found.content)], PLAN)
+        (verdict,) = judge([SweepInput("reproducer", "program", found.content)], PLAN)
         assert (verdict.outcome, verdict.steps[-1].name) == ("failed", "compare planted")
         assert reduce_failures(path, PLAN, judge=judge) == []
     assert found.content.startswith(b"// tileir: --grid 1 --arg ")
     module = tileir.load(found.content)
     assert "mulf" in features_of(module) and len(list(module.walk())) <= 10
-    (kind,) = tileir.report(path).kinds
+    (kind,) = tileir.sweeps.report(path).kinds
     assert kind.reproducer and 0 < kind.reproducer_operations <= 10
 
 
@@ -66,7 +66,7 @@ def test_elements_without_which_nothing_fails_are_kept() -> None:
         .replace("ct.load(x, (place,), (64,)) * 2)", "ct.where(keyed, tile * 2, tile))")
         .replace("double, (x, out)", "double, (x, numpy.full(100, 123456, 'i4'), out)")
     )
-    item = Item("keyed.py", "kernels", source.encode())
+    item = SweepInput("keyed.py", "kernels", source.encode())
     with planted(WRONG_PRODUCT):
         (verdict,) = PlantedJudge()([item], PLAN)
         (step,) = [each for each in verdict.steps if each.outcome != "passed"]
@@ -87,7 +87,7 @@ def test_a_crash_of_an_engine_is_reduced_and_goes_on_where_it_was(tmp_path: Path
         (second,) = reduce_failures(path, PLAN, judge=judge)
         # The module is not run again.
         assert set(judge.asked) == {"program"}
-        (verdict,) = judge([Item("reproducer", "program", second.content)], PLAN)
+        (verdict,) = judge([SweepInput("reproducer", "program", second.content)], PLAN)
         assert verdict.outcome == "crashed" and verdict.cause == second.cluster.cause
     assert len(second.content) < len(first.content) and not second.note.endswith("not finished")
     assert {"minf"} <= features_of(tileir.load(second.content))
@@ -99,12 +99,12 @@ def test_what_the_sanitizer_finds_is_reduced_although_the_module_is_wrong_too(tm
     source.write_text(RACY)
     path = str(tmp_path / "r.sqlite")
     tileir.sweep([str(source)], path, plan=WATCHED)
-    assert {kind.steps[0]: kind.note for kind in tileir.report(path).kinds} == {"correct": "", "sanitize": ""}
+    assert {kind.steps[0]: kind.note for kind in tileir.sweeps.report(path).kinds} == {"correct": "", "sanitize": ""}
     (found,) = reduce_failures(path, WATCHED, seconds=2)
     assert found.cluster.verb == "sanitize" and found.note.startswith("reduced to ")
-    (verdict,) = judge_chunk([Item("reproducer", "program", found.content)], Plan(sanitize=True))
+    (verdict,) = judge_chunk([SweepInput("reproducer", "program", found.content)], JudgePlan(sanitize=True))
     assert verdict.cause == found.cluster.cause and verdict.cause.startswith("race: ")
-    kinds = {kind.steps[0]: kind for kind in tileir.report(path).kinds}
+    kinds = {kind.steps[0]: kind for kind in tileir.sweeps.report(path).kinds}
     assert kinds["sanitize"].reproducer
     words = "a Python module, which is not reduced: it fails in 'correct', not in a kernel that it launched"
     assert (kinds["correct"].reproducer, kinds["correct"].note) == ("", words)

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tileir.judge.model import Item, Kind, Outcome, Plan, Step, Verdict
+from tileir.judge.model import JudgePlan, JudgeStage, Kind, Outcome, SweepInput, Verdict
 from tileir.judge.results.store import Finished, Store
 
-PLAN = Plan(engines=("interpreter", "cpu"))
+PLAN = JudgePlan(backends=("interpreter", "cpu"))
 DIFFER = "results differ: f32"
 
 
-def program(name: str, content: str = "", kind: Kind = "program") -> Item:
-    return Item(name, kind, (content or f"// {name}\ncuda_tile.module @m {{ }}\n").encode("utf-8", "replace"))
+def program(name: str, content: str = "", kind: Kind = "program") -> SweepInput:
+    return SweepInput(name, kind, (content or f"// {name}\ncuda_tile.module @m {{ }}\n").encode("utf-8", "replace"))
 
 
-def passed(*names: str) -> list[Step]:
-    return [Step(name, "passed", measured={"seconds": 0.01}) for name in names]
+def passed(*names: str) -> list[JudgeStage]:
+    return [JudgeStage(name, "passed", measured={"seconds": 0.01}) for name in names]
 
 
-def judged(item: Item, *steps: Step, seconds: float = 0.25, peak: float = 0.0, output: str = "") -> Finished:
+def judged(
+    item: SweepInput, *steps: JudgeStage, seconds: float = 0.25, peak: float = 0.0, output: str = ""
+) -> Finished:
     failure = next((step for step in steps if step.outcome not in ("passed", "skipped")), None)
     outcome: Outcome = failure.outcome if failure is not None else "passed"
     cause = failure.cause if failure is not None else ""
@@ -34,21 +36,21 @@ def fine(name: str, content: str = "", kind: Kind = "program", seconds: float = 
 
 
 def wrong(name: str, content: str = "", message: str = "@k, argument 0: 3 of 4 elements differ") -> Finished:
-    steps = [*passed("check", "run interpreter", "run cpu"), Step("compare cpu", "failed", message, DIFFER)]
+    steps = [*passed("check", "run interpreter", "run cpu"), JudgeStage("compare cpu", "failed", message, DIFFER)]
     return judged(program(name, content), *steps)
 
 
 def invalid(name: str, message: str, cause: str, content: str = "") -> Finished:
-    skipped = [Step(step, "skipped") for step in ("run interpreter", "run cpu", "compare cpu")]
-    return judged(program(name, content), Step("check", "failed", message, cause), *skipped)
+    skipped = [JudgeStage(step, "skipped") for step in ("run interpreter", "run cpu", "compare cpu")]
+    return judged(program(name, content), JudgeStage("check", "failed", message, cause), *skipped)
 
 
 def crashed(name: str, cause: str = "SIGSEGV in execute.cpu.native.calling.launch", content: str = "") -> Finished:
-    step = Step("run cpu", "crashed", f"the process died: {cause}", cause)
+    step = JudgeStage("run cpu", "crashed", f"the process died: {cause}", cause)
     return judged(program(name, content), *passed("check", "run interpreter"), step, peak=300 << 20)
 
 
-def written(path: Path, finished: Iterable[Finished], plan: Plan = PLAN) -> str:
+def written(path: Path, finished: Iterable[Finished], plan: JudgePlan = PLAN) -> str:
     """A file with these verdicts."""
     with Store(str(path)) as store:
         store.begin(plan)

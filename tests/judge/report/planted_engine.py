@@ -12,17 +12,17 @@ from typing import Any
 
 import tileir
 from tileir.dialect import ops
-from tileir.execute.engine.interface import Engine, KernelSettings, PreparedKernel
+from tileir.execute.engine.interface import Backend, KernelSettings, PreparedKernel
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone, pre_order
-from tileir.judge.model import Item, Plan, Verdict, verdict_of
+from tileir.judge.model import JudgePlan, SweepInput, Verdict, verdict_of
 from tileir.judge.results.store import Finished
 from tileir.judge.verdicts.programs import judge_program
 from tileir.judge.verdicts.work import Work
 
-PLAN = Plan(engines=("interpreter", "planted"))
+PLAN = JudgePlan(backends=("interpreter", "planted"))
 
 Bug = Callable[[Operation], None]
 
@@ -54,7 +54,7 @@ WRONG_PRODUCT = mistaken(ops.ADDF, ops.MULF)
 CRASHING_MINIMUM = crashing(ops.MINF)
 
 
-class Planted(Engine):
+class Planted(Backend):
     name = "planted"
     summary = "the interpreter with planted bugs"
 
@@ -71,22 +71,22 @@ class Planted(Engine):
 
 @contextmanager
 def planted(*bugs: Bug) -> Iterator[None]:
-    tileir.register_engine(Planted(bugs))
+    tileir.backends.register_backend(Planted(bugs))
     try:
         yield
     finally:
-        tileir.unregister_engine("planted")
+        tileir.backends.unregister_backend("planted")
 
 
 OPERATIONS = ("xori", "mulf", "minf", "addi", "subi", "andi", "addf", "subf", "maxf", "absf", "muli", "maxi")
 
 
-def seed(number: int, size: int = 16) -> Item:
+def seed(number: int, size: int = 16) -> SweepInput:
     words = {"seed": number, "family": "arithmetic", "size": size, "operations": OPERATIONS}
-    return Item(f"smith:{number}", "seed", json.dumps(words).encode())
+    return SweepInput(f"smith:{number}", "seed", json.dumps(words).encode())
 
 
-def judge_here(items: list[Item], plan: Plan) -> list[Verdict]:
+def judge_here(items: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
     """As `judge_chunk`, without other processes: the bugs are in this one."""
     found = []
     for item in items:
@@ -96,5 +96,5 @@ def judge_here(items: list[Item], plan: Plan) -> list[Verdict]:
     return found
 
 
-def swept(items: list[Item], plan: Plan = PLAN) -> list[Finished]:
+def swept(items: list[SweepInput], plan: JudgePlan = PLAN) -> list[Finished]:
     return [Finished(item, verdict) for item, verdict in zip(items, judge_here(items, plan), strict=True)]

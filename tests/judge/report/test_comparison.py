@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.judge.report.made_results import PLAN, crashed, fine, invalid, several, written, wrong
 
-from tileir.judge.model import Plan
+from tileir.judge.model import JudgePlan
 
 
 def test_nothing_new_is_not_worse(report: Any, results: str) -> None:
@@ -57,7 +57,7 @@ def test_another_cause_is_a_change(report: Any, tmp_path: Path) -> None:
 
 
 def test_another_plan_is_told(report: Any, results: str, tmp_path: Path) -> None:
-    other = written(tmp_path / "other.sqlite", several(), Plan(engines=PLAN.engines, sanitize=True))
+    other = written(tmp_path / "other.sqlite", several(), JudgePlan(backends=PLAN.backends, sanitize=True))
     assert "their plans are different" in report(other, "--compare", results).out
     assert "not as csv" in report(other, "--compare", results, "--format", "csv").error
 

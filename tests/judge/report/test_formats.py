@@ -26,7 +26,7 @@ def test_json_has_everything(report: Any, results: str) -> None:
     assert len(found["programs"]) == 10
     one = next(each for each in found["programs"] if each["name"] == "wrong/two.mlir")
     assert one["step"] == "compare cpu" and one["kinds"] == [found["kinds"][1]["kind"]]
-    assert found["plan"]["settings"]["engines"] == ["interpreter", "cpu"]
+    assert found["plan"]["settings"]["backends"] == ["interpreter", "cpu"]
 
 
 def test_csv_has_a_line_for_each_name(report: Any, tmp_path: Path) -> None:

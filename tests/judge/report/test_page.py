@@ -21,7 +21,7 @@ from tests.judge.report.made_results import (
     wrong,
 )
 
-from tileir.judge.model import Step
+from tileir.judge.model import JudgeStage
 from tileir.judge.results.store import Finished, Store
 from tileir.tools.main import run
 
@@ -130,7 +130,7 @@ def test_many_rows_scroll_and_few_are_in_the_page(page_of: Any) -> None:
 
 
 def test_hostile_names_are_text(page_of: Any) -> None:
-    steps = [Step(HOSTILE, "failed", HOSTILE, HOSTILE, {HOSTILE: HOSTILE})]
+    steps = [JudgeStage(HOSTILE, "failed", HOSTILE, HOSTILE, {HOSTILE: HOSTILE})]
     page = page_of([judged(program(HOSTILE, HOSTILE), *steps), *[wrong(f"{HOSTILE}{n}") for n in range(3)]])
     assert page.locator("img").count() == 0 and "broken" not in page.title()
     assert page.get_by_text(HOSTILE).count() > 2
@@ -167,8 +167,8 @@ def test_changes_come_first(page_of: Any, tmp_path: Path) -> None:
 
 def test_kernels_have_their_speed(page_of: Any) -> None:
     steps = [
-        Step("time cpu", "passed", measured={"seconds": 0.5, "baseline_seconds": 1.0, "speedup": 2.0}),
-        Step("cost h200", "passed", details={"seconds": 0.5, "baseline_seconds": 0.125, "speedup": 0.25}),
+        JudgeStage("time cpu", "passed", measured={"seconds": 0.5, "baseline_seconds": 1.0, "speedup": 2.0}),
+        JudgeStage("cost h200", "passed", details={"seconds": 0.5, "baseline_seconds": 0.125, "speedup": 0.25}),
     ]
     page = page_of([judged(program("k.py", kind="kernels"), *steps)], hash="#view=kernels")
     assert page.locator("tbody tr").first.inner_text().split("\t") == ["k.py", "passed", "2.00x", "0.25x"]
@@ -230,6 +230,6 @@ def test_the_same_results_give_the_same_page(tmp_path: Path) -> None:
 
 def test_a_step_without_a_name_is_the_start(page_of: Any) -> None:
     page = page_of(
-        [judged(program("a"), *passed("check")), judged(program("b"), Step("", "crashed", "died", "SIGKILL"))]
+        [judged(program("a"), *passed("check")), judged(program("b"), JudgeStage("", "crashed", "died", "SIGKILL"))]
     )
     assert "start" in page.get_by_role("option").inner_text()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.judge.report.made_results import PLAN, crashed, fine, judged, passed, program, several, written, wrong
 
-from tileir.judge.model import Step
+from tileir.judge.model import JudgeStage
 from tileir.judge.results.store import Store
 
 
@@ -31,7 +31,7 @@ def test_one_that_is_not_there_is_a_mistake(report: Any, results: str) -> None:
 
 
 def test_details_output_and_reproducer_are_shown(report: Any, tmp_path: Path) -> None:
-    step = Step("run cpu", "crashed", "died", "SIGSEGV", {"operations": 3}, {"seconds": 0.5})
+    step = JudgeStage("run cpu", "crashed", "died", "SIGSEGV", {"operations": 3}, {"seconds": 0.5})
     item = program("k.mlir")
     path = written(tmp_path / "r.sqlite", [judged(item, *passed("check"), step, output="hello\x1b[2J\n")])
     with Store(path) as store:
@@ -87,11 +87,11 @@ def test_links_are_not_followed(report: Any, tmp_path: Path) -> None:
 
 def test_bytecode_is_shown_as_text(report: Any, tmp_path: Path) -> None:
     import tileir
-    from tileir.judge.model import Item
+    from tileir.judge.model import SweepInput
 
     data = tileir.to_bytecode(tileir.parse("cuda_tile.module @m { entry @k() { return } }"))
-    step = Step("run cpu", "crashed", "died", "SIGSEGV")
-    path = written(tmp_path / "r.sqlite", [judged(Item("k.tileirbc", "program", data), *passed("check"), step)])
+    step = JudgeStage("run cpu", "crashed", "died", "SIGSEGV")
+    path = written(tmp_path / "r.sqlite", [judged(SweepInput("k.tileirbc", "program", data), *passed("check"), step)])
     assert "entry @k()" in report(path, "--show", "k.tileirbc").out
     report(path, "--extract", str(tmp_path / "out"))
     assert [found.read_bytes() for found in (tmp_path / "out").glob("*/*.tileirbc")] == [data]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.judge.report.made_results import crashed, fine, invalid, judged, passed, program, several, written, wrong
 
-from tileir.judge.model import Step
+from tileir.judge.model import JudgeStage
 from tileir.judge.report.contents import natural
 from tileir.judge.report.tables import Column, columns_of, shortened, table
 
@@ -87,7 +87,7 @@ def test_columns_of_a_table_are_aligned() -> None:
 
 def test_names_and_messages_cannot_drive_the_terminal(report: Any, tmp_path: Path) -> None:
     hostile = "\x1b[2J\x1b]0;title\x07\u202eevil.mlir"
-    steps = [Step("check", "failed", hostile, hostile), Step(hostile, "skipped", "", "")]
+    steps = [JudgeStage("check", "failed", hostile, hostile), JudgeStage(hostile, "skipped", "", "")]
     path = written(tmp_path / "r.sqlite", [judged(program(hostile), *steps, output=hostile)])
     for said in (report(path), report(path, "--show", hostile), report(path, "--compare", path)):
         assert not set(said.out + said.error) & set("\x1b\x07\u202e")
@@ -140,24 +140,27 @@ def test_the_same_file_gives_the_same_report(report: Any, tmp_path: Path) -> Non
 def test_one_kind_for_one_cause_on_several_targets(report: Any, tmp_path: Path) -> None:
     cause = "error: failed to legalize NAME"
     item = program("a.mlir")
-    steps = [Step(f"compile {target}", "refused", cause, cause) for target in ("sm_90", "sm_100")]
+    steps = [JudgeStage(f"compile {target}", "refused", cause, cause) for target in ("sm_90", "sm_100")]
     said = report(written(tmp_path / "r.sqlite", [judged(item, *passed("check"), *steps)]))
     assert "1 kind of failure" in said.out.splitlines()[0]
     assert "compile sm_100, sm_90" in said.out
 
 
 def test_a_program_may_show_several_kinds(report: Any, tmp_path: Path) -> None:
-    steps = [Step("compare cpu", "failed", "m", "results are odd"), Step("sanitize", "failed", "r", "a race on NAME")]
+    steps = [
+        JudgeStage("compare cpu", "failed", "m", "results are odd"),
+        JudgeStage("sanitize", "failed", "r", "a race on NAME"),
+    ]
     said = report(written(tmp_path / "r.sqlite", [judged(program("a.mlir"), *passed("check"), *steps), wrong("b")]))
     assert "2 programs: 2 failed; 3 kinds of failures" in said.out.splitlines()[0]
 
 
 def test_kernels_are_listed_with_their_speeds(report: Any, tmp_path: Path) -> None:
-    steps = [Step("correct", "passed"), Step("cost h200", "passed", details={"speedup": 1.5})]
+    steps = [JudgeStage("correct", "passed"), JudgeStage("cost h200", "passed", details={"speedup": 1.5})]
     found = [
         judged(program("fast.py", "1", "kernels"), *steps),
-        judged(program("wrong.py", "2", "kernels"), Step("correct", "failed", "no", "results differ (f32)")),
-        judged(program("slow.py", "3", "kernels"), Step("cost h200", "passed", details={"speedup": 0.5})),
+        judged(program("wrong.py", "2", "kernels"), JudgeStage("correct", "failed", "no", "results differ (f32)")),
+        judged(program("slow.py", "3", "kernels"), JudgeStage("cost h200", "passed", details={"speedup": 0.5})),
     ]
     out = report(written(tmp_path / "r.sqlite", found)).out
     assert [line.split() for line in out.split("Kernels\n")[1].splitlines()[:5]] == [
@@ -171,14 +174,14 @@ def test_kernels_are_listed_with_their_speeds(report: Any, tmp_path: Path) -> No
 
 def test_the_same_refusal_in_several_steps_is_one_kind(report: Any, tmp_path: Path) -> None:
     words = "no random arguments were found for @k"
-    steps = [Step(name, "refused", words, "no random arguments were found") for name in ("run cpu", "sanitize")]
+    steps = [JudgeStage(name, "refused", words, "no random arguments were found") for name in ("run cpu", "sanitize")]
     said = report(written(tmp_path / "r.sqlite", [judged(program("a.mlir"), *passed("check"), *steps)]))
     assert "1 kind of failure" in said.out.splitlines()[0]
     assert "run cpu; sanitize" in said.out
 
 
 def test_the_optimizer_and_engines_are_different_kinds(report: Any, tmp_path: Path) -> None:
-    steps = [Step(name, "failed", "m", "results differ: f32") for name in ("compare optimized", "compare cpu")]
+    steps = [JudgeStage(name, "failed", "m", "results differ: f32") for name in ("compare optimized", "compare cpu")]
     said = report(written(tmp_path / "r.sqlite", [judged(program("a.mlir"), *passed("check"), *steps)]))
     assert "2 kinds of failures" in said.out.splitlines()[0]
 

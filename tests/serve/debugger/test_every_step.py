@@ -51,7 +51,7 @@ class Walk:
         self.globals = kernel.globals.regions
         before = self.globals_now()
         try:
-            kernel.launch(grid, *plain, schedule=schedule, observer=self.reference, output=self.printed.append)
+            kernel.launch(grid, plain, schedule=schedule, observer=self.reference, output=self.printed.append)
         except tileir.ExecutionError as error:
             self.failure = str(error)
         # A launch finds the globals as the one before has left them.
@@ -179,7 +179,7 @@ def test_every_example_has_the_values_of_a_plain_launch(
 
 
 def walk_random(seed: int, schedule: str, stride: int) -> int:
-    program = tileir.smith.program(seed)
+    program = tileir.smith(seed)
     kernel = tileir.compile(program.module, backend="interpreter")
     walk = Walk(kernel, program.grid, list(program.arguments), schedule)
     walk.forwards_and_back(stride)
@@ -212,7 +212,7 @@ def test_the_programs_of_the_drafts_have_the_values_of_a_plain_launch() -> None:
                 continue
             for schedule in ("forward", "interleaved"):
                 try:
-                    walk = Walk(tileir.compile(module, name, "interpreter"), (2, 2), arguments, schedule)
+                    walk = Walk(tileir.compile(module, entry=name, backend="interpreter"), (2, 2), arguments, schedule)
                 except Endless:
                     continue
                 walk.forwards_and_back(3)

@@ -230,6 +230,6 @@ def test_one_of_several_entries_is_debugged() -> None:
     module = tileir.parse(PRINTING.replace("entry @k", "entry @other() {\nreturn\n}\nentry @k"))
     with pytest.raises(tileir.LaunchError, match="choose one of @other, @k"):
         Debugger(module, 1)
-    debugger = Debugger(tileir.compile(module, "other", "interpreter"), 2)
+    debugger = Debugger(tileir.compile(module, entry="other", backend="interpreter"), 2)
     assert debugger.start().reason == "entry" and debugger.name == "other"
     assert [debugger.step().reason for _ in range(2)] == ["step", "end"]

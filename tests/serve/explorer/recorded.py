@@ -44,13 +44,13 @@ class Launch:
         return [one.copy() if isinstance(one, numpy.ndarray) else one for one in self._arguments]
 
     def recording(self, **options: Any) -> Recording:
-        return record(self.kernel, self.grid, *self.arguments, **options)
+        return record(self.kernel, self.grid, self.arguments, **options)
 
     def notes(self, **options: Any) -> Notes:
         """What a plain launch touches."""
         arguments = self.arguments
         notes = Notes([one for one in arguments if isinstance(one, numpy.ndarray)])
-        self.kernel.launch(self.grid, *arguments, observer=notes, **options)
+        self.kernel.launch(self.grid, arguments, observer=notes, **options)
         return notes
 
 

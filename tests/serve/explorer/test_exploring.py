@@ -146,7 +146,7 @@ def test_mistakes_are_told_in_words() -> None:
 
 
 def test_other_recordings_are_compared_with() -> None:
-    before = tileir.record(VECTOR_ADD, 3, *vectors())
+    before = tileir.record(VECTOR_ADD, 3, vectors())
     args = vectors()
     args[1][5] = 7
     with tileir.explore(VECTOR_ADD, 3, args, compare={"with ones": before}, open=False) as found:

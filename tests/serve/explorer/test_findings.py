@@ -38,7 +38,7 @@ def everybody(target):
 
 def racy() -> Recording:
     kernel = tileir.compile(tileir.load(EXAMPLES / "racy.mlir"))
-    return record(kernel, 4, numpy.ones(512, "i4"), numpy.zeros(1, "i4"), 512)
+    return record(kernel, 4, (numpy.ones(512, "i4"), numpy.zeros(1, "i4"), 512))
 
 
 def explorer(recording: Recording | None = None) -> Explorer:
@@ -104,7 +104,7 @@ def test_the_report_is_there_as_it_is_printed(page_for: Any) -> None:
 def test_a_clean_launch_says_what_was_checked(page_for: Any) -> None:
     kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
     arrays = [numpy.ones(1000, "f4"), numpy.ones(1000, "f4"), numpy.zeros(1000, "f4")]
-    page = page_for(explorer(record(kernel, 8, *arrays, 1000)), view="findings")
+    page = page_for(explorer(record(kernel, 8, (*arrays, 1000))), view="findings")
     page.get_by_role("heading", name="Nothing found").wait_for()
     assert page.get_by_text("tile blocks that access the same bytes in no order").is_visible()
     assert page.get_by_text("were not looked for").is_visible()
@@ -112,7 +112,7 @@ def test_a_clean_launch_says_what_was_checked(page_for: Any) -> None:
 
 def test_nans_are_looked_for_when_somebody_asks(page_for: Any) -> None:
     kernel = tileir.compile(tileir.parse(NAN))
-    page = page_for(explorer(record(kernel, 2, numpy.zeros(2, "f4"))), view="findings")
+    page = page_for(explorer(record(kernel, 2, (numpy.zeros(2, "f4"),))), view="findings")
     page.get_by_role("button", name="Look for NaNs and infinities").click()
     region = page.get_by_role("region", name="NaNs and infinities")
     region.get_by_role("heading", name="Where NaNs and infinities begin").wait_for()

@@ -39,12 +39,12 @@ _MISSING = """cuda_tile.module @kernels {
 @pytest.fixture(scope="module")
 def recording() -> Any:
     x, y = numpy.zeros(8, numpy.float32), numpy.zeros((4, 4), numpy.float32)
-    return tileir.record(tileir.parse(_MISSING), 4, x, y)
+    return tileir.record(tileir.parse(_MISSING), 4, (x, y))
 
 
 def test_accesses_know_the_array_that_they_miss(recording: Any, tmp_path: Path) -> None:
     recording.save(tmp_path / "missing.tilerec")
-    for one in (recording, tileir.load_recording(tmp_path / "missing.tilerec")):
+    for one in (recording, tileir.recording.load(tmp_path / "missing.tilerec")):
         arrays = one.accesses.array.reshape(4, 3).tolist()
         assert arrays == [[-3, 1, -1], [-3, 1, -1], [-3, -4, -1], [0, -4, -1]]
         # Elements are counted from the beginning of the array, wherever that is in memory now.

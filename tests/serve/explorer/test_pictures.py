@@ -67,7 +67,9 @@ def test_views_of_numpy_are_drawn_by_their_indices() -> None:
       }
     }"""
     transposed = numpy.zeros((6, 4), numpy.float32).T
-    recording = record(tileir.compile(tileir.parse(source), entry="k"), (2, 3), tileir.pointer_to(transposed))
+    recording = record(
+        tileir.compile(tileir.parse(source), entry="k"), (2, 3), (tileir.kernels.pointer_to(transposed),)
+    )
     cells = MemoryCells(recording, recording.arrays[0]).cells((), 1, 1)
     rows, columns = numpy.indices((4, 6))
     assert (recording.accesses.block[cells.last] == rows // 2 + 2 * (columns // 2)).all()

@@ -9,7 +9,7 @@ import pytest
 from tests.sampling import one_in
 
 import tileir
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.dialect.ops import MMAF
 from tileir.serve.explorer.opening import forms_part
 from tileir.serve.explorer.questions import Explorer
@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 @pytest.mark.parametrize("part", one_in(2, range(2)))
 def test_every_form_of_matmul_is_shown_and_linked(part: int, page_for: Any) -> None:
-    forms = Forms(tileir.load(EXAMPLES / "matmul.mlir"))
+    forms = Representations(tileir.load(EXAMPLES / "matmul.mlir"))
     operations = [operation for operation in forms.entry.walk() if operation is not forms.entry]
     product = next(number for number, operation in enumerate(operations) if operation.declaration is MMAF)
     explorer = Explorer([forms_part(forms)])
@@ -31,7 +31,7 @@ def test_every_form_of_matmul_is_shown_and_linked(part: int, page_for: Any) -> N
     for title in titles[part::2]:
         second.get_by_role("combobox").select_option(title.id)
         second.get_by_role("listbox", name=title.title).wait_for()
-        form = forms.form(title.id)
+        form = forms.get(title.id)
         row = second.locator(".row:not(.is-removed)").first
         line = int(row.locator(".row-number").inner_text()) - 1
         assert row.locator("code").inner_text().expandtabs() == form.lines[line].expandtabs(), title.id

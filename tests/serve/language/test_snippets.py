@@ -40,7 +40,7 @@ NOTHING_FITS = {MMAF_SCALED, PACK, UNPACK}
 STATEMENTS = [d for d in operations() if d not in NOTHING_FITS and (d.mnemonic == "return" or not d.is_terminator)]
 
 
-def type_of(text: str) -> tileir.Type:
+def type_of(text: str) -> tileir.types.Type:
     return TypeCursor(text, "-", NEWEST).parse_type()
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir import notebook
 from tileir.dialect.types import PointerType
 from tileir.execute.array_difference import Difference, difference_of, same_numbers
 from tileir.execute.dtypes import Array
@@ -94,7 +95,7 @@ def differing_arrays(pairs: Iterable[tuple[RecordedArray, Array, Array]]) -> lis
 
 
 class Comparison(ABC):
-    """A recording and another run; made by `tileir.compare`."""
+    """A recording and another run; made by `tileir.recording.compare`."""
 
     id: str
     """What the page calls it."""
@@ -180,6 +181,9 @@ class Comparison(ABC):
             name = self.recording.arrays[one.array].name
             lines.append(f"array {name} at the end: {distance_words(one.difference)}")
         return "\n".join([*lines, *[f"note: {note}" for note in self.notes]])
+
+    def _repr_html_(self) -> str:
+        return notebook.report("", [str(self)])
 
     # --- answers for the page ---
 

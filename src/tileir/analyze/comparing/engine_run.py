@@ -10,7 +10,7 @@ of its probe (8 bytes, from 1), its elements follow 16 bytes later.  What does n
 log too small holds the beginning of the run.
 
 A probe uses its value once more, which may change how a compiler orders and fuses the code around it.  Engines that are
-bit for bit the same with any code, as the interpreter and the CPU engine are, do not show it.
+bit for bit the same with any code, as the interpreter and the CPU backend are, do not show it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import PointerType, TileType, pointer_error, pointer_type, scalar_tile, tile_type
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
-from tileir.execute.engine.interface import Engine, LaunchOptions
+from tileir.execute.engine.interface import Backend, LaunchOptions
 from tileir.execute.engine.registry import find_engine, why_missing
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.launching.entries import select_entry
@@ -50,7 +50,7 @@ _MOST_PROBES: Final = 400
 """Probes are code to be compiled: of more values only floats, and then the first ones."""
 
 
-def why_not(engine: Engine, recording: Recording) -> str:
+def why_not(engine: Backend, recording: Recording) -> str:
     """Why a recording cannot be compared with an engine; empty if it can."""
     if missing := why_missing(engine):
         return missing
@@ -71,7 +71,7 @@ class EngineComparison(ValueComparison):
         found = find_engine(engine)
         if reason := why_not(found, recording):
             raise LaunchError(f"{found.called} cannot be compared with: {reason}")
-        self.engine: Engine = found
+        self.engine: Backend = found
         self.id = found.name
         self.title = f"on {found.called}"
         self.criterion = (
@@ -80,7 +80,10 @@ class EngineComparison(ValueComparison):
         )
         self._probed: ProbedKernel = ProbedKernel(recording.program.entry)
         self._kernel: Kernel = compile(
-            self._probed.module, recording.program.entry.symbol_name, found.name, exact=recording.launch.exact
+            self._probed.module,
+            entry=recording.program.entry.symbol_name,
+            backend=found.name,
+            exact=recording.launch.exact,
         )
         self._entries: tuple[int, dict[int, list[Array]]] = (-1, {})
         self._arrays: list[ArrayDifference] | None = None
@@ -129,7 +132,7 @@ class EngineComparison(ValueComparison):
             # All regions, for the engine: some are reached through addresses only.
             memory = [each.data for each in known.regions if known.has_tables and each.data.size]
             try:
-                self._kernel.launch(recording.grid, *arguments, *probes, memory=memory, output=lambda text: None)
+                self._kernel.launch(recording.grid, (*arguments, *probes), memory=memory, output=lambda text: None)
             except ExecutionError as error:
                 raise LaunchError(f"{self.engine.called} ends the launch with an error: {error}") from error
             after = [array.contents().copy() for array in recording.arrays]

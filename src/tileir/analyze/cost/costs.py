@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from tileir.analyze.cost.estimating import estimate
@@ -11,7 +12,7 @@ from tileir.analyze.cost.targets import DEFAULT, GpuTarget, Target, target_named
 from tileir.bridge.compiling import compile, is_cutile_kernel
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments.binding import Pointer
-from tileir.execute.launching.entries import check_grid, check_number
+from tileir.execute.launching.entries import check_arguments, check_grid, check_number
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.locations.wording import script_name
 from tileir.ir.core import Operation
@@ -21,7 +22,8 @@ from tileir.ir.quoting import type_text
 def cost(
     kernel: Kernel | SpecializedKernel | Operation | str | os.PathLike[str] | bytes | Any,
     grid: int | tuple[int, ...],
-    *arguments: object,
+    args: Sequence[object] = (),
+    *,
     target: str = DEFAULT,
     entry: str | None = None,
     assemble: bool = True,
@@ -35,11 +37,15 @@ def cost(
     one may stand for an array, but cuTile kernels need arrays.  `target` is a GPU, as "h200", or "cpu".  With
     `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it takes of the GPU.  With
     `measure` it is launched too, on the arrays that are given, if the target is here.
+
+    >>> tileir.cost(kernel, 8, args, target="h200").bytes_moved
+    12000
     """
+    arguments = check_arguments(args)
     chosen = target_named(target)
     made: Any = kernel
     if isinstance(kernel, (Operation, str, os.PathLike, bytes, bytearray, memoryview)):
-        made = compile(kernel, entry)
+        made = compile(kernel, entry=entry)
     elif is_cutile_kernel(kernel):
         made = compile(kernel, arguments)
     elif not isinstance(kernel, (Kernel, SpecializedKernel)):
@@ -47,7 +53,7 @@ def cost(
         raise TypeError(f"the cost of {type_text(kernel)} is not known: {known}")
     values: tuple[object, ...] = arguments
     if isinstance(made, SpecializedKernel):
-        values = made.values(*arguments)
+        values = made.values(arguments)
         made = made.kernel
     check_number(made.entry, values)
     names = [script_name(given.name) if isinstance(given, Pointer) else "" for given in values]
@@ -70,4 +76,4 @@ def _measure(found: Cost, kernel: Kernel, target: Target, grid: Any, values: tup
         if here != target.title:
             found.notes.append(f"not measured: {missing or f'the GPU of this machine is a {here}'}")
             return
-    found.measured = Kernel(kernel.entry, backend=backend).time(grid, *values).median
+    found.measured = Kernel(kernel.entry, backend=backend).time(grid, values).median

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from tileir import notebook
 from tileir.analyze.cost.occupancy import Occupancy, Waves
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.timing import duration
@@ -152,11 +152,7 @@ class Cost:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        table = f"<table><caption style='text-align:left'>{html.escape(self._heading)}</caption>"
-        for name, facts in self._rows():
-            table += f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(name)}</th>"
-            table += f"<td style='text-align:left'>{'<br>'.join([html.escape(fact) for fact in facts])}</td></tr>"
-        return f"{table}</table>"
+        return notebook.table(self._heading, self._rows())
 
     @property
     def _heading(self) -> str:

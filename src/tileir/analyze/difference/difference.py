@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
+from tileir import notebook
 from tileir.analyze.difference.changes import Changes, Kind, ProgramChange, summary_of
 from tileir.analyze.difference.listing import Listing, side_by_side, unified
 from tileir.analyze.difference.programs import MatchedPrograms
@@ -19,7 +20,7 @@ from tileir.ir.quoting import type_text
 
 if TYPE_CHECKING:
     from tileir.analyze.difference.semantic import SemanticDifference
-    from tileir.execute.arguments.argument_text import LaunchWords
+    from tileir.execute.arguments.argument_text import LaunchDescription
 
 _TITLES = ("the first program", "the second program")
 
@@ -75,7 +76,7 @@ class ProgramDifference(MatchedPrograms):
         seed: int = 0,
         backend: str = "auto",
         entry: str | None = None,
-        launch: LaunchWords | Mapping[str, LaunchWords] | None = None,
+        launch: LaunchDescription | Mapping[str, LaunchDescription] | None = None,
     ) -> SemanticDifference:
         """What the programs compute differently: their kernels, or the one named `entry`, run on the same arguments.
 
@@ -117,6 +118,9 @@ class ProgramDifference(MatchedPrograms):
     def __str__(self) -> str:
         return self.unified()
 
+    def _repr_html_(self) -> str:
+        return notebook.report(self.summary(), [self.unified()])
+
     def to_dict(self) -> dict[str, Any]:
         """All changes as JSON takes them; lines are those of the printed programs, counted from 1."""
         return {
@@ -150,6 +154,9 @@ def diff(
     Operations are matched by what they are computed from and used for, functions by name; so an operation that stands
     elsewhere is moved, and one with other types, attributes or operands is changed.  `names` says whether names of
     functions and those that authors gave to values count, `locations` whether stated locations do.
+
+    >>> print(tileir.diff(module, "examples/matmul.mlir").summary())
+    entry @matmul added; entry @vector_add removed
     """
     titles = _title(a, 0), _title(b, 1)
     return ProgramDifference(_program(a), _program(b), names=names, locations=locations, titles=titles)

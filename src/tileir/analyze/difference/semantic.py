@@ -19,7 +19,7 @@ from tileir.analyze.difference.programs import MatchedPrograms
 from tileir.analyze.random_arguments import random_launch
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords
+from tileir.execute.arguments.argument_text import LaunchArguments, LaunchDescription
 from tileir.execute.array_difference import Difference, difference_of
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.launching.kernel import Kernel
@@ -33,7 +33,7 @@ from tileir.ir.traversal import functions
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 _NOWHERE: Final = (
     "every value that both compute is the same in the interpreter: the difference is in operations that only one of "
-    "them has, in what they store, or in the engine"
+    "them has, in what they store, or in the backend"
 )
 _NOT_FOUND: Final = "the first values that both compute are the same, and no more were looked at"
 
@@ -78,7 +78,7 @@ class KernelRuns:
 
     name: str
     runs: int = 0
-    launch: LaunchWords | None = None
+    launch: LaunchDescription | None = None
     """The launch in which something differed, else the last one."""
     arrays: list[DifferentArray] = field(default_factory=list)
     failures: tuple[str, str] = ("", "")
@@ -195,7 +195,7 @@ def run_both(
     programs: MatchedPrograms,
     left: Operation,
     right: Operation,
-    stated: LaunchWords | None,
+    stated: LaunchDescription | None,
     backend: str,
     runs: int,
     seed: int,
@@ -239,7 +239,7 @@ def _launch(result: KernelRuns, kernels: list[Kernel], launch: LaunchArguments) 
     printed: tuple[list[str], list[str]] = [], []
     for number, kernel in enumerate(kernels):
         try:
-            kernel.launch(launch.grid, *arguments[number], output=printed[number].append)
+            kernel.launch(launch.grid, arguments[number], output=printed[number].append)
         except TileIRError as error:
             failures[number] = error.message
     result.failures = (failures[0], failures[1])
@@ -263,8 +263,7 @@ def first_value(
     """The first value that differs in the first tile block that has one, and whether all values were compared."""
     interpreted = [Kernel(each, backend="interpreter") for each in (left, right)]
     here, there = [
-        record(kernel, launch.grid, *launch.copies(), sanitize=False, output=lambda text: None)
-        for kernel in interpreted
+        record(kernel, launch.grid, launch.copies(), sanitize=False, output=lambda text: None) for kernel in interpreted
     ]
     is_whole = not here.notes and not there.notes
     for block in here.order.tolist():

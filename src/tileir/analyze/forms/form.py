@@ -30,7 +30,7 @@ class Removed(NamedTuple):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Form:
+class Representation:
     """A program in one of its forms.
 
     `links` has for each line the numbers of the operations that it comes from, in order.  Of a step of the optimizer

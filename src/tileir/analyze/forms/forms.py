@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tileir.analyze.bytecode_listing import Listing
-from tileir.analyze.forms.form import MOST_LINES, Form, Numbers, Removed, numbered, operations_of
+from tileir.analyze.forms.form import MOST_LINES, Numbers, Removed, Representation, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.runs import heaviest_run
 from tileir.bytecode.annotated import Node, annotate
 from tileir.dialect.ops import CONSTANT
-from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, PreparedKernel
+from tileir.execute.engine.interface import Backend, BackendRepresentation, KernelSettings, PreparedKernel
 from tileir.execute.engine.registry import all_engines, is_own
 from tileir.execute.launching.entries import select_entry
 from tileir.forking import cached_property
@@ -39,13 +39,13 @@ class FormTitle(NamedTuple):
     reason: str | None
 
 
-class Forms:
+class Representations:
     """A kernel in each of its forms, every line linked with the operations of the tile program that it comes from.
 
-        forms = tileir.Forms(tileir.load("examples/softmax.mlir"))
+        forms = tileir.analysis.Representations(tileir.load("examples/softmax.mlir"))
         for each in forms.list():
             print(each.id, each.title, each.reason)
-        print(forms.form("loops").links)
+        print(forms.get("loops").links)
 
     The program is a module or a kernel that was compiled; `entry` names the kernel where a module has several.
     `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast`, `cpu` and
@@ -56,8 +56,8 @@ class Forms:
     def __init__(
         self,
         program: Operation | Kernel | SpecializedKernel,
-        entry: str | None = None,
         *,
+        entry: str | None = None,
         level: int = 3,
         rules: str = "parity",
         fuse_fma: bool = False,
@@ -82,20 +82,20 @@ class Forms:
         self._numbers: Numbers = Numbers()
         self._count: int = len(operations_of(self.entry))
         self._source: Source = source_of_kernel(self.entry)
-        self._prepared: dict[Engine, PreparedKernel] = {}
-        self._made: dict[str, Form] = {}
+        self._prepared: dict[Backend, PreparedKernel] = {}
+        self._made: dict[str, Representation] = {}
 
     def list(self) -> list[FormTitle]:
         """The forms there are, in the order in which a program goes through them."""
         return [title for title, _ in self._offered()]
 
-    def form(self, id: str) -> Form:
+    def get(self, id: str) -> Representation:
         """A form by its id; an `OptionError` says which there are, or why it is not to be had here."""
         if id not in self._made:
             self._made[id] = self._make(id)
         return self._made[id]
 
-    def _make(self, id: str) -> Form:
+    def _make(self, id: str) -> Representation:
         for title, make in self._offered(str(id).startswith("pass-")):
             if title.id == id:
                 if title.reason is not None:
@@ -106,7 +106,7 @@ class Forms:
         names = ", ".join([each.id for each in self.list()])
         raise OptionError(f"there is no form '{id}': choose one of {names}")
 
-    def _offered(self, with_steps: bool = True) -> Iterator[tuple[FormTitle, Callable[[], Form]]]:
+    def _offered(self, with_steps: bool = True) -> Iterator[tuple[FormTitle, Callable[[], Representation]]]:
         yield FormTitle("source", *self._source), lambda: source_form(self.entry)
         # The copy has the text of the program, and the numbers.
         tile = FormTitle("tile", "Tile program", None)
@@ -133,14 +133,14 @@ class Forms:
             return error.message
 
     @cached_property
-    def _steps(self) -> Sequence[Form]:
+    def _steps(self) -> Sequence[Representation]:
         copy, _ = numbered(self.module, self.entry)
         recorder = _Recorder(copy, self._numbers)
         report = PassReport(verify=False, after_each=recorder.after_pass, keep_locations=True)
         optimize(copy, *self._optimizing, report=report)
         return recorder.forms
 
-    def _reason(self, form: EngineForm) -> str:
+    def _reason(self, form: BackendRepresentation) -> str:
         """Why what an engine shows is not to be had here; empty if it is."""
         if not form.reason and 0 < form.most_operations < self._count:
             return (
@@ -149,7 +149,7 @@ class Forms:
             )
         return form.reason
 
-    def _engine_form(self, engine: Engine, form: EngineForm) -> Form:
+    def _engine_form(self, engine: Backend, form: BackendRepresentation) -> Representation:
         kernel = self._prepared.get(engine)
         if kernel is None:
             # Imported here: what has no code has no use for NumPy.
@@ -160,19 +160,19 @@ class Forms:
             kernel = self._prepared[engine] = engine.prepare(entry, memory.regions, self._settings)
         made = kernel.located(form.stage)
         links = [self._numbers.of(locations) for locations in made.locations]
-        return Form(form.id, form.title, form.language, made.lines, links, notes=list(made.notes))
+        return Representation(form.id, form.title, form.language, made.lines, links, notes=list(made.notes))
 
 
-def _engine_forms() -> list[tuple[Engine, EngineForm]]:
+def _engine_forms() -> list[tuple[Backend, BackendRepresentation]]:
     """What engines show, those of tileir first; a foreign engine that fails has its error in place of its forms."""
-    found: list[tuple[Engine, EngineForm]] = []
+    found: list[tuple[Backend, BackendRepresentation]] = []
     for engine in all_engines()[0]:
         try:
-            forms = list(engine.forms())
+            forms = list(engine.representations())
         except Exception as error:
             if is_own(engine):
                 raise
-            forms = [EngineForm(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
+            forms = [BackendRepresentation(engine.name, engine.called, "", "", f"{type(error).__name__}: {error}")]
         found += [(engine, form) for form in forms]
     return found
 
@@ -180,7 +180,7 @@ def _engine_forms() -> list[tuple[Engine, EngineForm]]:
 # --- bytecode ---
 
 
-def _bytecode_form(data: bytes | str, entry: str | None) -> Form:
+def _bytecode_form(data: bytes | str, entry: str | None) -> Representation:
     """The bytes of a module as a form; those of one of its kernels are linked."""
     assert isinstance(data, bytes), "what has no bytecode is not asked for it"
     found = annotate(data)
@@ -207,7 +207,9 @@ def _bytecode_form(data: bytes | str, entry: str | None) -> Form:
 
     links = [numbers_of(node) for node in listing.nodes[:MOST_LINES]]
     notes = [f"The first {MOST_LINES:,} lines are shown."] if len(lines) > MOST_LINES else []
-    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines[:MOST_LINES], links, notes=notes)
+    return Representation(
+        "bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines[:MOST_LINES], links, notes=notes
+    )
 
 
 # --- the steps of the optimizer ---
@@ -218,10 +220,10 @@ def _bytecode_form(data: bytes | str, entry: str | None) -> Form:
 _State = tuple[object, ...]
 
 
-def tile_form(id: str, title: str, placed: PrintedLines, numbers: Numbers) -> Form:
+def tile_form(id: str, title: str, placed: PrintedLines, numbers: Numbers) -> Representation:
     """A tile program as a form."""
     links = [numbers.of([each.location for each in here]) for here in placed.operations]
-    return Form(id, title, "tile", placed.lines, links)
+    return Representation(id, title, "tile", placed.lines, links)
 
 
 def _states(module: Operation) -> dict[Operation, _State]:
@@ -233,7 +235,7 @@ class _Recorder:
     """Compares the program after each pass with what it was before."""
 
     def __init__(self, module: Operation, numbers: Numbers) -> None:
-        self.forms: list[Form] = []
+        self.forms: list[Representation] = []
         self._numbers: Numbers = numbers
         self._states: dict[Operation, _State] = _states(module)
         self._placed: PrintedLines = printed_lines(module)

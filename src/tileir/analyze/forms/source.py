@@ -7,7 +7,7 @@ import linecache
 import os
 from typing import Final, NamedTuple
 
-from tileir.analyze.forms.form import Form, operations_of
+from tileir.analyze.forms.form import Representation, operations_of
 from tileir.execute.locations.python_source import expressions_at
 from tileir.execute.locations.source_locations import author_frames
 from tileir.ir.core import Operation
@@ -35,7 +35,7 @@ def source_of_kernel(entry: Operation) -> Source:
     return Source(os.path.basename(file), None if linecache.getlines(file) else f"{file} cannot be read")
 
 
-def source_form(entry: Operation) -> Form:
+def source_form(entry: Operation) -> Representation:
     """The source of a kernel, which must be one that can be shown."""
     source = source_of(entry.location)
     if source is None:
@@ -47,10 +47,10 @@ def source_form(entry: Operation) -> Form:
             for line in dict.fromkeys([frame.line - source.first_line for frame in author_frames(operation.location)]):
                 if 0 <= line < len(links):
                     links[line].append(number)
-    return Form("source", os.path.basename(source.name) or "Source", "tile", lines, links)
+    return Representation("source", os.path.basename(source.name) or "Source", "tile", lines, links)
 
 
-def _script_form(entry: Operation) -> Form:
+def _script_form(entry: Operation) -> Representation:
     places: dict[str, dict[int, list[int]]] = {}
     first = author_frames(entry.location)
     if first:
@@ -75,7 +75,7 @@ def _script_form(entry: Operation) -> Form:
             lines.append(content[number])
             links.append(sorted(set(places[file].get(number + 1, []))))
     notes = [f"{file} cannot be read." for file in files if file not in readable]
-    return Form("source", os.path.basename(next(iter(readable))), "python", lines, links, notes=notes)
+    return Representation("source", os.path.basename(next(iter(readable))), "python", lines, links, notes=notes)
 
 
 def _functions_around(content: list[str], linked: dict[int, list[int]]) -> list[int]:

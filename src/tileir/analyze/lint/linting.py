@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tileir.analyze.lint.configuration import LintSettings, unknown_rule
 from tileir.analyze.lint.fixes import FixesTogether, TextEdit, WrittenText, applied, text_edits
-from tileir.analyze.lint.rule import LintFinding, Rule
+from tileir.analyze.lint.rule import LintFinding, LintFindings, Rule
 from tileir.analyze.lint.rules import RULES
 from tileir.analyze.lint.rules.unused import UNKNOWN_RULE, UNUSED_SILENCE
 from tileir.analyze.lint.subject import Subject
@@ -35,18 +35,21 @@ def lint(
     ignore: str | Sequence[str] = (),
     target: str | Sequence[str] = (),
     version: str = "",
-) -> list[LintFinding]:
+) -> LintFindings:
     """What could be better about a program that is correct: findings, each with the name of its rule.
 
     `select` names the rules that are looked for instead of those that are on by default, `ignore` those that are not:
     one name or several, of rules, of groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or
     several ("h100", "sm_90"), for rules about hardware; `version` the oldest version of the dialect that the program
     has to work with ("13.2").  Comments in the text that silence findings are obeyed (docs/tools/lint.md).
+
+    >>> tileir.lint(module, select="all", target="h100")
+    []
     """
     check_module(module)
     selected = None if select is None else names_given("select", select)
     ignored, targets = names_given("ignore", ignore), names_given("target", target)
-    return lint_module(module, LintSettings(selected, ignored, (), targets, version))
+    return LintFindings(lint_module(module, LintSettings(selected, ignored, (), targets, version)))
 
 
 def lint_module(

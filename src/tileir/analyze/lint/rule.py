@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from tileir import notebook
 from tileir.analyze.lint.fixes import LintFix
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
@@ -20,6 +21,7 @@ from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.quoting import several
 
 WARNING: Final = "warning"
 REMARK: Final = "remark"
@@ -72,6 +74,13 @@ class LintFinding:
 
     def __repr__(self) -> str:
         return str(self.diagnostic())
+
+
+class LintFindings(list[LintFinding]):
+    """What `tileir.lint` returns: a list that a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        return notebook.report(several(len(self), "finding"), [str(finding) for finding in self])
 
 
 Check = Callable[[Subject], Iterable[LintFinding]]

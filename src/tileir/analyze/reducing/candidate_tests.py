@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, NamedTuple
 
 from tileir.analyze.reducing.program import Program, arguments_of, launch_of
 from tileir.analyze.reducing.search import Cancelled, Subject
-from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.execute.errors import InternalError
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import TileIRError
@@ -209,13 +209,13 @@ def ask_passes(pipeline: str) -> Question[Program]:
     return question
 
 
-def ask_engine(engine: str, words: LaunchWords) -> Question[Program]:
+def ask_engine(engine: str, words: LaunchDescription) -> Question[Program]:
     """What becomes of a launch on an engine."""
     # By the definition: engines may add up products in orders of their own otherwise, which is no difference.
     return lambda program: _outcome(lambda: _launch(program, engine, words, exact=True))[0]
 
 
-def ask_difference(first: str, second: str, words: LaunchWords) -> Question[Program]:
+def ask_difference(first: str, second: str, words: LaunchDescription) -> Question[Program]:
     """Whether a launch gives other bits on another engine, and what the sanitizer says of it then."""
 
     def question(program: Program) -> str:
@@ -278,7 +278,7 @@ class _Gone(Exception):
 
 
 def _launch(
-    program: Program, engine: str, words: LaunchWords, exact: bool = False, sanitize: bool = False
+    program: Program, engine: str, words: LaunchDescription, exact: bool = False, sanitize: bool = False
 ) -> list[Any]:
     """The arguments after a launch."""
     from tileir.execute.launching.kernel import compile
@@ -287,13 +287,13 @@ def _launch(
     if chosen is None:
         raise _Gone
     launch, entry = chosen
-    kernel = compile(program.module, entry.symbol_name, engine, exact=exact)
+    kernel = compile(program.module, entry=entry.symbol_name, backend=engine, exact=exact)
     given = arguments_of(launch, entry)
-    kernel.launch(launch.grid, *given, sanitize=sanitize, output=lambda text: None)
+    kernel.launch(launch.grid, given, sanitize=sanitize, output=lambda text: None)
     return given
 
 
-def _findings(program: Program, words: LaunchWords) -> list[str]:
+def _findings(program: Program, words: LaunchDescription) -> list[str]:
     """The kinds of errors that the sanitizer finds in a launch."""
     from tileir.execute.sanitizer.report import SanitizerError
 

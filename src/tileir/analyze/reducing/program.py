@@ -12,7 +12,7 @@ from tileir.bytecode.layouts import to_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.dialect.rules import signature
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.argument_text import LaunchWords, specification, stated_launch
+from tileir.execute.arguments.argument_text import LaunchDescription, specification, stated_launch
 from tileir.execute.cache.structural_digest import structural_digest
 from tileir.execute.launching.entries import entries_of
 from tileir.ir.attributes import Attribute, EnumAttribute, UnitAttribute, spell, type_attribute
@@ -135,7 +135,7 @@ def update_signature(function: Operation) -> None:
 # --- the launch: arguments go with their parameters, and change with their types ---
 
 
-def launch_of(original: LaunchWords, program: Program) -> tuple[LaunchWords, Operation] | None:
+def launch_of(original: LaunchDescription, program: Program) -> tuple[LaunchDescription, Operation] | None:
     """The launch of a candidate, and the kernel that it is for: the only one, or the one that had the name.
 
     None if the kernel is gone.
@@ -147,11 +147,11 @@ def launch_of(original: LaunchWords, program: Program) -> tuple[LaunchWords, Ope
             left, given = zip(parameters(entry), origin.parameters, strict=True), original.arguments
             words = [_fitting(given[number], parameter.type) for parameter, number in left if number < len(given)]
             grid = original.grid if program.grid is None else program.grid
-            return LaunchWords(grid, words, None if original.entry is None else name), entry
+            return LaunchDescription(grid, words, None if original.entry is None else name), entry
     return None
 
 
-def arguments_of(words: LaunchWords, entry: Operation) -> list[Any]:
+def arguments_of(words: LaunchDescription, entry: Operation) -> list[Any]:
     """The arguments of a launch; arrays from files are converted to the element types of the parameters."""
     import numpy
 
@@ -178,7 +178,7 @@ def _fitting(word: str, type: Type) -> str:
     return described.with_type(pointee.spelling)
 
 
-def stated_launches(text: str, program: Program) -> list[LaunchWords]:
+def stated_launches(text: str, program: Program) -> list[LaunchDescription]:
     """The launches that a text states for its kernels."""
     return [launch for name in program.origins if (launch := stated_launch(text, name)) is not None]
 
@@ -189,9 +189,9 @@ class ProgramFile:
     A text begins with comments that state the launches of the candidate.
     """
 
-    def __init__(self, version: Version | None = None, launches: Sequence[LaunchWords] = ()) -> None:
+    def __init__(self, version: Version | None = None, launches: Sequence[LaunchDescription] = ()) -> None:
         self.version: Version | None = version
-        self.launches: list[LaunchWords] = list(launches)
+        self.launches: list[LaunchDescription] = list(launches)
 
     @property
     def extension(self) -> str:

@@ -1,4 +1,4 @@
-"""`program`: the program of a seed, with what it is launched with and what it must compute."""
+"""`smith`: the program of a seed, with what it is launched with and what it must compute."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tileir.analyze.smith.views import VIEWS
 from tileir.analyze.smith.writer import Statement, Writer
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
-from tileir.execute.arguments.argument_text import LaunchWords
+from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.execute.gpu.targets import ARCHITECTURES
 from tileir.execute.launching.entries import entries_of
 from tileir.interface import to_bytecode
 from tileir.ir.attributes import Attribute, string_attribute, type_attribute
-from tileir.ir.core import Block, Operation, Region
+from tileir.ir.core import Block, Module, Operation, Region
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type, function_type
 from tileir.ir.versions import NEWEST, Version, version_named, version_text
 
-STREAM = 1
+SMITH_STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
 DEFAULT_SIZE = 80
 _ENTRY: Attribute = string_attribute("kernel")
@@ -69,20 +69,20 @@ _FAMILIES = (
            ARITHMETIC + CONVERSIONS + MOVES + REDUCTIONS * 3 + FUNCTIONS + PRODUCTS + BRANCHES * 2 + TERMINATORS
            + MEMORY + FENCES + VIEWS + ATOMICS + PROMISES),
 )  # fmt: skip
-FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
+SMITH_FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
 
 
 @dataclass(eq=False, repr=False)
 class SmithProgram:
     """A valid, well-defined program: every compiler must give its `expected()` results, bit for bit."""
 
-    module: Operation
+    module: Module
     seed: int
     family: str
     version: str
     """The oldest version it keeps to: its bytecode can be written for it."""
     grid: tuple[int, int, int]
-    launch: LaunchWords
+    launch: LaunchDescription
     """The launch in the words of `tileir run`."""
     tolerances: dict[int, float]
     """By argument, where the dialect leaves bits open: how far off it may be, times one and its magnitude."""
@@ -124,7 +124,7 @@ class SmithProgram:
             from tileir.execute.launching.kernel import compile
 
             arguments = self.arguments
-            compile(self.module, backend="interpreter", exact=True).launch(self.grid, *arguments)
+            compile(self.module, backend="interpreter", exact=True).launch(self.grid, arguments)
             self._expected = arrays_of(arguments)
         return [array.copy() for array in self._expected]
 
@@ -232,7 +232,7 @@ def _store(writer: Writer, base: Tile, tile: Tile, start: int) -> None:
     writer.op(ops.STORE_PTR_TKO, writer.pointers(base, places), number)
 
 
-def program(
+def smith(
     seed: int,
     *,
     family: str | None = None,
@@ -243,13 +243,18 @@ def program(
 ) -> SmithProgram:
     """The program of a seed.
 
-    `family` is one of `FAMILIES`, by default one that the seed chooses; `operations` are mnemonics: the program has
-    these and what feeds them; `version` is the oldest bytecode version it keeps to, by default the newest; `size` is
-    about how many operations it has.  With `allow_open` some results are of operations whose bits the dialect leaves
+    `family` is one of `SMITH_FAMILIES`, by default one that the seed chooses; `operations` are mnemonics: the program
+    has these and what feeds them; `version` is the oldest bytecode version it keeps to, by default the newest; `size`
+    is about how many operations it has.  With `allow_open` some results are of operations whose bits the dialect leaves
     open, in arrays of their own that have a tolerance.
+
+    >>> tileir.smith(7, family="shapes", size=20).grid
+    (1, 1, 1)
     """
     dialect = NEWEST if version is None else version_named(version)
-    bits = Bits(STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else []))
+    bits = Bits(
+        SMITH_STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else [])
+    )
     name, statements = _chosen(bits, family, operations, dialect)
     # Programs print only on request, and what several tile blocks print has no order.
     alone = any(statement in PRINTING for statement in statements)
@@ -262,7 +267,7 @@ def program(
     expose(writer)
     tolerances = expose_loose(writer)
     writer.op(ops.RETURN)
-    launch = LaunchWords(grid, writer.arguments)
+    launch = LaunchDescription(grid, writer.arguments)
     return SmithProgram(_module(writer), seed, name, version_text(dialect), grid, launch, tolerances)
 
 
@@ -270,13 +275,13 @@ def _chosen(
     bits: Bits, family: str | None, operations: Sequence[str] | None, version: Version
 ) -> tuple[str, list[Statement]]:
     """The family, and the statements to draw from."""
-    if family is not None and family not in FAMILIES:
-        raise OptionError(f"there is no family '{family}' of programs: {', '.join(FAMILIES)}")
+    if family is not None and family not in SMITH_FAMILIES:
+        raise OptionError(f"there is no family '{family}' of programs: {', '.join(SMITH_FAMILIES)}")
     if operations is None:
-        name = bits.choice(list(FAMILIES)) if family is None else family
-        return name, [statement for statement in FAMILIES[name].statements if statement.is_in(version)]
+        name = bits.choice(list(SMITH_FAMILIES)) if family is None else family
+        return name, [statement for statement in SMITH_FAMILIES[name].statements if statement.is_in(version)]
     name = EVERYTHING if family is None else family
-    known = {statement.declaration.mnemonic: statement for statement in (*FAMILIES[name].statements, *PRINTING)}
+    known = {statement.declaration.mnemonic: statement for statement in (*SMITH_FAMILIES[name].statements, *PRINTING)}
     found = []
     for word in operations:
         statement = known.get(word.removeprefix("cuda_tile."))
@@ -292,10 +297,10 @@ def _chosen(
     return name, found
 
 
-def _module(writer: Writer) -> Operation:
+def _module(writer: Writer) -> Module:
     type = type_attribute(function_type(tuple([argument.type for argument in writer.entry.arguments]), ()))
     entry = Operation(ops.ENTRY, [], [], {"sym_name": _ENTRY, "function_type": type}, [Region([writer.entry])])
     block = Block()
     for operation in (*writer.globals, entry):
         block.append(operation)
-    return Operation(ops.MODULE, [], [], {"sym_name": _MODULE}, [Region([block])])
+    return Module(ops.MODULE, [], [], {"sym_name": _MODULE}, [Region([block])])

@@ -58,6 +58,11 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     """What the function gives; NotImplemented where the CPU's own function is as good."""
     found = {tensor.dtype for tensor in tensors_in((arguments, keywords)) if tensor.dtype.is_floating_point}
     dtype = found.pop() if len(found) == 1 else None
+    if dtype is not None and keywords.get("out_dtype") is dtype:
+        # The CPU's own function has no such argument.
+        same = {each: value for each, value in keywords.items() if each != "out_dtype"}
+        result = _accumulated(name, function, arguments, same)
+        return function(*arguments, **same) if result is NotImplemented else result
     is_half = dtype in _HALF
     is_in_place = function.__name__ == f"{name}_"
     out = arguments[0] if is_in_place else keywords.get("out")

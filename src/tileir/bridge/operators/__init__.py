@@ -1,4 +1,4 @@
-"""`tileir.op`: operators of torch and functions of JAX made of cuTile kernels.
+"""`tileir.custom_op`: operators of torch and functions of JAX made of cuTile kernels.
 
 `plan` is what is common to both libraries, `torch_operators` and `jax_operators` the rest.  `jax_calls` is not about
 `tileir.op`: it runs cuTile's own calls from JAX.
@@ -12,7 +12,7 @@ from typing import Any
 from tileir.execute.errors import LaunchError
 
 
-def op(
+def custom_op(
     kernel: Any,
     grid: int | tuple[int, ...] | Callable[..., int | tuple[int, ...]],
     outputs: str | Sequence[str] | Mapping[str, Any],
@@ -27,7 +27,7 @@ def op(
 ) -> Any:
     """An operator made of a `@cuda.tile.kernel` function, which runs on tensors of the CPU:
 
-        scaled = tileir.op(scale, lambda x: (ct.cdiv(x.shape[0], 16),), "out", constants={"TILE": 16})
+        scaled = tileir.custom_op(scale, lambda x: (ct.cdiv(x.shape[0], 16),), "out", constants={"TILE": 16})
         y = scaled(x, 2.0)
 
     `outputs` are the parameters that the operator makes and returns: a name or names, each like the first array given,
@@ -45,6 +45,8 @@ def op(
     For torch it is what `torch.library.custom_op` makes, called `tileir::` and the kernel's name, or `name`; torch
     compiles, exports and batches programs with it.  `framework="jax"` makes a function of arrays of JAX instead, whose
     numbers are static.  `options` are those of `tileir.launch`.
+
+    >>> add = tileir.custom_op(vector_add, lambda a: (8,), "c", name="docs::add")
     """
     from tileir.bridge.operators.plan import Plan
 

@@ -84,7 +84,7 @@ def _launched(module: Any, operands: list[Any], results: list[Any], attributes: 
         perform(context, grid, kernel, tuple([_argument(module, constraint, rest) for constraint in constraints]))
         return
     if code not in _EXPORTED:
-        _EXPORTED[code] = compile(code, attributes["function_name"].decode())
+        _EXPORTED[code] = compile(code, entry=attributes["function_name"].decode())
     LAUNCHES.here += 1
     flat: list[Any] = []
     for value in given:
@@ -93,7 +93,7 @@ def _launched(module: Any, operands: list[Any], results: list[Any], attributes: 
         else:
             kind = _EXPORTED[code].parameters[len(flat)]
             flat.append(_unpacked(value, "f32" in kind, "i64" in kind))
-    _EXPORTED[code].launch(grid, *flat)
+    _EXPORTED[code].launch(grid, flat)
 
 
 def _argument(module: Any, constraint: Any, rest: Iterator[Any]) -> Any:

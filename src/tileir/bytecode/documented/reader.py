@@ -22,7 +22,7 @@ from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TileType
 from tileir.ir import attributes as builtin
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
+from tileir.ir.core import NO_ATTRIBUTES, Block, Module, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.diagnostics import Code
@@ -34,7 +34,7 @@ _KNOWN_FLAGS: Final = FLAG_PRIVATE | FLAG_ENTRY
 _NO_DICTIONARY: Final = "failed to read attribute dictionary"
 
 
-def read_documented(data: bytes) -> Operation:
+def read_documented(data: bytes) -> Module:
     """The module in a file of the documented layout, not yet verified."""
     try:
         file = read_container(data, V13_1, sections.ATTRIBUTE)
@@ -150,7 +150,7 @@ class DocumentedModuleReader(ModuleReader):
         self.attributes: dictionary.AttributeTable = dictionary.read_attribute_table(file, self.documented)
         self.tables = self.documented
 
-    def read(self) -> Operation:
+    def read(self) -> Module:
         attributes: dict[str, Attribute] = {"sym_name": builtin.string_attribute("kernels")}
         if self.tables.producer is not None:
             attributes["producer"] = builtin.string_attribute(self.tables.producer)
@@ -161,7 +161,7 @@ class DocumentedModuleReader(ModuleReader):
         if section is None:
             raise Malformed("function section is mandatory", self.size)
         self._read_all(section, "function", self._read_documented_function)
-        return Operation(MODULE, [], [], attributes, [Region([self.block])], BytecodeOrigin(self.file))
+        return Module(MODULE, [], [], attributes, [Region([self.block])], BytecodeOrigin(self.file))
 
     def _read_all(self, section: ByteReader, what: str, read: Callable[[ByteReader], None]) -> None:
         count = section.varint(f"failed to read number of {what}s")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy
 
 
-class WordError(OptionError):
+class LaunchDescriptionError(OptionError):
     """A word says no grid and no argument; the message says what would."""
 
 
@@ -39,7 +39,7 @@ def natural(text: str) -> int | None:
 def grid_of(text: str) -> tuple[int, ...]:
     extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
     if None in extents or len(extents) > 3:
-        raise WordError(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
+        raise LaunchDescriptionError(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
     return tuple([int(part) for part in text.split(",")])
 
 
@@ -52,7 +52,7 @@ def size_of(text: str) -> int:
     unit = plain[-1:] if plain[-1:].isalpha() else ""
     number = natural(plain.removesuffix(unit))
     if not number or unit not in _UNITS:
-        raise WordError(f"'{text}' is no size: give one as 512M or 4G")
+        raise LaunchDescriptionError(f"'{text}' is no size: give one as 512M or 4G")
     return number * _UNITS[unit]
 
 
@@ -66,7 +66,7 @@ def argument(text: str, type: object) -> Any:
         try:
             return _made_array(described)
         except (MemoryError, ValueError, OverflowError):
-            raise WordError(f"'{text}' does not fit in memory: give smaller extents", _TOO_LARGE) from None
+            raise LaunchDescriptionError(f"'{text}' does not fit in memory: give smaller extents", _TOO_LARGE) from None
     if text.endswith(".npy"):
         return _loaded_array(text, type)
     return number(text)
@@ -80,7 +80,9 @@ def number(text: str) -> int | float | bool:
         return int(plain, 0)
     with suppress(ValueError):
         return float(plain)
-    raise WordError(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
+    raise LaunchDescriptionError(
+        f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')"
+    )
 
 
 RANDOM: Final = ("rand", "signed", "mixed")  # the arrays that have a seed
@@ -120,11 +122,11 @@ def specification(text: str) -> Specification | None:
     name, *parts = rest.split(":")
     seed = natural(parts.pop()) if kind in RANDOM and len(parts) == 2 else 0
     if seed is None:
-        raise WordError(f"'{text}' is not an array: the seed is a number, as in {kind}:f32:64x64:7")
+        raise LaunchDescriptionError(f"'{text}' is not an array: the seed is a number, as in {kind}:f32:64x64:7")
     extents = [natural(extent) for extent in parts[0].split("x")] if len(parts) == 1 else [None]
     shape = tuple([extent for extent in extents if extent is not None])
     if len(shape) < len(extents):
-        raise WordError(f"'{text}' is not an array: give a type and extents, as in {kind}:f32:64x64")
+        raise LaunchDescriptionError(f"'{text}' is not an array: give a type and extents, as in {kind}:f32:64x64")
     return Specification(kind, _element(name, text), shape, seed)
 
 
@@ -134,20 +136,22 @@ def _element(name: str, text: str) -> Type:
     if name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64"):
         return integer_type(int(name[1:]))
     known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
-    raise WordError(f"'{name}' in '{text}' is no element type: use one of {known}")
+    raise LaunchDescriptionError(f"'{name}' in '{text}' is no element type: use one of {known}")
 
 
 def _values(text: str, rest: str) -> Specification:
     name, colon, listed = rest.partition(":")
     if not colon or not listed:
-        raise WordError(f"'{text}' is not an array: give a type and its elements, as in {VALUES}:i32:3,1,4")
+        raise LaunchDescriptionError(
+            f"'{text}' is not an array: give a type and its elements, as in {VALUES}:i32:3,1,4"
+        )
     element = _element(name, text)
     given = [number(each) for each in listed.split(",")]
     values = [int(value) if isinstance(value, bool) else value for value in given]
     if isinstance(element, IntegerType):
         for value in values:
             if not isinstance(value, int) or not -(1 << element.width >> 1) <= value < 1 << element.width:
-                raise WordError(f"'{value}' in '{text}' is no {name}")
+                raise LaunchDescriptionError(f"'{value}' in '{text}' is no {name}")
     return Specification(VALUES, element, (len(values),), 0, tuple(values))
 
 
@@ -209,16 +213,20 @@ def _loaded_array(path: str, type: object) -> Any:
             contents.seek(0)
             array = numpy.load(contents, allow_pickle=False)
     except OSError as error:
-        raise WordError(f"cannot read '{path}': {error.strerror or error}") from None
+        raise LaunchDescriptionError(f"cannot read '{path}': {error.strerror or error}") from None
     except MemoryError:
-        raise WordError(f"cannot read '{path}': the array it describes does not fit in memory", _TOO_LARGE) from None
+        raise LaunchDescriptionError(
+            f"cannot read '{path}': the array it describes does not fit in memory", _TOO_LARGE
+        ) from None
     except Exception as error:
         # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
         text = _not_an_array(start) or str(error).partition("\n")[0]
         hint = ": save small floats as bytes, numpy.save(path, x.view('V1'))" if "'<f1'" in text else ""
-        raise WordError(f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}") from None
+        raise LaunchDescriptionError(
+            f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}"
+        ) from None
     if not isinstance(array, numpy.ndarray):
-        raise WordError(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
+        raise LaunchDescriptionError(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
     # The file format has no name for the types of ml_dtypes: they come back as bytes that are no records.
     without_meaning = array.dtype.kind == "V" and array.dtype.names is None
     if without_meaning and isinstance(type, TileType) and isinstance(type.element, PointerType):
@@ -239,13 +247,13 @@ class LaunchArguments(NamedTuple):
 
     grid: tuple[int, ...]
     arguments: list[Any]
-    words: LaunchWords  # The same, as `tileir run` takes it.
+    words: LaunchDescription  # The same, as `tileir run` takes it.
 
     def copies(self) -> list[Any]:
         return [_copied(value) for value in self.arguments]
 
 
-class LaunchWords:
+class LaunchDescription:
     """A grid and arguments as words; `entry` names the kernel where a program has several."""
 
     def __init__(self, grid: tuple[int, ...], arguments: Sequence[str], entry: str | None = None) -> None:
@@ -266,9 +274,9 @@ class LaunchWords:
         """The line that states this launch at the top of a program."""
         return f"{MARK} {self.text()}"
 
-    def varied(self, run: int) -> LaunchWords:
+    def varied(self, run: int) -> LaunchDescription:
         """The launch of another run: random arrays have other seeds, all else is the same."""
-        return LaunchWords(self.grid, [_varied(text, run) for text in self.arguments], self.entry)
+        return LaunchDescription(self.grid, [_varied(text, run) for text in self.arguments], self.entry)
 
     def launch(self, entry: Operation) -> LaunchArguments:
         types = [parameter.type for parameter in entry.regions[0].block.arguments]
@@ -296,7 +304,7 @@ def _copied(value: Any) -> Any:
     return copy
 
 
-def stated_launch(text: str, entry: str | None = None) -> LaunchWords | None:
+def stated_launch(text: str, entry: str | None = None) -> LaunchDescription | None:
     """The launch that a text states for a kernel, or for the only one; None if it states none."""
     for line in text.splitlines():
         line = line.strip()
@@ -311,29 +319,31 @@ def stated_launch(text: str, entry: str | None = None) -> LaunchWords | None:
     return None
 
 
-def read_launch(line: str, mark: str = MARK) -> LaunchWords:
+def read_launch(line: str, mark: str = MARK) -> LaunchDescription:
     """The launch that the words behind a mark state."""
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise WordError(f"'{mark}{line}' states no launch: {error}") from None
+        raise LaunchDescriptionError(f"'{mark}{line}' states no launch: {error}") from None
     found: dict[str, Any] = {"--grid": (1,), "--entry": None, "--arg": []}
     while words:
         option, equals, value = words.pop(0).partition("=")
         if option not in found:
-            raise WordError(f"'{option}' in '{mark}{line}' is none of --grid, --arg and --entry, which state a launch")
+            raise LaunchDescriptionError(
+                f"'{option}' in '{mark}{line}' is none of --grid, --arg and --entry, which state a launch"
+            )
         if not equals and not words:
-            raise WordError(f"'{option}' in '{mark}{line}' needs a value")
+            raise LaunchDescriptionError(f"'{option}' in '{mark}{line}' needs a value")
         value = value if equals else words.pop(0)
         if option == "--arg":
             if value.endswith(".npy") and specification(value) is None:
-                raise WordError(f"'{value}': a comment names no files; give it on the command line")
+                raise LaunchDescriptionError(f"'{value}': a comment names no files; give it on the command line")
             if specification(value) is None:
                 number(value)
             found[option].append(value)
         else:
             found[option] = grid_of(value) if option == "--grid" else value
-    return LaunchWords(found["--grid"], found["--arg"], found["--entry"])
+    return LaunchDescription(found["--grid"], found["--arg"], found["--entry"])
 
 
 # --- numbers of all sizes ---

@@ -320,8 +320,8 @@ def _bind_pointer(pointee: Type, value: object, what: str, read: Callable[[objec
         )
     if not buffer.contiguous and not isinstance(value, Pointer):
         raise LaunchError(
-            f"{what} is not contiguous ({buffer.description}): pass a contiguous copy, or tileir.pointer_to(array) "
-            "if the kernel takes the strides into account"
+            f"{what} is not contiguous ({buffer.description}): pass a contiguous copy, or "
+            "tileir.kernels.pointer_to(array) if the kernel takes the strides into account"
         )
     return buffer
 

@@ -1,4 +1,4 @@
-"""The CPU engine, as the choice of an engine sees it; `kernel.py` has its kernels."""
+"""The CPU backend, as the choice of an engine sees it; `kernel.py` has its kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.engine.interface import FORWARD, Engine, EngineForm, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import FORWARD, Backend, BackendRepresentation, KernelSettings, LaunchOptions
 from tileir.execute.errors import raise_if_interrupted
 from tileir.ir.core import Operation
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _MOST_COMPILED: Final = 20_000  # Operations of a kernel that LLVM is given only to look at what it makes of them.
 
 
-class CpuEngine(Engine):
+class CpuEngine(Backend):
     name: str = "cpu"
-    title: str = "the CPU engine"
+    title: str = "the CPU backend"
     summary: str = "native code on all processors, through LLVM"
-    options: frozenset[str] = frozenset(("exact", "fast", "cpu", "sanitize", "num_threads", "unchecked"))
+    options: frozenset[str] = frozenset(("exact", "fast", "cpu", "sanitize", "threads", "unchecked"))
     stages: tuple[str, ...] = ("tiles", "loops", "llvm", "llvm-opt", "asm")
     overlaps: bool = True
 
@@ -39,14 +39,14 @@ class CpuEngine(Engine):
             "threads": str(parallel_launch.default_threads()),
         }
 
-    def forms(self) -> list[EngineForm]:
+    def representations(self) -> list[BackendRepresentation]:
         reason = self.missing()
         return [
-            EngineForm("tiles", "Tile program of the CPU engine", "tile", "tiles", reason),
-            EngineForm("loops", "Loops of the CPU engine", "loops", "loops", reason),
-            EngineForm("llvm", "LLVM IR", "llvm", "llvm", reason),
-            EngineForm("llvm-opt", "LLVM IR, optimized", "llvm", "llvm-opt", reason, _MOST_COMPILED),
-            EngineForm("assembly", "Assembly of the CPU engine", "assembly", "asm", reason, _MOST_COMPILED),
+            BackendRepresentation("tiles", "Tile program of the CPU backend", "tile", "tiles", reason),
+            BackendRepresentation("loops", "Loops of the CPU backend", "loops", "loops", reason),
+            BackendRepresentation("llvm", "LLVM IR", "llvm", "llvm", reason),
+            BackendRepresentation("llvm-opt", "LLVM IR, optimized", "llvm", "llvm-opt", reason, _MOST_COMPILED),
+            BackendRepresentation("assembly", "Assembly of the CPU backend", "assembly", "asm", reason, _MOST_COMPILED),
         ]
 
     def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:

@@ -91,7 +91,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         return None if fill is None else _DirectLaunches(self, self.path(fill, options))
 
     def path(self, fill: Fill, options: LaunchOptions) -> _LaunchPath:
-        threads = self._threads if options.num_threads is None else options.num_threads
+        threads = self._threads if options.threads is None else options.threads
         return _LaunchPath(fill, options, WORTH_WAKING if threads > 1 else WORTH_SLICING)
 
     def launch_on(
@@ -124,7 +124,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         options = request.options
         if options.memory or options.progress is not None or options.sanitize:
             return None
-        threads = self._threads if options.num_threads is None else options.num_threads
+        threads = self._threads if options.threads is None else options.threads
         places = places_of(arrays)
         chunk = parallel_launch.chunk_for(request.grid, threads)
         binding = self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
@@ -150,7 +150,7 @@ class CpuKernel(KernelCode, PreparedKernel):
     def _launch(self, request: Request, sanitizer: Sanitizer | None = None, apart: bool = True) -> None:
         """`sanitizer`, if any, gets the findings; `apart` takes views to stay in their arrays until seen otherwise."""
         options = request.options
-        threads = self._threads if options.num_threads is None else options.num_threads
+        threads = self._threads if options.threads is None else options.threads
         chunk = parallel_launch.chunk_for(request.grid, threads)
         binding = self._binder(request.arguments, request.grid, chunk, request.fill, request.numbers)
         binding.overlap = binding.overlap or not apart

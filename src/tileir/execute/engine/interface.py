@@ -24,7 +24,7 @@ Arguments = tuple[object, ...]
 
 FORWARD: Final = "forward"  # The schedule of a launch that asks for none.
 OPTIONS: Final = frozenset(
-    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream", "cubin")
+    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "threads", "unchecked", "stream", "cubin")
 )
 """What the `options` of an engine are among."""
 
@@ -48,7 +48,7 @@ class LaunchOptions(NamedTuple):
     memory: Sequence[object] = ()
     output: Callable[[str], object] | None = None
     progress: Progress | None = None
-    num_threads: int | None = None
+    threads: int | None = None
     unchecked: bool = False
     stream: object = None
     copies: bool = True  # Whether an engine on a GPU copies arrays of the host: where it is named, and not chosen.
@@ -82,7 +82,7 @@ class DirectLaunches(ABC):
         return None
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """How long launches took: seconds, the GPU they ran on (empty for the host's processor), and by which clock."""
 
     seconds: list[float]
@@ -93,7 +93,7 @@ class Measured(NamedTuple):
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
 
-    chosen_engine: str = ""  # The engine whose code it ran last, where it has that of several; empty where it has one.
+    chosen_backend: str = ""  # The engine whose code it ran last, where it has that of several; empty where it has one.
 
     @abstractmethod
     def launch(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> None:
@@ -109,7 +109,7 @@ class PreparedKernel(ABC):
         Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
         the `Sanitizer` that is to be told what is found.
         """
-        raise LaunchError("the engine of this kernel says that it sanitizes, and its kernels cannot")
+        raise LaunchError("the backend of this kernel says that it sanitizes, and its kernels cannot")
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
         """The short way for launches with such options and arguments of a kind; None if there is none."""
@@ -121,7 +121,7 @@ class PreparedKernel(ABC):
 
     def timed(
         self, grid: BlockId, arguments: Arguments, options: LaunchOptions, repeat: int | None, flush_cache: bool
-    ) -> Measured | None:
+    ) -> Measurement | None:
         """Times of `repeat` launches by the engine's own clock, after one that does not count; None if it has none.
 
         None repeats as often as makes sense; `flush_cache` empties caches before each launch.
@@ -133,7 +133,7 @@ class PreparedKernel(ABC):
 
         Kernels on a GPU are also given `target`, the GPU that the code is for, if the user names one.
         """
-        raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
+        raise LaunchError(f"the backend of this kernel says that it shows '{stage}', and its kernels cannot")
 
     def located(self, stage: str) -> LocatedText:
         """The code at the stage of one of the engine's `forms`, with the locations of each line, if it knows them."""
@@ -141,22 +141,22 @@ class PreparedKernel(ABC):
         return LocatedText(lines, [[] for _ in lines], [])
 
 
-class Engine(ABC):
-    """What runs kernels.  Register one with `tileir.register_engine`, or as an entry point of "tileir.engines"."""
+class Backend(ABC):
+    """What runs kernels.  Register one with `register_backend`, or as an entry point of "tileir.backends"."""
 
     name: str  # What `backend=` and `--backend` call it.
-    title: str = ""  # What messages call it, as in "the CPU engine"; made of the name if empty.
+    title: str = ""  # What messages call it, as in "the CPU backend"; made of the name if empty.
     summary: str = ""  # What it is, in a line.
     options: frozenset[str] = frozenset()
     """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
-    "observer", "sanitize", "num_threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
+    "observer", "sanitize", "threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
     stages: tuple[str, ...] = ()  # The forms of a kernel that `PreparedKernel.dump` shows.
     dumps_anywhere: bool = False
     """Whether its kernels are dumped where it cannot run them too: `PreparedKernel.dump` says itself what it lacks."""
     on_gpu: bool = False
     """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they
     copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
-    overlaps: bool = False  # Whether its launches take part in `tileir.overlap`; others wait for all under way.
+    overlaps: bool = False  # Whether its launches take part in `tileir.kernels.overlap`; others wait for all under way.
     is_native: bool = True  # Whether a wrong kernel can end the process: `tileir run` gives it one of its own.
 
     def missing(self) -> str:
@@ -167,11 +167,13 @@ class Engine(ABC):
         """What `tileir info` shows: versions, limits, devices; where it cannot work, what there is of it."""
         return {}
 
-    def forms(self) -> list[EngineForm]:
+    def representations(self) -> list[BackendRepresentation]:
         """What of its kernels is shown beside the program and those of other engines: by default all `stages`."""
         reason = self.missing()
         titles = {stage: f"{stage}, {self.called}" for stage in self.stages}
-        return [EngineForm(f"{self.name}-{stage}", titles[stage], stage, stage, reason) for stage in self.stages]
+        return [
+            BackendRepresentation(f"{self.name}-{stage}", titles[stage], stage, stage, reason) for stage in self.stages
+        ]
 
     def refusal(self, entry: Operation, options: LaunchOptions) -> str:
         """Why it does not run this kernel in this way, with what to do instead; empty if it does."""
@@ -210,7 +212,7 @@ class Engine(ABC):
 
     @property
     def called(self) -> str:
-        return self.title or f"the engine '{self.name}'"
+        return self.title or f"the backend '{self.name}'"
 
     def check_stage(self, stage: str) -> None:
         """Refuse to dump what is not among the `stages`."""
@@ -223,7 +225,7 @@ class Engine(ABC):
 _MOST_LINES: Final = 64  # For an operation without a line of its own: a constant may be in thousands.
 
 
-class EngineForm(NamedTuple):
+class BackendRepresentation(NamedTuple):
     """A form that an engine shows of its kernels."""
 
     id: str  # What it is asked for by, among the forms of all engines.

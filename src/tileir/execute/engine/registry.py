@@ -1,7 +1,7 @@
 """Which engines there are, and the choice among them.
 
-Those of tileir itself stand here.  Others come by `register_engine`, or from an installed package that names one as an
-entry point of the group "tileir.engines"; these are looked at only when a name is not known otherwise, or all are
+Those of tileir itself stand here.  Others come by `register_backend`, or from an installed package that names one as an
+entry point of the group "tileir.backends"; these are looked at only when a name is not known otherwise, or all are
 listed, because looking takes longer than a small kernel runs.  They run what asks for them by name: only one that is
 registered takes part in the choice of "auto".
 """
@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.engine import CpuEngine
-from tileir.execute.engine.interface import OPTIONS, Engine, LaunchOptions
+from tileir.execute.engine.interface import OPTIONS, Backend, LaunchOptions
 from tileir.execute.errors import INSTEAD, ChoiceError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.engines import VARIABLE, GpuChoice, TileirasEngine, TritonEngine, compilers_here
 from tileir.execute.interpreter.engine import Interpreter
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 AUTO: Final = "auto"
-ENTRY_POINTS: Final = "tileir.engines"
+ENTRY_POINTS: Final = "tileir.backends"
 
-_BUILT_IN: Final[dict[str, Engine]] = {
+_BUILT_IN: Final[dict[str, Backend]] = {
     engine.name: engine for engine in (CpuEngine(), Interpreter(), TileirasEngine(), TritonEngine())
 }
 _MEASURED: Final = [_BUILT_IN[TileirasEngine.name], _BUILT_IN[TritonEngine.name]]
 """Those for GPUs of which the faster one is taken."""
 _CHOICE: Final = GpuChoice(_MEASURED)
-_registered: dict[str, Engine] = {}
-_installed: dict[str, Engine] = {}  # Those of entry points that were loaded.
+_registered: dict[str, Backend] = {}
+_installed: dict[str, Backend] = {}  # Those of entry points that were loaded.
 
 
-def _preferred() -> list[Engine]:
+def _preferred() -> list[Backend]:
     """Who is asked whether a launch suits: the newest first, as it was registered for a reason."""
     return [*reversed(list(_registered.values())), *_BUILT_IN.values()]
 
 
-def register_engine(engine: Engine) -> None:
+def register_backend(engine: Backend) -> None:
     """Make an engine known by its name, to `backend=` and `tileir run --backend`, in this process.
 
     One of the same name that was registered before is replaced; kernels that were compiled for it keep it.
@@ -52,13 +52,13 @@ def register_engine(engine: Engine) -> None:
 
 def _check(engine: object) -> None:
     """Refuse what is no engine, or says of itself what makes no sense."""
-    if not isinstance(engine, Engine):
-        raise LaunchError(f"{engine!r} is not an engine: pass an instance of a subclass of tileir.Engine")
+    if not isinstance(engine, Backend):
+        raise LaunchError(f"{engine!r} is not a backend: pass an instance of a subclass of tileir.backends.Backend")
     name = getattr(engine, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
-        raise LaunchError(f"an engine's name must be an identifier such as 'cpu', not {name!r}")
+        raise LaunchError(f"a backend's name must be an identifier such as 'cpu', not {name!r}")
     if name == AUTO or name in _BUILT_IN:
-        raise LaunchError(f"'{name}' is one of tileir's own engines: give the engine another name")
+        raise LaunchError(f"'{name}' is one of tileir's own backends: give the backend another name")
     # A slip would show in a launch only.
     for member, known in (("options", sorted(OPTIONS)), ("stages", None)):
         words: object = getattr(engine, member)
@@ -69,13 +69,13 @@ def _check(engine: object) -> None:
                 raise LaunchError(f"{engine.called} has the option '{word}': there are {', '.join(known)}")
 
 
-def unregister_engine(name: str) -> None:
+def unregister_backend(name: str) -> None:
     """Forget an engine that was registered."""
     if not isinstance(name, str) or _registered.pop(name, None) is None:
-        raise LaunchError(f"no engine '{name}' is registered")
+        raise LaunchError(f"no backend '{name}' is registered")
 
 
-def find_engine(name: str) -> Engine:
+def find_engine(name: str) -> Backend:
     """The engine of a name, which need not be able to work here."""
     if isinstance(name, str):
         for engines in (_BUILT_IN, _registered, _installed):
@@ -94,7 +94,7 @@ def find_engine(name: str) -> Engine:
     raise ChoiceError("; ".join([*words, *failures.values()]))
 
 
-def all_engines() -> tuple[list[Engine], dict[str, str]]:
+def all_engines() -> tuple[list[Backend], dict[str, str]]:
     """All that are known, tileir's own first; and why entry points that name one could not be loaded, by name."""
     failures: dict[str, str] = {}
     found = {**_BUILT_IN, **_registered}
@@ -107,7 +107,7 @@ def all_engines() -> tuple[list[Engine], dict[str, str]]:
     return list(found.values()), failures
 
 
-def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Engine:
+def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Backend:
     """The engine of `backend="auto"`: one for GPUs if arrays are on one, else the interpreter, unless another suits."""
     on_gpu = bool(arguments) and _are_on_gpu(entry, arguments)
     forced = _forced() if on_gpu else None
@@ -119,7 +119,7 @@ def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptio
     return _BUILT_IN[Interpreter.name]
 
 
-def _forced() -> Engine | None:
+def _forced() -> Backend | None:
     """The engine for GPUs that the environment names."""
     name = os.environ.get(VARIABLE, "")
     if not name:
@@ -127,7 +127,7 @@ def _forced() -> Engine | None:
     found = find_engine(name)
     if not found.on_gpu:
         names = ", ".join([engine.name for engine in _preferred() if engine.on_gpu])
-        raise LaunchError(f"{VARIABLE} is '{name}', which is no engine for GPUs: name one of {names}")
+        raise LaunchError(f"{VARIABLE} is '{name}', which is no backend for GPUs: name one of {names}")
     return found
 
 
@@ -142,7 +142,7 @@ def gpu_choice_words() -> str:
     return f"the faster one of {names}, measured at the first launch of its kind; of such choices {choices_words()}"
 
 
-def _faster(first: Engine) -> Engine:
+def _faster(first: Backend) -> Backend:
     """What runs a launch on a GPU that names no engine, if the first that can work is `first`."""
     able = [engine for engine in _MEASURED if engine is first or not why_missing(engine)]
     installed = compilers_here()
@@ -169,7 +169,7 @@ def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
 
 
 def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
-    words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no engine can run it there"]
+    words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no backend can run it there"]
     for engine in _preferred():
         if engine.on_gpu:
             reason = why_missing(engine) or engine.refusal(entry, options) or "it does not take this launch"
@@ -177,7 +177,7 @@ def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
     return "; ".join([*words, "copy the arrays to the host first (tensor.cpu(), cupy.asnumpy(x)) to run it here"])
 
 
-def require(engine: Engine) -> None:
+def require(engine: Backend) -> None:
     """Refuse an engine that cannot work here, in its own words; most can be installed, a GPU cannot."""
     missing = why_missing(engine)
     if not missing:
@@ -196,25 +196,25 @@ def _entry_points() -> Iterable[EntryPoint]:
     return entry_points(group=ENTRY_POINTS)
 
 
-def _loaded(point: EntryPoint) -> Engine:
+def _loaded(point: EntryPoint) -> Backend:
     """The engine of an entry point, which names an instance, or a class or function that makes one."""
     if point.name in _installed:
         return _installed[point.name]
     try:
         found = point.load()
-        engine = found if isinstance(found, Engine) else found()
+        engine = found if isinstance(found, Backend) else found()
         if engine.name != point.name:
             raise LaunchError(f"it is named '{engine.name}' there")
         _check(engine)
     except (Exception, SystemExit) as error:
         # A module that ends the process when it is imported must not end this one.
         words = error.message if isinstance(error, LaunchError) else f"{type(error).__name__}: {error}"
-        raise LaunchError(f"the engine '{point.name}' of {point.value} cannot be loaded: {words}") from error
+        raise LaunchError(f"the backend '{point.name}' of {point.value} cannot be loaded: {words}") from error
     # Two threads may load it at once: both use the one that was there first.
     return _installed.setdefault(point.name, engine)
 
 
-def why_missing(engine: Engine) -> str:
+def why_missing(engine: Backend) -> str:
     """Why an engine cannot work here; empty if it can.  One of others that fails when it is asked cannot."""
     if is_own(engine):
         # What comes out of these is no failure of theirs: a handler of a signal raised it, an alarm for example.
@@ -226,6 +226,6 @@ def why_missing(engine: Engine) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def is_own(engine: Engine) -> bool:
+def is_own(engine: Backend) -> bool:
     """Whether an engine is one of tileir's, whose failures are its own errors."""
     return engine is _BUILT_IN.get(engine.name) or engine is _CHOICE

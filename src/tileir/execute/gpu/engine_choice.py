@@ -12,7 +12,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Final
 
-from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Backend, KernelSettings, LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
 from tileir.execute.gpu.arrays import is_capturing
 from tileir.execute.gpu.cache import Choice, choice_key, keep_choice, kept_choice
@@ -38,7 +38,7 @@ class ChosenKernel(GpuLauncher):
     key_of_grid: str = "(x * y * z).bit_length()"
 
     def __init__(
-        self, entry: Operation, globals: dict[str, Region], settings: KernelSettings, engines: list[Engine]
+        self, entry: Operation, globals: dict[str, Region], settings: KernelSettings, engines: list[Backend]
     ) -> None:
         super().__init__(entry, oldest_driver=OLDEST_DRIVER)
         self._kernels: Final[dict[str, GpuLauncher]] = {}
@@ -50,7 +50,7 @@ class ChosenKernel(GpuLauncher):
         self._fast: Final = settings.fast
         self.choices: Final[dict[tuple[object, ...], Choice]] = {}  # What was chosen so far, by kind of launches.
         self._choosing: Final = Lock()
-        self.chosen_engine: str = ""
+        self.chosen_backend: str = ""
 
     @property
     def key_parts(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class ChosenKernel(GpuLauncher):
                 return None
             with self._choosing:
                 choice = self.choices.get(circumstances) or self._choose(circumstances, launching)
-        self.chosen_engine = choice.engine
+        self.chosen_backend = choice.engine
         return self._kernels[choice.engine].code_for(launching)
 
     def _choose(self, circumstances: tuple[object, ...], launching: Launching) -> Choice:

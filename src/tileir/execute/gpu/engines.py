@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tileir.execute.engine.interface import Engine, EngineForm, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Backend, BackendRepresentation, KernelSettings, LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Operation
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.triton.kernel import TritonKernel
     from tileir.execute.memory import Region
 
-VARIABLE: Final = "TILEIR_GPU_ENGINE"  # Names the engine for GPUs that is taken instead of the faster one.
+VARIABLE: Final = "TILEIR_GPU_BACKEND"  # Names the engine for GPUs that is taken instead of the faster one.
 _SHOWN: Final = (("ttir", "TTIR"), ("ttgir", "TTGIR"), ("ptx", "PTX of Triton"), ("sass", "SASS of Triton"))
 _MOST_SHOWN: Final = 20_000  # Operations of a kernel that is compiled only to look at its code.
 
 
-class TileirasEngine(Engine):
+class TileirasEngine(Backend):
     name: str = "tileiras"
     summary: str = "NVIDIA GPUs, through NVIDIA's assembler"
     options: frozenset[str] = frozenset(("stream", "cubin"))
@@ -47,14 +47,16 @@ class TileirasEngine(Engine):
             assembler = f"{error.message}; kernels of the cache run without it"
         return {"assembler": assembler, **_gpu_facts()}
 
-    def forms(self) -> list[EngineForm]:
+    def representations(self) -> list[BackendRepresentation]:
         from tileir.execute.gpu import nvidia_tools
         from tileir.execute.gpu.tileiras.tool import SASS, why_missing
 
         # No GPU is needed to compile for one; one of each generation is shown.
         reason = why_missing() or nvidia_tools.why_missing()
         return [
-            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, _MOST_SHOWN)
+            BackendRepresentation(
+                f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, _MOST_SHOWN
+            )
             for target in ("sm_80", "sm_90", "sm_100", "sm_120")
         ]
 
@@ -64,7 +66,7 @@ class TileirasEngine(Engine):
         return TileirasKernel(entry, globals, settings.cubin)
 
 
-class TritonEngine(Engine):
+class TritonEngine(Backend):
     name: str = "triton"
     summary: str = "NVIDIA GPUs, through Triton"
     options: frozenset[str] = frozenset(("stream", "fast", "tune"))
@@ -91,7 +93,7 @@ class TritonEngine(Engine):
             found = {"compiler": f"{error.message}; kernels of the cache run without it"}
         return {**found, **gpus}
 
-    def forms(self) -> list[EngineForm]:
+    def representations(self) -> list[BackendRepresentation]:
         from tileir.execute.gpu import nvidia_tools
         from tileir.execute.gpu.triton.toolchain import why_missing
 
@@ -103,7 +105,9 @@ class TritonEngine(Engine):
             for stage, title in _SHOWN
             for target in ("sm_90", "sm_100")
         ]
-        return [EngineForm(f"triton-{id}", title, "assembly", id, lack, _MOST_SHOWN) for id, title, lack in shown]
+        return [
+            BackendRepresentation(f"triton-{id}", title, "assembly", id, lack, _MOST_SHOWN) for id, title, lack in shown
+        ]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TritonKernel:
         from tileir.execute.gpu.triton.kernel import TritonKernel
@@ -111,15 +115,15 @@ class TritonEngine(Engine):
         return TritonKernel(entry, globals, settings.fast, settings.tune)
 
 
-class GpuChoice(Engine):
+class GpuChoice(Backend):
     """What `backend="auto"` takes where several engines for GPUs can work."""
 
     name: str = "auto"
-    title: str = "the choice between the engines for GPUs"
+    title: str = "the choice between the backends for GPUs"
     options: frozenset[str] = frozenset(("stream", "fast"))
     on_gpu: bool = True
 
-    def __init__(self, engines: list[Engine]) -> None:
+    def __init__(self, engines: list[Backend]) -> None:
         self._engines: Final = engines
 
     def missing(self) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
-from tileir.execute.engine.interface import DirectLaunches, Given, LaunchOptions, Measured, PreparedKernel
+from tileir.execute.engine.interface import DirectLaunches, Given, LaunchOptions, Measurement, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
 from tileir.execute.gpu.arrays import (
     DeviceBuffer,
@@ -217,7 +217,7 @@ class GpuLauncher(PreparedKernel):
         options: LaunchOptions,
         repeat: int | None,
         flush_cache: bool,
-    ) -> Measured:
+    ) -> Measurement:
         # Imported here: few ask, and a first launch is to be short.
         from tileir.execute.gpu.timing import event_times
 
@@ -230,7 +230,7 @@ class GpuLauncher(PreparedKernel):
             except DriverError as error:
                 raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
             self.give_back(filled, record)
-        return Measured(seconds, place.name, "CUDA events")
+        return Measurement(seconds, place.name, "CUDA events")
 
     def _bound(self, arguments: tuple[object, ...], stream: int, options: LaunchOptions) -> BoundArguments:
         require_driver(self._oldest_driver)

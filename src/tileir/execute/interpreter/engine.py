@@ -6,7 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tileir.execute.engine.interface import Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import Backend, KernelSettings, LaunchOptions
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tileir.execute.memory import Region
 
 
-class Interpreter(Engine):
+class Interpreter(Backend):
     name: str = "interpreter"
     title: str = "the interpreter"
     summary: str = "the definition of what programs do, on NumPy"

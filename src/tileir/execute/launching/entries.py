@@ -52,6 +52,14 @@ def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
         )
 
 
+def check_arguments(args: object) -> tuple[object, ...]:
+    """The arguments of a launch."""
+    if not isinstance(args, (tuple, list)):
+        kind = type(args).__name__
+        raise LaunchError(f"the arguments of a launch are a tuple, as (x, y), but this is of type {kind}: pass a tuple")
+    return tuple(args)
+
+
 GRID_LIMITS: Final[BlockId] = (2**31 - 1, 65535, 65535)
 _OMITTED: Final[tuple[tuple[int, ...], ...]] = ((), (1, 1), (1,), ())  # The extents behind those of a shorter grid.
 

@@ -17,14 +17,15 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
+from tileir import notebook
 from tileir.descriptions import function_words
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.arguments.binding import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine.interface import (
     FORWARD,
+    Backend,
     DirectLaunches,
-    Engine,
     Given,
     KernelSettings,
     LaunchOptions,
@@ -32,7 +33,7 @@ from tileir.execute.engine.interface import (
     Progress,
 )
 from tileir.execute.engine.registry import AUTO, choose, find_engine, require
-from tileir.execute.launching.entries import check_grid, check_number, select_entry
+from tileir.execute.launching.entries import check_arguments, check_grid, check_number, select_entry
 from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options, checked_options
 from tileir.execute.launching.torch_compiler import leave_launches_alone
 from tileir.execute.memory import Globals
@@ -51,9 +52,9 @@ if TYPE_CHECKING:
 
 def compile(
     module: Operation,
+    *,
     entry: str | None = None,
     backend: str = "auto",
-    *,
     exact: bool = False,
     fast: bool = False,
     cpu: str | None = None,
@@ -91,7 +92,11 @@ _NO_SETTINGS: Final = KernelSettings()
 
 
 class Kernel:
-    """A kernel ready to run; made by `tileir.compile`."""
+    """A kernel ready to run; made by `tileir.compile`.
+
+    >>> isinstance(tileir.compile(module), tileir.Kernel)
+    True
+    """
 
     def __init__(
         self,
@@ -103,25 +108,28 @@ class Kernel:
         globals: Globals | None = None,
     ) -> None:
         self.entry: Final = entry
-        self.backend: Final = backend
+        self.requested_backend: Final = backend
         self.settings: Final = settings
         self.exact: Final = settings.exact
         self.schedule: Final = schedule
         self.unchecked: Final = unchecked or os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
         self.globals: Globals = globals if globals is not None else Globals(entry.parent_operation)
-        self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
-        self._prepared: dict[Engine, PreparedKernel] = {}
+        self._engine: Backend | None = None if backend == AUTO else find_engine(backend)
+        self._prepared: dict[Backend, PreparedKernel] = {}
         self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
         # The kernel for launches that ask for nothing but a number of threads, by that number.
         self._plain: dict[int | None, tuple[PreparedKernel, LaunchOptions]] = {}
         # What ran the last launch: the engine and its kernel.
-        self._latest: tuple[Engine, PreparedKernel] | None = None
+        self._latest: tuple[Backend, PreparedKernel] | None = None
         self.find_variables: Callable[[], object] | None = None
         """Finds the `ScriptVariables` of the script that the kernel was compiled from, where its front end knows them;
         for those who record launches."""
 
     def __repr__(self) -> str:
-        return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
+        return f"<Kernel {function_words(self.entry)}, backend {self.requested_backend}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.program(str(self.entry), f"kernel {self.name}, backend {self.requested_backend}")
 
     @property
     def name(self) -> str:
@@ -133,7 +141,7 @@ class Kernel:
 
     @property
     def _options(self) -> tuple[str, KernelSettings, str, bool]:
-        return self.backend, self.settings, self.schedule, self.unchecked
+        return self.requested_backend, self.settings, self.schedule, self.unchecked
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
@@ -152,11 +160,11 @@ class Kernel:
         return [argument.type.spelling for argument in self.entry.regions[0].blocks[0].arguments]
 
     @property
-    def engine(self) -> str:
-        """The name of the engine that runs launches which ask for nothing special; where none was named, of the one
+    def backend(self) -> str:
+        """The name of the backend that runs launches which ask for nothing special; where none was named, of the one
         that ran the last launch, and before the first of the one for arrays on the host."""
         if self._engine is None and self._latest is not None:
-            return self._latest[1].chosen_engine or self._latest[0].name
+            return self._latest[1].chosen_backend or self._latest[0].name
         return (self._engine or choose(self.entry, (), self._ordinary)).name
 
     def prepare(self) -> PreparedKernel:
@@ -166,37 +174,40 @@ class Kernel:
     def launch(
         self,
         grid: int | tuple[int, ...],
-        *arguments: object,
+        args: Sequence[object] = (),
+        *,
         schedule: str | None = None,
         sanitize: bool | Literal["all"] = False,
         observer: Observer | None = None,
         memory: Iterable[object] = (),
         output: Callable[[str], object] | None = None,
         progress: Progress | None = None,
-        num_threads: int | None = None,
+        threads: int | None = None,
         unchecked: bool | None = None,
         stream: object = None,
     ) -> None:
         """Run the kernel once for each tile block of a grid; results are in the arrays when it returns, or on a GPU for
         what comes next in the stream.
 
-        Pass arrays (NumPy, torch, CuPy, anything with DLPack or an array interface) for pointers and numbers for
-        scalars.  `memory` lists further arrays that the kernel reaches through addresses read from memory.  `schedule`
-        is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
-        blocks at memory operations.  `sanitize` looks for mistakes (docs/tools/sanitizer.md): the launch runs to its
-        end and raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or
-        written twice by one store.  With backend="auto" it uses the interpreter, which finds most; with backend="cpu"
-        compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is called with what the
-        kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
-        blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
-        default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
-        its handle; by default the current one of the library that the arrays are from (docs/internals/gpu.md).
+        `args` has an array (NumPy, torch, CuPy, anything with DLPack or an array interface) for each pointer and a
+        number for each scalar.  `memory` lists further arrays that the kernel reaches through addresses read from
+        memory.  `schedule` is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which
+        switches between blocks at memory operations.  `sanitize` looks for mistakes (docs/tools/sanitizer.md): the
+        launch runs to its end and raises `SanitizerError` if there were any; "all" also looks for elements that are
+        never written, or written twice by one store.  With backend="auto" it uses the interpreter, which finds most;
+        with backend="cpu" compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is
+        called with what the kernel prints, by default it goes to standard output.  `progress` is called with the number
+        of finished tile blocks and of all.  `threads` is for the CPU backend, by default all processors; so is
+        `unchecked`, by default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or
+        another library, or its handle; by default the current one of the library that the arrays are from
+        (docs/guide/gpu.md).
         """
+        arguments = args if type(args) is tuple else check_arguments(args)
         options = self._ordinary
         is_plain = sanitize is False and schedule is None and observer is None and output is None and progress is None
         is_plain = is_plain and unchecked is None and stream is None and type(memory) in (tuple, list) and not memory
         if is_plain:
-            known = self._plain.get(num_threads) if num_threads is None or type(num_threads) is int else None
+            known = self._plain.get(threads) if threads is None or type(threads) is int else None
             if known is not None:
                 try:
                     known[0].launch(check_grid(grid), arguments, known[1])
@@ -205,18 +216,18 @@ class Kernel:
                     # Nothing ran yet: the choice is made again, if there is one.
                     if self._engine is not None:
                         raise
-        if num_threads is not None or not is_plain:
+        if threads is not None or not is_plain:
             options = self._checked(
                 schedule=schedule, sanitize=sanitize, observer=observer, memory=memory, output=output,
-                progress=progress, num_threads=num_threads, unchecked=unchecked, stream=stream,
+                progress=progress, threads=threads, unchecked=unchecked, stream=stream,
             )  # fmt: skip
         engine = self._chosen(options, arguments)
         prepared = self._used(engine) if options is self._ordinary or engine.on_gpu else self._prepared_by(engine)
         if engine.overlaps or engine.on_gpu:
-            if options is self._ordinary or (is_plain and not engine.on_gpu and type(num_threads) is int):
+            if options is self._ordinary or (is_plain and not engine.on_gpu and type(threads) is int):
                 if len(self._plain) > 64:
                     self._plain.clear()
-                self._plain[num_threads] = prepared, options
+                self._plain[threads] = prepared, options
         elif (launches := overlapped()) is not None:
             launches.wait_for_all()
         extents = check_grid(grid)
@@ -229,14 +240,15 @@ class Kernel:
 
             raise SanitizerError(report)
 
-    def bind(self, grid: int | tuple[int, ...], *arguments: object, **options: Any) -> BoundLaunch:
+    def bind(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> BoundLaunch:
         """A launch to keep: grid and arguments are checked once, and each call of it costs little more than the native
         code takes.  The options are those of `launch`."""
         extents = check_grid(grid)
+        arguments = check_arguments(args)
         return BoundLaunch(self.name, extents, arguments, lambda given: self._bound(extents, given, options))
 
     def _bound(self, grid: BlockId, arguments: tuple[object, ...], options: dict[str, Any]) -> Callable[[], None]:
-        if not options.keys() - {"num_threads", "unchecked", "stream"}:
+        if not options.keys() - {"threads", "unchecked", "stream"}:
             chosen = self._checked(**options)
             engine = self._chosen(chosen, arguments)
             # Refused here, in words, if they do not fit.
@@ -250,29 +262,30 @@ class Kernel:
             check_options("a launch", options, LAUNCH_OPTIONS)
             if not self._chosen(self._ordinary, arguments).on_gpu:
                 bind_arguments(self.entry, arguments)
-        return lambda: self.launch(grid, *arguments, **options)
+        return lambda: self.launch(grid, arguments, **options)
 
     def direct(
         self,
         kind: Sequence[Given],
         arguments: tuple[object, ...],
-        num_threads: int | None = None,
+        threads: int | None = None,
         unchecked: bool | None = None,
     ) -> DirectLaunches | None:
         """The short way for launches with arguments of this kind; None if the engine that runs them has none."""
         options = self._ordinary
-        if num_threads is not None or unchecked is not None:
-            options = self._checked(num_threads=num_threads, unchecked=unchecked)
+        if threads is not None or unchecked is not None:
+            options = self._checked(threads=threads, unchecked=unchecked)
         engine = self._chosen(options, arguments)
         return self._used(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
 
-    def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
-        """What a launch moves and computes, counted from the program without running it (docs/internals/gpu.md).
+    def work(self, grid: int | tuple[int, ...], args: Sequence[object] = ()) -> Work:
+        """What a launch moves and computes, counted from the program without running it (docs/guide/gpu.md).
 
         Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
         """
         from tileir.execute.work.counting import count_work
 
+        arguments = check_arguments(args)
         check_number(self.entry, arguments)
         arrays = [given.array if isinstance(given, Pointer) else given for given in arguments]
         return count_work(self.entry, check_grid(grid), arrays)
@@ -280,33 +293,36 @@ class Kernel:
     def time(
         self,
         grid: int | tuple[int, ...],
-        *arguments: object,
+        args: Sequence[object] = (),
+        *,
         repeat: int | None = None,
         flush_cache: bool = False,
         **options: Any,
     ) -> Timing:
-        """Launch the kernel again and again, and tell how long it takes (docs/internals/gpu.md).
+        """Launch the kernel again and again, and tell how long it takes (docs/guide/gpu.md).
 
         `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
         `flush_cache` empties caches before each launch.  What the kernel does to its arrays it does each time.
         """
         from tileir.execute.launching.timing import Timing, by_clock, checked_repeat
 
+        arguments = check_arguments(args)
         repeat = checked_repeat(repeat)
-        work = self.work(grid, *arguments)
-        check_options("a timed launch", options, ("memory", "num_threads", "unchecked", "stream"))
+        work = self.work(grid, arguments)
+        check_options("a timed launch", options, ("memory", "threads", "unchecked", "stream"))
         chosen = self._checked(**options)
         engine = self._chosen(chosen, arguments)
         prepared = self._used(engine)
         measured = prepared.timed(check_grid(grid), arguments, chosen, repeat, flush_cache)
         if measured is None:
-            measured = by_clock(self.bind(grid, *arguments, **options), repeat, flush_cache)
-        return Timing(measured, work, prepared.chosen_engine or engine.name)
+            measured = by_clock(self.bind(grid, arguments, **options), repeat, flush_cache)
+        return Timing(measured, work, prepared.chosen_backend or engine.name)
 
     def tune(
         self,
         grid: int | tuple[int, ...],
-        *arguments: object,
+        args: Sequence[object] = (),
+        *,
         progress: Callable[[int, int, Trial], None] | None = None,
         stream: object = None,
     ) -> Tuning:
@@ -317,7 +333,7 @@ class Kernel:
         after each candidate, with how many are done, of how many, and what became of it.
         """
         engine = find_engine("triton")
-        if self.backend not in (AUTO, engine.name):
+        if self.requested_backend not in (AUTO, engine.name):
             raise LaunchError(f"only kernels of {engine.called} have a schedule to tune: compile with backend='triton'")
         reason = engine.missing()
         if reason:
@@ -328,13 +344,13 @@ class Kernel:
 
         prepared = self._prepared_by(engine)
         assert isinstance(prepared, TritonKernel)
-        return prepared.tune(check_grid(grid), arguments, chosen, progress)
+        return prepared.tune(check_grid(grid), check_arguments(args), chosen, progress)
 
     def dump(
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
     ) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it (docs/internals/cpu.md,
-        docs/internals/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
+        docs/guide/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
         a `target` such as "sm_90"."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
@@ -356,7 +372,7 @@ class Kernel:
         host: str | None = None,
         time_limit: float | None = None,
     ) -> Cubin:
-        """The kernel compiled for a GPU, such as "sm_90" (docs/internals/gpu.md); none need be here.
+        """The kernel compiled for a GPU, such as "sm_90" (docs/guide/gpu.md); none need be here.
 
         Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
         "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells
@@ -375,7 +391,7 @@ class Kernel:
 
         options["host"] = options.get("host") or ""
         request = CodeRequest(self.entry, target, **options, fast=self.settings.fast, ready=self.settings.cubin)
-        own = self.backend if self.backend in COMPILERS else COMPILERS[0]
+        own = self.requested_backend if self.requested_backend in COMPILERS else COMPILERS[0]
         return compiled(own if backend is None else backend, request)
 
     def _checked(self, **given: Any) -> LaunchOptions:
@@ -384,7 +400,7 @@ class Kernel:
         asked = {name: value for name, value in given.items() if value is not None or name not in own}
         return checked_options(self._ordinary._replace(**asked))
 
-    def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:
+    def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Backend:
         engine = self._engine
         if engine is None:
             engine = choose(self.entry, arguments, options)
@@ -395,7 +411,7 @@ class Kernel:
             raise LaunchError(refusal)
         return engine
 
-    def _prepared_by(self, engine: Engine) -> PreparedKernel:
+    def _prepared_by(self, engine: Backend) -> PreparedKernel:
         found = self._prepared.get(engine)
         if found is None:
             require(engine)
@@ -403,15 +419,15 @@ class Kernel:
             found = self._prepared.setdefault(engine, self._prepare(engine))
         return found
 
-    def _used(self, engine: Engine) -> PreparedKernel:
+    def _used(self, engine: Backend) -> PreparedKernel:
         found = self._prepared_by(engine)
         self._latest = (engine, found)
         return found
 
-    def _prepare(self, engine: Engine) -> PreparedKernel:
+    def _prepare(self, engine: Backend) -> PreparedKernel:
         made = engine.prepare(self.entry, self.globals.regions, self.settings)
         if not isinstance(made, PreparedKernel):
-            raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
+            raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.backends.PreparedKernel")
         return made
 
 

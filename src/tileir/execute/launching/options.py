@@ -28,17 +28,18 @@ def checked_threads(number: object) -> int:
     if type(number) is int and 1 <= number <= MOST_THREADS:
         return number
     if isinstance(number, bool) or not isinstance(number, SupportsIndex):
-        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
+        raise LaunchError(f"threads is {number!r}: pass a whole number of threads, or None for all processors")
     count = operator.index(number)
     if not 1 <= count <= MOST_THREADS:
-        raise LaunchError(f"num_threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
+        raise LaunchError(f"threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
     return count
 
 
 def checked_options(options: LaunchOptions) -> LaunchOptions:
     if options.observer is not None and not isinstance(options.observer, Observer):
         raise LaunchError(
-            f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
+            f"{type_text(options.observer)} cannot observe a launch: pass an Observer, as "
+            "tileir.observers.ObserverCallback(function)"
         )
     if options.progress is not None and not callable(options.progress):
         raise LaunchError(
@@ -46,9 +47,9 @@ def checked_options(options: LaunchOptions) -> LaunchOptions:
         )
     if options.output is not None and not callable(options.output):
         raise LaunchError(f"output is {options.output!r}: pass a function that takes a string")
-    threads = None if options.num_threads is None else checked_threads(options.num_threads)
-    if threads is not options.num_threads:
-        options = options._replace(num_threads=threads)
+    threads = None if options.threads is None else checked_threads(options.threads)
+    if threads is not options.threads:
+        options = options._replace(threads=threads)
     if type(options.memory) is not tuple or options.memory:
         options = options._replace(memory=checked_arrays(options.memory, "memory"))
     if not isinstance(options.schedule, str):

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.execute.engine.interface import Measured
+from tileir.execute.engine.interface import Measurement
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.gpus import Peaks, peaks_of
+from tileir.execute.gpu.peaks import Peaks, peaks_of
 from tileir.execute.work.operations import Work, quantity
 
 SECONDS: Final = 0.5  # about how long launches are repeated if nobody says how often
@@ -22,11 +22,11 @@ MOST: Final = 200
 class Timing:
     """What was measured; made by `Kernel.time`.  Times are in seconds."""
 
-    def __init__(self, measured: Measured, work: Work, engine: str) -> None:
+    def __init__(self, measured: Measurement, work: Work, backend: str) -> None:
         self.seconds: list[float] = measured.seconds  # Each launch, in their order.
         self.device: str = measured.device  # The GPU, by the name that its driver reports; empty for the host.
         self.clock: str = measured.clock
-        self.engine: str = engine
+        self.backend: str = backend
         self.work: Work = work
 
     @property
@@ -86,7 +86,7 @@ class Timing:
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain values for JSON."""
         return {
-            "engine": self.engine,
+            "backend": self.engine,
             "device": self.device,
             "clock": self.clock,
             "launches": self.count,
@@ -108,7 +108,7 @@ class Timing:
             parts.append(_rate(self.bandwidth, "B/s", self.memory_share))
         if self.work.total_flops:
             parts.append(_rate(self.flops, "FLOP/s", self.compute_share))
-        return f"<Timing of {self.work.kernel} by {self.engine}: {', '.join(parts)}>"
+        return f"<Timing of {self.work.kernel} by {self.backend}: {', '.join(parts)}>"
 
     def text(self) -> str:
         """All that people want to know, in a few lines."""
@@ -153,7 +153,7 @@ def enough(first: float) -> int:
     return min(max(int(SECONDS / max(first, 1e-9)), FEWEST), MOST)
 
 
-def by_clock(run: Callable[[], None], repeat: int | None, flush_cache: bool) -> Measured:
+def by_clock(run: Callable[[], None], repeat: int | None, flush_cache: bool) -> Measurement:
     """Launches that are over when they return, by the clock of the host.  The first, which compiles, does not count."""
     import numpy
 
@@ -169,4 +169,4 @@ def by_clock(run: Callable[[], None], repeat: int | None, flush_cache: bool) -> 
         begin = time.perf_counter()
         run()
         found.append(time.perf_counter() - begin)
-    return Measured(found, "", "the clock of the host")
+    return Measurement(found, "", "the clock of the host")

@@ -219,7 +219,7 @@ class Observers(Observer):
         return allowed
 
 
-class Callback(Observer):
+class ObserverCallback(Observer):
     """Calls a function after each operation: `function(operation, block, operands, results)`.
 
     Of an operation with regions, the operations inside come first.  One that a `break`, `continue` or `return` ended is

@@ -133,7 +133,7 @@ def within(name: str, column: Array, least: int, most: int) -> None:
         raise RecordingError(f"{name} has numbers that are not from {least} to {most}")
 
 
-def load_recording(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recording:
+def load(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recording:
     """The recording in a file that `Recording.save` wrote (docs/tools/recording.md); `limit` is how many bytes it may
     take.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -16,7 +16,7 @@ from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments.binding import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
-from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Observer
@@ -229,7 +229,7 @@ class Recording:
         return _before(self.accesses.touching(array, self.arrays[array].place(index)), time)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recording to a file, which `tileir.load_recording` reads; docs/tools/recording.md describes it."""
+        """Write the recording to a file, which `tileir.recording.load` reads; docs/tools/recording.md describes it."""
         more = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
         with self.lock:
             self.go_to(0)
@@ -354,7 +354,8 @@ def _may_be_written(region: Region, entry: Operation) -> bool:
 def record(
     kernel: Kernel,
     grid: int | tuple[int, ...],
-    *arguments: object,
+    args: Sequence[object] = (),
+    *,
     schedule: str | None = None,
     limit: int = LIMIT,
     sanitize: bool | Literal["all"] = True,
@@ -364,7 +365,7 @@ def record(
     source: object = None,
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
-    prepared = PreparedLaunch(kernel, grid, arguments, schedule, limit, memory, source)
+    prepared = PreparedLaunch(kernel, grid, check_arguments(args), schedule, limit, memory, source)
     recorder = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
     failure = _run(prepared.launch, recorder, output if output is not None else sys.stdout.write)
     prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)

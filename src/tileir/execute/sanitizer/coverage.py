@@ -82,8 +82,8 @@ class Coverage(Ledger):
 
     `kernel.launch(.., sanitize="all")` looks for them and for everything else.  Alone:
 
-        coverage = tileir.Coverage(arrays=[c])          # of all arrays, without `arrays`
-        kernel.launch(8, a, b, c, observer=coverage)
+        coverage = tileir.sanitizer.Coverage(arrays=[c])          # of all arrays, without `arrays`
+        kernel.launch(8, (a, b, c), observer=coverage)
         print(coverage.report)
 
     `arrays` has the numbers for each array that the last launch wrote.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
+from tileir import notebook
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.program_text import Spelling
@@ -146,6 +147,10 @@ class SanitizerReport:
 
     def __str__(self) -> str:
         return self.render()
+
+    def _repr_html_(self) -> str:
+        caption, *findings = self.render().split("\n\n")
+        return notebook.report(caption, findings)
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(self.kinds)) or "nothing"

@@ -36,8 +36,8 @@ class Sanitizer(Ledger):
     `kernel.launch(.., sanitize=True)` makes one and raises `SanitizerError` if it finds anything.  To look at the
     report instead, or to name arrays whose contents do not count as written (`uninitialized`), pass one as observer:
 
-        sanitizer = tileir.Sanitizer(uninitialized=[c])
-        kernel.launch(8, a, b, c, observer=sanitizer)
+        sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[c])
+        kernel.launch(8, (a, b, c), observer=sanitizer)
         print(sanitizer.report)
     """
 

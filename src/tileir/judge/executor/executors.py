@@ -15,12 +15,12 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 from tileir.execute.errors import MissingDependencyError
 from tileir.judge.errors import SweepError
 from tileir.judge.machine import machine, sources
-from tileir.judge.model import Item, Plan, Verdict
+from tileir.judge.model import JudgePlan, SweepInput, Verdict
 from tileir.judge.server_pool.pool import ServerGroup, judge_chunk
 
 GivenExecutor: TypeAlias = Executor | Callable[[], Executor]
 """An executor, or a function that makes one: then one that breaks is replaced."""
-Judge: TypeAlias = Callable[[list[Item], Plan], list[Verdict]]
+Judge: TypeAlias = Callable[[list[SweepInput], JudgePlan], list[Verdict]]
 
 _MOST_BREAKS: Final = 100
 
@@ -34,7 +34,7 @@ class JudgedChunk(NamedTuple):
     machine: str
 
 
-def work(judge: Judge, items: list[Item], plan: Plan) -> JudgedChunk:
+def work(judge: Judge, items: list[SweepInput], plan: JudgePlan) -> JudgedChunk:
     begin = time.perf_counter()
     verdicts = judge(items, plan)
     return JudgedChunk(verdicts, time.perf_counter() - begin, machine())
@@ -60,7 +60,7 @@ class ThreadExecutor:
         self._group: Final = ServerGroup()
         self._threads: Final = ThreadPoolExecutor(workers, "tileir-sweep", self._group.enter)
 
-    def submit(self, items: list[Item], plan: Plan) -> Future[JudgedChunk]:
+    def submit(self, items: list[SweepInput], plan: JudgePlan) -> Future[JudgedChunk]:
         return self._threads.submit(work, self._judge, items, plan)
 
     def renew(self) -> str:
@@ -95,7 +95,7 @@ class UserExecutor:
         self._made = made
         return made
 
-    def submit(self, items: list[Item], plan: Plan) -> Future[JudgedChunk]:
+    def submit(self, items: list[SweepInput], plan: JudgePlan) -> Future[JudgedChunk]:
         return self._executor.submit(work_elsewhere, self._judge, pickle.dumps((items, plan)), sources())
 
     def renew(self) -> str:
@@ -143,7 +143,7 @@ class DaskExecutor:
         self._executor: Any = self._client.get_executor(pure=False, retries=0)
         self.workers: int | None = workers or sum(self._client.nthreads().values()) or None
 
-    def submit(self, items: list[Item], plan: Plan) -> Future[JudgedChunk]:
+    def submit(self, items: list[SweepInput], plan: JudgePlan) -> Future[JudgedChunk]:
         if self._client.status != "running":
             raise RuntimeError("the connection to the Dask scheduler is lost")
         given = {"chunk": pickle.dumps((items, plan)), "sources": sources()}

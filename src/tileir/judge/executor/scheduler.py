@@ -20,7 +20,7 @@ from typing import Final
 from tileir.judge.errors import SweepError
 from tileir.judge.executor.executors import ChunkExecutor, JudgedChunk
 from tileir.judge.inputs import Inputs
-from tileir.judge.model import Item, Plan, Step, Verdict, verdict_of
+from tileir.judge.model import JudgePlan, JudgeStage, SweepInput, Verdict, verdict_of
 from tileir.judge.results.store import Finished, Store
 from tileir.judge.verdicts.causes import cause_of
 
@@ -130,27 +130,27 @@ class Scheduler:
 
     inputs: Inputs
     store: Store
-    plan: Plan
+    plan: JudgePlan
     executor: ChunkExecutor
     retry: Container[str] = ()
     report: Callable[[SweepProgress], None] | None = None
     stops_at_failure: bool = False
     progress: SweepProgress = field(init=False)
-    _source: Iterator[Item] = field(init=False)
+    _source: Iterator[SweepInput] = field(init=False)
     _is_last: bool = False
     """Whether the source has no more."""
     _chunks: ChunkSize = field(init=False)
-    _waiting: deque[Item] = field(default_factory=deque)
+    _waiting: deque[SweepInput] = field(default_factory=deque)
     _waiting_size: int = 0
-    _single: deque[Item] = field(default_factory=deque)
-    _alone: deque[Item] = field(default_factory=deque)
+    _single: deque[SweepInput] = field(default_factory=deque)
+    _alone: deque[SweepInput] = field(default_factory=deque)
     _is_alone: bool = False
     _losses: dict[str, int] = field(default_factory=dict)
     _other_names: dict[str, list[str] | None] = field(default_factory=dict)
     """By digest: further names of an item that is not yet finished; None once it is."""
     _named: dict[str, str] = field(default_factory=dict)
     """The digest that each name stands for in this sweep."""
-    _under_way: dict[Future[JudgedChunk], tuple[list[Item], float]] = field(default_factory=dict)
+    _under_way: dict[Future[JudgedChunk], tuple[list[SweepInput], float]] = field(default_factory=dict)
     """The items that are with workers, and since when."""
     _done: SimpleQueue[Future[JudgedChunk]] = field(default_factory=SimpleQueue)
     _heard: float = field(default_factory=time.monotonic)
@@ -213,7 +213,7 @@ class Scheduler:
             if time.monotonic() > until:
                 return
 
-    def _take(self, item: Item) -> None:
+    def _take(self, item: SweepInput) -> None:
         item = self._uniquely_named(item)
         digest = item.digest
         if digest in self._other_names:
@@ -233,13 +233,13 @@ class Scheduler:
             return
         self._other_names[digest] = []
         if item.trouble:
-            step = Step("read", "failed", item.trouble, cause_of(item.trouble))
+            step = JudgeStage("read", "failed", item.trouble, cause_of(item.trouble))
             self._finish(item, verdict_of(item, [step]), "")
         else:
             self._waiting.append(item)
             self._waiting_size += len(item.content)
 
-    def _uniquely_named(self, item: Item) -> Item:
+    def _uniquely_named(self, item: SweepInput) -> SweepInput:
         """An item whose name stands for nothing else: an archive may have two files of one name."""
         name, count = item.name, 1
         while self._named.setdefault(name, item.digest) != item.digest:
@@ -247,7 +247,7 @@ class Scheduler:
             name = f"{item.name} ({count})"
         return item if name == item.name else replace(item, name=name)
 
-    def _finish(self, item: Item, verdict: Verdict, machine: str) -> None:
+    def _finish(self, item: SweepInput, verdict: Verdict, machine: str) -> None:
         self.store.add(Finished(item, verdict, machine))
         for name in self._other_names.get(item.digest) or ():
             self.store.add_name(name, item.digest)
@@ -264,7 +264,7 @@ class Scheduler:
                 return
             self._submit(chunk)
 
-    def _next(self) -> list[Item]:
+    def _next(self) -> list[SweepInput]:
         if self._single:
             return [self._single.popleft()]
         self._gather()
@@ -273,7 +273,7 @@ class Scheduler:
                 self._is_alone = True
                 return [self._alone.popleft()]
             return []
-        items: list[Item] = []
+        items: list[SweepInput] = []
         size = 0
         most = self._chunks.size(len(self._waiting), self._is_last)
         while self._waiting and len(items) < most and size <= _LARGEST_CHUNK:
@@ -282,7 +282,7 @@ class Scheduler:
         self._waiting_size -= size
         return items
 
-    def _submit(self, items: list[Item]) -> None:
+    def _submit(self, items: list[SweepInput]) -> None:
         try:
             future = self.executor.submit(items, self.plan)
         except (BrokenExecutor, RuntimeError) as error:
@@ -325,12 +325,12 @@ class Scheduler:
         for item, verdict in zip(items, worked.verdicts, strict=True):
             self._finish(item, verdict, worked.machine)
 
-    def _lose(self, items: Sequence[Item], why: str) -> None:
+    def _lose(self, items: Sequence[SweepInput], why: str) -> None:
         self.progress.lost += 1
         for item in items:
             losses = self._losses[item.digest] = self._losses.get(item.digest, 0) + 1
             if losses >= _LOSSES:
-                step = Step("start", "crashed", _DIED, cause_of(_DIED))
+                step = JudgeStage("start", "crashed", _DIED, cause_of(_DIED))
                 # The reason, in the executor's words, names workers and times, which are others each time.
                 self._finish(item, verdict_of(item, [step], why), "")
             else:

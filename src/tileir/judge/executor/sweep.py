@@ -11,8 +11,8 @@ from typing import TypeAlias
 from tileir.ir.diagnostics import OptionError
 from tileir.judge.executor.executors import ChunkExecutor, DaskExecutor, GivenExecutor, ThreadExecutor, UserExecutor
 from tileir.judge.executor.scheduler import Scheduler, SweepProgress
-from tileir.judge.inputs import Given, Inputs, References, Seeds
-from tileir.judge.model import OUTCOMES, Item, Plan, Verdict
+from tileir.judge.inputs import Given, Inputs, References, SeedRange
+from tileir.judge.model import OUTCOMES, JudgePlan, SweepInput, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
 from tileir.judge.server_pool.pool import judge_chunk
@@ -56,8 +56,8 @@ def sweep(
     inputs: Given | Iterable[Given] | None = None,
     results: str | os.PathLike[str] = "results.sqlite",
     *,
-    seeds: Iterable[int] | Seeds | None = None,
-    plan: Plan | None = None,
+    seeds: Iterable[int] | SeedRange | None = None,
+    plan: JudgePlan | None = None,
     reference: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     executor: GivenExecutor | None = None,
@@ -81,6 +81,9 @@ def sweep(
     names outcomes that are judged again all the same.  `fail_fast` ends it at the first failure.
     With `reduce_seconds`, each kind of failure that has no reproducer yet is reduced to a small program, in at most
     that time and on this machine.  `progress` is called several times in a second with what is in the file.
+
+    >>> tileir.sweep("examples/vector_add.mlir", "results.sqlite", jobs=1)
+    <SweepResult 1 passed, results.sqlite>
     """
     # What judges needs NumPy: this says so, with the line that installs it.
     import_module("tileir.execute.launching.kernel")
@@ -93,8 +96,8 @@ def sweep(
         raise OptionError("give an executor or the address of a Dask cluster, not both")
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs={jobs}: give a number from 1 on")
-    plan = plan if plan is not None else Plan(engines=present_engines())
-    seeds = seeds if seeds is None or isinstance(seeds, Seeds) else Seeds(seeds)
+    plan = plan if plan is not None else JudgePlan(backends=present_engines())
+    seeds = seeds if seeds is None or isinstance(seeds, SeedRange) else SeedRange(seeds)
     found = Inputs(inputs if inputs is not None else [], seeds, References(reference))
     path = os.fspath(results)
     workers: ChunkExecutor
@@ -125,15 +128,15 @@ def present_engines() -> tuple[str, ...]:
     return tuple(name for name in ("interpreter", "cpu") if not why_missing(find_engine(name)))
 
 
-def judge_kernels(module: Source, *, reference: Source | None = None, plan: Plan | None = None) -> Verdict:
+def judge_kernels(module: Source, *, reference: Source | None = None, plan: JudgePlan | None = None) -> Verdict:
     """Judge a Python module with cuTile kernels as a sweep does: in confined child processes, against a reference.
 
     Both are paths, or the bytes of a source; without `reference` the module is its own.  `plan` says what is done
     besides running and comparing (docs/guide/judging_kernels.md).  Whatever the module does, there is a verdict.
     """
     name = "module.py" if isinstance(module, bytes) else os.fspath(module)
-    item = Item(name, "kernels", _content(module), b"" if reference is None else _content(reference))
-    return judge_chunk([item], plan if plan is not None else Plan())[0]
+    item = SweepInput(name, "kernels", _content(module), b"" if reference is None else _content(reference))
+    return judge_chunk([item], plan if plan is not None else JudgePlan())[0]
 
 
 def _content(source: Source) -> bytes:

@@ -13,7 +13,7 @@ from tileir.execute.dtypes import Array, DType
 from tileir.execute.locations.wording import several
 from tileir.ir.quoting import type_text
 from tileir.judge.kernels.values import NotCarried, load, read_foreign
-from tileir.judge.model import Plan, Step
+from tileir.judge.model import JudgePlan, JudgeStage
 from tileir.judge.verdicts.causes import DIFFERENT
 from tileir.judge.verdicts.work import Work
 
@@ -21,13 +21,17 @@ _BLOCK: Final = 1 << 20
 
 
 def compare(
-    results: str, expected: str, count: int, stated: list[float] | None, plan: Plan, work: Work
+    results: str, expected: str, count: int, stated: list[float] | None, plan: JudgePlan, work: Work
 ) -> list[dict[str, Any]]:
     """Compare the files of two directories: the steps `results`, `correct`, `unchanged` and `deterministic`."""
     work.begin("correct")
     tolerance = None if stated is None else Tolerance(*stated)
     most = 2 * plan.limits.file_bytes
-    found, correct, unchanged = Step("results", "passed"), Step("correct", "passed"), Step("unchanged", "passed")
+    found, correct, unchanged = (
+        JudgeStage("results", "passed"),
+        JudgeStage("correct", "passed"),
+        JudgeStage("unchanged", "passed"),
+    )
     for number in range(count):
         where = "" if count == 1 else f"inputs {number}: "
         wanted = _computed(expected, f"expected_{number}.bin", most)
@@ -35,19 +39,19 @@ def compare(
             mine = _computed(results, f"results_{number}.bin", most)
             pairs = _pairs(mine, wanted)
         except NotCarried as error:
-            found = Step("results", "failed", f"{where}{error}", "results cannot be read")
+            found = JudgeStage("results", "failed", f"{where}{error}", "results cannot be read")
         except _OtherShapes as error:
             cause = "results of other shapes or element types than the reference's"
-            found = Step("results", "failed", f"{where}{error}", cause)
+            found = JudgeStage("results", "failed", f"{where}{error}", cause)
         if found.outcome != "passed":
-            correct, unchanged = Step("correct", "skipped"), Step("unchanged", "skipped")
+            correct, unchanged = JudgeStage("correct", "skipped"), JudgeStage("unchanged", "skipped")
             break
         for pair in pairs:
             _judge_values(correct, where, pair, tolerance)
         extra = [int(key) for key in mine.changed if key not in wanted.changed and key.isdecimal()]
         if extra and unchanged.outcome == "passed":
             message = f"{where}it changes input {min(extra)}, which the reference does not"
-            unchanged = Step("unchanged", "failed", message, "it changes an input that the reference does not")
+            unchanged = JudgeStage("unchanged", "failed", message, "it changes an input that the reference does not")
     steps = [found, correct, unchanged, _deterministic(results, most, found.outcome == "passed")]
     return [asdict(step) for step in steps]
 
@@ -94,7 +98,7 @@ def _words(value: Any) -> str:
     return f"{value.dtype.name}{list(value.shape)}" if isinstance(value, numpy.ndarray) else type_text(value)
 
 
-def _judge_values(step: Step, where: str, pair: tuple[str, Any, Any], stated: Tolerance | None) -> None:
+def _judge_values(step: JudgeStage, where: str, pair: tuple[str, Any, Any], stated: Tolerance | None) -> None:
     """Compare all elements; the message is about the first result that is wrong."""
     name, mine, theirs = where + pair[0], *pair[1:]
     if isinstance(theirs, str) or theirs is None:
@@ -115,7 +119,7 @@ def _judge_values(step: Step, where: str, pair: tuple[str, Any, Any], stated: To
             step.details["nan"] = errors.nans
 
 
-def _fail(step: Step, message: str, cause: str) -> None:
+def _fail(step: JudgeStage, message: str, cause: str) -> None:
     if step.outcome == "passed":
         step.outcome, step.message, step.cause = "failed", message, cause
 
@@ -172,17 +176,19 @@ def _shown(value: Any) -> str:
     return f"{complex(value) if value.dtype.kind == 'c' else float(value):.6g}"
 
 
-def _deterministic(directory: str, most: int, is_there: bool) -> Step:
+def _deterministic(directory: str, most: int, is_there: bool) -> JudgeStage:
     """Whether a second run gave the same bits."""
     if not is_there:
-        return Step("deterministic", "skipped")
+        return JudgeStage("deterministic", "skipped")
     try:
         once, again = [read_foreign(directory, name, most) for name in ("results_0.bin", "again.bin")]
     except NotCarried as error:
-        return Step("deterministic", "failed", str(error), "results cannot be read")
+        return JudgeStage("deterministic", "failed", str(error), "results cannot be read")
     if once == again:
-        return Step("deterministic", "passed")
-    return Step("deterministic", "failed", "a second run with the same inputs gives other results", "not deterministic")
+        return JudgeStage("deterministic", "passed")
+    return JudgeStage(
+        "deterministic", "failed", "a second run with the same inputs gives other results", "not deterministic"
+    )
 
 
 # --- how far off a result may be ---

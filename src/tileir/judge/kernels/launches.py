@@ -26,7 +26,7 @@ from tileir.execute.launching.kernel import Kernel
 from tileir.interface import from_bytecode, to_bytecode
 from tileir.ir.core import Operation
 from tileir.judge.kernels.values import NotCarried, dtype_named, dump, load, results_of
-from tileir.judge.model import Step
+from tileir.judge.model import JudgeStage
 from tileir.judge.verdicts.launches import Launch
 
 _MOST_KEPT: Final = 32
@@ -56,7 +56,7 @@ class ModuleReport:
     """Results in memory that no kernel was given."""
     torch: dict[str, int] = field(default_factory=dict)
     """Operators of torch that compute something, and how often each was called."""
-    failed: Step | None = None
+    failed: JudgeStage | None = None
     """The step that failed, if one did."""
 
 

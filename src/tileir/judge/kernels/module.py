@@ -21,7 +21,7 @@ from tileir.judge.kernels.launches import ModuleReport
 from tileir.judge.kernels.programs import KeptLaunches, judge_launches, planned_steps, programs_of_launches
 from tileir.judge.kernels.runs import compute_expected, make_inputs, run_candidate
 from tileir.judge.kernels.values import NotCarried, read_foreign
-from tileir.judge.model import Item, Outcome, Plan, Step
+from tileir.judge.model import JudgePlan, JudgeStage, Outcome, SweepInput
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.work import Task
 from tileir.processes.messages import BadMessage, checked
@@ -39,7 +39,7 @@ class TaskResult(NamedTuple):
     """What a task in a child process returned, None if it came to no end; its last step, and how that ended."""
 
     value: Any
-    step: Step
+    step: JudgeStage
 
 
 RunTask: TypeAlias = Callable[[Task, str, bool], TaskResult]
@@ -50,7 +50,9 @@ class _Ended(Exception):
     """A step did not pass without which the others make no sense."""
 
 
-def judge_module(item: Item, plan: Plan, scratch: str, run_task: RunTask, reference: str = "") -> list[Step]:
+def judge_module(
+    item: SweepInput, plan: JudgePlan, scratch: str, run_task: RunTask, reference: str = ""
+) -> list[JudgeStage]:
     """All steps of a module with kernels; `reference` is the file of the module it is judged against, itself if none.
 
     That is not read here, and not in `item`: the candidate's process is a fork of this one.
@@ -65,13 +67,13 @@ def judge_module(item: Item, plan: Plan, scratch: str, run_task: RunTask, refere
 
 @dataclass
 class _Judging:
-    item: Item
-    plan: Plan
+    item: SweepInput
+    plan: JudgePlan
     scratch: str
     """Children without foreign code find in it what the others left, each in a directory of its own."""
     run_task: RunTask
     reference: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[JudgeStage] = field(default_factory=list)
 
     def judge(self) -> None:
         self.file = _file_name(self.item.name)
@@ -81,8 +83,8 @@ class _Judging:
         made = self._make_inputs()
         task = partial(run_candidate, self.item.content, self.file, self.run, len(made.inputs), plan)
         ran = self._foreign(("import", "compile", "run"), task, self.run)
-        run = Step("run", "passed")
-        self.steps += [Step("import", "passed"), Step("compile", "passed"), run]
+        run = JudgeStage("run", "passed")
+        self.steps += [JudgeStage("import", "passed"), JudgeStage("compile", "passed"), run]
         candidate = KeptLaunches(self.run, ran.kept, self.item.content, self.file)
         if self.item.kind == "launches":
             self._trusted("programs", partial(programs_of_launches, candidate, plan))
@@ -103,7 +105,7 @@ class _Judging:
             if candidate.files:
                 self._trusted(name, partial(judge_launches, name, candidate, baseline, least, plan))
             else:
-                self.steps.append(Step(name, "skipped", "no launch was kept"))
+                self.steps.append(JudgeStage(name, "skipped", "no launch was kept"))
 
     def _make_inputs(self) -> ModuleReport:
         """What the reference makes, and copies of it for the candidate to do with as it likes."""
@@ -120,9 +122,9 @@ class _Judging:
                 with open(os.path.join(self.run, name), "xb") as file:
                     file.write(data)
         except NotCarried as error:
-            self.steps.append(Step("inputs", "failed", str(error), cause_of(str(error))))
+            self.steps.append(JudgeStage("inputs", "failed", str(error), cause_of(str(error))))
             raise _Ended from None
-        self.steps.append(Step("inputs", "passed", details={"sets": len(made.inputs)}))
+        self.steps.append(JudgeStage("inputs", "passed", details={"sets": len(made.inputs)}))
         return made
 
     def _remove_reference(self) -> None:
@@ -143,7 +145,7 @@ class _Judging:
         others = {name: getattr(ran, name) for name in ("not_from_kernels", "torch", "not_kept") if getattr(ran, name)}
         message = "" if sum(ran.launches.values()) else "no cuTile kernel was launched"
         outcome: Outcome = "failed" if message else "passed"
-        self.steps.append(Step("launches", outcome, message, message, {"kernels": ran.launches, **others}))
+        self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
 
     # --- children ---
 
@@ -151,7 +153,7 @@ class _Judging:
         """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""
         ended = self.run_task(task, self.scratch, False)
         self.steps += (
-            [replace(ended.step, name=name)] if ended.value is None else [Step(**step) for step in ended.value]
+            [replace(ended.step, name=name)] if ended.value is None else [JudgeStage(**step) for step in ended.value]
         )
         return ended.value is not None
 
@@ -168,17 +170,17 @@ class _Judging:
                     return report
             except BadMessage:
                 report = ModuleReport()
-            forged = Step(names[0], "failed", "it tells something else than what it did", "a forged report")
+            forged = JudgeStage(names[0], "failed", "it tells something else than what it did", "a forged report")
             step = report.failed or forged
             step.message, step.cause = step.message[:_LONGEST], step.cause[:_LONGEST] or cause_of(step.message)
             step.name = step.name if step.name in names else names[0]
             step.outcome = step.outcome if step.outcome in _OUTCOMES else "failed"
         known = {*[each.name for each in self.steps], step.name}
         before = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
-        self.steps += [Step(name, "passed") for name in before if name not in known]
+        self.steps += [JudgeStage(name, "passed") for name in before if name not in known]
         self.steps.append(step)
         planned = [*STEPS, *planned_steps(self.plan)]
-        self.steps += [Step(name, "skipped") for name in planned if name not in {*known, *before}]
+        self.steps += [JudgeStage(name, "skipped") for name in planned if name not in {*known, *before}]
         raise _Ended
 
 

@@ -16,7 +16,7 @@ import numpy
 
 from tileir.analyze.cost.costs import cost
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments.argument_text import VALUES, LaunchWords
+from tileir.execute.arguments.argument_text import VALUES, LaunchDescription
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.launching.entries import entries_of, select_entry
@@ -27,7 +27,7 @@ from tileir.ir.types import FloatType, Type
 from tileir.judge.kernels.launches import KeptLaunch, kept_launch
 from tileir.judge.kernels.runs import backend_of
 from tileir.judge.kernels.values import NotCarried, read_foreign
-from tileir.judge.model import Plan, Step
+from tileir.judge.model import JudgePlan, JudgeStage
 from tileir.judge.verdicts.launches import Results, compare_results, open_operations, ready, run
 from tileir.judge.verdicts.programs import compile_for, sanitize
 from tileir.judge.verdicts.work import Work, failed_step
@@ -47,31 +47,31 @@ class KeptLaunches(NamedTuple):
     file: str = ""
     """The module that made them, and what messages call it."""
 
-    def launches(self, plan: Plan) -> Iterator[tuple[KeptLaunch, int]]:
+    def launches(self, plan: JudgePlan) -> Iterator[tuple[KeptLaunch, int]]:
         return ((self.read(file, plan), count) for file, count in self.files.items())
 
-    def read(self, file: str, plan: Plan) -> KeptLaunch:
+    def read(self, file: str, plan: JudgePlan) -> KeptLaunch:
         return kept_launch(read_foreign(self.directory, file, 2 * plan.limits.file_bytes + (1 << 20)))
 
 
-def planned_steps(plan: Plan) -> list[str]:
+def planned_steps(plan: JudgePlan) -> list[str]:
     """What a plan asks for of the programs: the names of steps, as `compile sm_90`."""
     found = ["optimize"] if plan.optimize is not None else []
-    found += [f"compare {engine}" for engine in plan.engines if engine != backend_of(plan)]
+    found += [f"compare {engine}" for engine in plan.backends if engine != backend_of(plan)]
     found += ["sanitize"] if plan.sanitize else []
     found += [f"compile {target}" for target in plan.targets]
     found += [f"cost {target}" for target in plan.cost]
     if plan.time:
         # The interpreter is there to be right: how long it takes says nothing.
-        found += [f"time {engine}" for engine in plan.engines or ("auto",) if engine != "interpreter"]
+        found += [f"time {engine}" for engine in plan.backends or ("auto",) if engine != "interpreter"]
     return found
 
 
 def judge_launches(
-    name: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: Plan, work: Work
+    name: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: JudgePlan, work: Work
 ) -> list[dict[str, Any]]:
     """One step for all launches that were kept; `least` is the speedup that is required."""
-    step = Step(name, "passed")
+    step = JudgeStage(name, "passed")
     work.begin(name)
     verb, _, about = name.partition(" ")
     try:
@@ -101,7 +101,7 @@ def _write_source(kept: KeptLaunches) -> None:
         file.write(kept.source)
 
 
-def _judge(step: Step, verb: str, about: str, kept: KeptLaunch, plan: Plan) -> None:
+def _judge(step: JudgeStage, verb: str, about: str, kept: KeptLaunch, plan: JudgePlan) -> None:
     """Do a step for one launch."""
     module, launch, first = kept.module, kept.launch, backend_of(plan)
 
@@ -125,7 +125,7 @@ def _judge(step: Step, verb: str, about: str, kept: KeptLaunch, plan: Plan) -> N
 
 
 def _cost(
-    step: Step, target: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: Plan
+    step: JudgeStage, target: str, candidate: KeptLaunches, baseline: KeptLaunches, least: float | None, plan: JudgePlan
 ) -> None:
     """The estimated time of all launches of one run, and the baseline's."""
     figures: dict[str, Any] = step.measured if target == _MEASURED_TARGET else step.details
@@ -144,22 +144,22 @@ def _cost(
         step.message = f"{times}: a speedup of {speedup:.3g}, and {least:g} is asked for"
 
 
-def _estimated(kept: KeptLaunches, target: str, plan: Plan) -> float:
+def _estimated(kept: KeptLaunches, target: str, plan: JudgePlan) -> float:
     total = 0.0
     for each, count in kept.launches(plan):
         kernel = ready(each.module, each.launch, "auto")
-        total += count * cost(kernel, each.launch.grid, *each.launch.arguments(), target=target, assemble=False).seconds
+        total += count * cost(kernel, each.launch.grid, each.launch.arguments(), target=target, assemble=False).seconds
     # What is shown; further digits depend on the order of additions.
     return float(f"{total:.6g}") if math.isfinite(total) else 0.0
 
 
-def _time(step: Step, engine: str, candidate: KeptLaunches, baseline: KeptLaunches, plan: Plan) -> None:
+def _time(step: JudgeStage, engine: str, candidate: KeptLaunches, baseline: KeptLaunches, plan: JudgePlan) -> None:
     """The measured time of all launches of one run, and the baseline's: nothing here is the candidate's word."""
     figures = step.measured
     for name, kept in (("seconds", candidate), ("baseline_seconds", baseline)):
         for each, count in kept.launches(plan):
-            kernel = compile(each.module, each.launch.entry, engine)
-            seconds = kernel.time(each.launch.grid, *each.launch.arguments(), repeat=_TIMES).median
+            kernel = compile(each.module, entry=each.launch.entry, backend=engine)
+            seconds = kernel.time(each.launch.grid, each.launch.arguments(), repeat=_TIMES).median
             figures[name] = figures.get(name, 0.0) + count * seconds
     if figures.get("seconds") and figures.get("baseline_seconds"):
         figures["speedup"] = figures["baseline_seconds"] / figures["seconds"]
@@ -179,7 +179,7 @@ _MOST_VALUES: Final = 4096
 """Elements of an array that are given one by one."""
 
 
-def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dict[str, Any]]:
+def programs_of_launches(kept: KeptLaunches, plan: JudgePlan, work: Work) -> list[dict[str, Any]]:
     """The step `programs`: of each launch kernel, program and comments that state it, likeliest first; or `why` not."""
     work.begin("programs")
     found: list[dict[str, Any]] = []
@@ -192,7 +192,7 @@ def programs_of_launches(kept: KeptLaunches, plan: Plan, work: Work) -> list[dic
         size = len(json.dumps(described))
         found.append(described if size <= left else {"why": "its program is too long"})
         left -= size if size <= left else 0
-    return [asdict(Step("programs", "passed", details={"programs": found}))]
+    return [asdict(JudgeStage("programs", "passed", details={"programs": found}))]
 
 
 def _described(kept: KeptLaunch) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def _described(kept: KeptLaunch) -> dict[str, Any]:
     for way in _WAYS:
         words = [_word(value, type, way) for value, type in zip(arguments, parameters, strict=True)]
         if all(words):
-            comments[LaunchWords(grid, words, name).comment()] = None
+            comments[LaunchDescription(grid, words, name).comment()] = None
     return {"kernel": launch.entry, "program": module.text(debug_info=False), "launches": list(comments)}
 
 

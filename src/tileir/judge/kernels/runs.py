@@ -33,7 +33,7 @@ import numpy
 from tileir.ir.quoting import type_text
 from tileir.judge.kernels.launches import Launches, ModuleReport, emulate
 from tileir.judge.kernels.values import NotCarried, dump, load, results_of
-from tileir.judge.model import Outcome, Plan, Step, digest_of
+from tileir.judge.model import JudgePlan, JudgeStage, Outcome, digest_of
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.work import Work, is_forbidden
 
@@ -49,7 +49,7 @@ _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _CLOCK = time.perf_counter
 
 
-def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, Any]:
+def make_inputs(file: str, directory: str, plan: JudgePlan, work: Work) -> dict[str, Any]:
     """The reference's module writes `inputs_0.bin` and so on; their digests, and what it requires of candidates."""
     work.begin("inputs")
     try:
@@ -65,7 +65,7 @@ def make_inputs(file: str, directory: str, plan: Plan, work: Work) -> dict[str, 
         return _failed("inputs", error, file)
 
 
-def run_candidate(content: bytes, file: str, directory: str, count: int, plan: Plan, work: Work) -> dict[str, Any]:
+def run_candidate(content: bytes, file: str, directory: str, count: int, plan: JudgePlan, work: Work) -> dict[str, Any]:
     """The candidate's module writes `results_0.bin` and so on, `again.bin` from a second run of the first inputs, and
     the launches of the first run: the one process in which its code runs.
 
@@ -93,7 +93,7 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: P
     return asdict(launches.report)
 
 
-def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, work: Work) -> dict[str, Any]:
+def compute_expected(file: str, directory: str, digests: list[str], plan: JudgePlan, work: Work) -> dict[str, Any]:
     """The reference's module writes `expected_0.bin` and so on, and the launches of the baseline, which is the
     reference if there is no other; their counts and the baseline's seconds, where the plan asks for them."""
     launches = Launches(plan.limits.file_bytes, "baseline_")
@@ -123,9 +123,9 @@ def compute_expected(file: str, directory: str, digests: list[str], plan: Plan, 
     return asdict(launches.report)
 
 
-def backend_of(plan: Plan) -> str:
+def backend_of(plan: JudgePlan) -> str:
     """The engine that runs kernels: the fast one of the plan's that needs no GPU, or else the first."""
-    return "cpu" if "cpu" in plan.engines else plan.engines[0] if plan.engines else "auto"
+    return "cpu" if "cpu" in plan.backends else plan.backends[0] if plan.backends else "auto"
 
 
 def compute(function: Callable[[Any], Any], inputs: Any, file: str) -> float:
@@ -141,7 +141,7 @@ def compute(function: Callable[[Any], Any], inputs: Any, file: str) -> float:
     return seconds
 
 
-def _reference(file: str, directory: str, plan: Plan, watcher: Launches) -> Any:
+def _reference(file: str, directory: str, plan: JudgePlan, watcher: Launches) -> Any:
     """The reference's module, which is in a file of the directory."""
     emulate(backend_of(plan), watcher)
     return load_module(Path(directory, file).read_bytes(), directory, file, "reference")
@@ -175,7 +175,7 @@ def _failed(step: str, error: BaseException, file: str) -> dict[str, Any]:
     return asdict(ModuleReport(failed=failure_of(error, file, step)))
 
 
-def failure_of(error: BaseException, file: str, step: str = "") -> Step:
+def failure_of(error: BaseException, file: str, step: str = "") -> JudgeStage:
     """What an exception of foreign code means for a step, with the line of the module that it comes from."""
     outcome: Outcome = "failed"
     kind = type(error).__name__
@@ -200,7 +200,7 @@ def failure_of(error: BaseException, file: str, step: str = "") -> Step:
         message = _ADDRESS.sub("0x..", str(error).replace(os.getcwd() + os.sep, "")).strip()
         outcome = "refused" if kind in ("EmulationError", "MissingDependencyError") else "failed"
         message, cause = f"{kind}: {message}", f"{kind}: {cause_of(message)}"
-    return Step(step, outcome, f"{message}{line}"[:_LONGEST], cause or cause_of(message))
+    return JudgeStage(step, outcome, f"{message}{line}"[:_LONGEST], cause or cause_of(message))
 
 
 def _is_of_cutile(error: BaseException) -> bool:

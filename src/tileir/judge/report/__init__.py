@@ -8,5 +8,5 @@ programs.py    a program shown whole, those that failed as files
 text.py        the report in words, and tables for a terminal and for Markdown
 documents.py   JSON, CSV, Markdown, SARIF and JUnit's XML
 page.py        the page, with `assets/`
-reporting.py   `tileir.report`: all of it from Python
+reporting.py   `tileir.sweeps.report`: all of it from Python
 """

@@ -41,6 +41,8 @@ class SweepChange:
 
 @dataclass(slots=True)
 class SweepComparison:
+    """What is different between two sweeps; made by `SweepReport.compare`."""
+
     broken: list[SweepChange] = field(default_factory=list)
     """Passed before, fail now."""
     fixed: list[SweepChange] = field(default_factory=list)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
-from tileir.judge.model import FINE, OUTCOMES, Item, Outcome, Step, operations_in
+from tileir.judge.model import FINE, OUTCOMES, JudgeStage, Outcome, SweepInput, operations_in
 from tileir.judge.report.suspects import blamed, features_of_item
-from tileir.judge.results.results import Results, Row, finite
+from tileir.judge.results.results import ResultRow, Results, finite
 from tileir.judge.verdicts.causes import DIFFERENT, reason_of
 
 _COUNTED = re.compile(r"([^0-9]*)([0-9]*)")
@@ -127,7 +127,7 @@ def entries_of(results: Results) -> list[SweepEntry]:
     return sorted(found, key=lambda entry: (natural(entry.name), entry.digest))
 
 
-def _entry_of(row: Row) -> SweepEntry:
+def _entry_of(row: ResultRow) -> SweepEntry:
     verdict, steps = row.verdict, row.verdict.steps
     failures = [StepFailure(s.name, s.outcome, s.cause, s.message) for s in steps if s.outcome not in FINE]
     if not failures and verdict.outcome not in FINE:
@@ -146,7 +146,7 @@ def _entry_of(row: Row) -> SweepEntry:
     )
 
 
-def _speed(step: Step) -> KernelSpeed | None:
+def _speed(step: JudgeStage) -> KernelSpeed | None:
     found = {**step.details, **step.measured}
     ratio, seconds, baseline = (finite(found.get(name)) for name in ("speedup", "seconds", "baseline_seconds"))
     return None if ratio is None else KernelSpeed(step.name, ratio, seconds, baseline)
@@ -340,7 +340,7 @@ def of_module(step: str) -> str:
     return f"a Python module, which is not reduced: it fails in '{step}', not in a kernel that it launched"
 
 
-def _suspects(entries: list[SweepEntry], item: Callable[[str], Item]) -> dict[tuple[str, str], str]:
+def _suspects(entries: list[SweepEntry], item: Callable[[str], SweepInput]) -> dict[tuple[str, str], str]:
     """What is to blame for results that differ, by item and step."""
     failing: dict[str, list[SweepEntry]] = {}
     for entry in entries:

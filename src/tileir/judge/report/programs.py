@@ -16,7 +16,7 @@ from tileir.judge.errors import ResultsError, message_of
 from tileir.judge.model import content_of, ending_of, text_of
 from tileir.judge.report.contents import Contents, FailureKind, counted
 from tileir.judge.report.text import Paint, plain, steps_of
-from tileir.judge.results.results import Results, Row, finite
+from tileir.judge.results.results import ResultRow, Results, finite
 
 _MOST_NAMES = 8
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -86,7 +86,7 @@ def row_object(results: Results, digest: str) -> str:
     return json.dumps(found, indent=1)
 
 
-def _head(row: Row, paint: Paint) -> str:
+def _head(row: ResultRow, paint: Paint) -> str:
     lines = [f"{paint(harmless(row.name), 'title')}: {paint(row.verdict.outcome, row.verdict.outcome)}"]
     if others := row.names[1:]:
         more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
@@ -100,7 +100,7 @@ def _head(row: Row, paint: Paint) -> str:
     return "\n".join(lines)
 
 
-def _steps(row: Row, paint: Paint) -> str:
+def _steps(row: ResultRow, paint: Paint) -> str:
     lines = [paint("Steps", "title")]
     width = max([len(step.name) for step in row.verdict.steps], default=0)
     for step in row.verdict.steps:

@@ -1,4 +1,4 @@
-"""`tileir.report`: what a file of results says, from Python."""
+"""`tileir.sweeps.report`: what a file of results says, from Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tileir.judge.results.results import Results
 
 
 class SweepReport(Contents):
-    """What a sweep found; made by `tileir.report`.
+    """What a sweep found; made by `tileir.sweeps.report`.
 
     `programs` are all that were judged, `kinds` the kinds of failures, the most frequent first; `counts` says how many
     programs came to which outcome.

@@ -21,7 +21,7 @@ from tileir.interface import load
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute, UnitAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.model import Item, content_of
+from tileir.judge.model import SweepInput, content_of
 
 _LARGEST = 1 << 20
 """Bytes of a program that is read for its features."""
@@ -114,7 +114,7 @@ def features_of(module: Operation) -> frozenset[str]:
     return frozenset(found)
 
 
-def features_of_item(item: Item) -> frozenset[str]:
+def features_of_item(item: SweepInput) -> frozenset[str]:
     """The features of what was judged; none where that is no program that can be read."""
     # Else another tileir judged it, or it cannot be read.
     with suppress(TileIRError, ValueError, TypeError):

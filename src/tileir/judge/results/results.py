@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
-from tileir.judge.model import FINE, Item, Kind, Outcome, Step, Verdict
+from tileir.judge.model import FINE, JudgeStage, Kind, Outcome, SweepInput, Verdict
 from tileir.judge.results.tables import WHOLE, Connection, connected
 from tileir.processes.messages import BadMessage, checked
 
@@ -20,7 +20,7 @@ _PAGE: Final = 500
 
 
 @dataclass(slots=True)
-class Row:
+class ResultRow:
     """What came of one item."""
 
     digest: str
@@ -41,7 +41,7 @@ class Row:
         return self.names[0]
 
     @property
-    def failure(self) -> Step | None:
+    def failure(self) -> JudgeStage | None:
         """The first step that did not pass."""
         return next((step for step in self.verdict.steps if step.outcome not in FINE), None)
 
@@ -89,28 +89,28 @@ class Results:
         with self._sound():
             return Counter({checked(Outcome, name): count for name, count in self._query(query + matching, self._plan)})
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ResultRow]:
         """All items, in the order of their digests, which is the same whoever judged them."""
         return self._rows("ORDER BY items.digest")
 
-    def rows_as_written(self) -> Iterator[Row]:
+    def rows_as_written(self) -> Iterator[ResultRow]:
         """All items, in the order in which they were finished: several times as fast."""
         return self._rows("ORDER BY verdicts.id")
 
-    def row(self, digest: str) -> Row:
+    def row(self, digest: str) -> ResultRow:
         """What came of one item."""
         for row in self._rows("AND items.digest = ?", digest):
             return row
         raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
 
-    def _rows(self, which: str, *values: object) -> Iterator[Row]:
+    def _rows(self, which: str, *values: object) -> Iterator[ResultRow]:
         query = "SELECT verdicts.id FROM verdicts JOIN items ON items.id = verdicts.item WHERE verdicts.plan = ?"
         keys = [key for (key,) in self._query(f"{query} {which}", self._plan, *values)]
         # A page at a time, so that a reader who takes his time keeps nobody from writing.
         for start in range(0, len(keys), _PAGE):
             yield from self._page(keys[start : start + _PAGE])
 
-    def _page(self, keys: list[int]) -> Iterator[Row]:
+    def _page(self, keys: list[int]) -> Iterator[ResultRow]:
         """The rows of some verdicts."""
         own = "verdict = verdicts.id"
         self._query("BEGIN")
@@ -133,7 +133,7 @@ class Results:
                     found["steps"] = [{**step, "details": _object(step["details"])} for step in steps.get(key, [])]
                     found["names"] = [each["name"] for each in names[key]]
                     found["machine"] = _object(found["description"] or "{}")
-                    row: Row = checked(Row, {**found, "verdict": found})
+                    row: ResultRow = checked(ResultRow, {**found, "verdict": found})
                     for each in measured.get(key, []):
                         position = each["position"]
                         of = row.verdict if position == WHOLE else row.verdict.steps[checked(int, position)]
@@ -164,7 +164,7 @@ class Results:
             found.update(json.dumps(row).encode())
         return found.hexdigest()
 
-    def item(self, digest: str) -> Item:
+    def item(self, digest: str) -> SweepInput:
         """What was judged, whole."""
         joined = "items LEFT JOIN modules ON modules.id = items.reference WHERE items.digest = ?"
         columns = "kind, items.content, coalesce(modules.content, x'')"
@@ -173,7 +173,9 @@ class Results:
             names = self._query(f"SELECT names.name FROM {of_item} ORDER BY 1", self._plan, digest)
             with self._sound():
                 name = names[0][0] if names else digest
-                item: Item = checked(Item, {"name": name, "kind": kind, "content": content, "reference": reference})
+                item: SweepInput = checked(
+                    SweepInput, {"name": name, "kind": kind, "content": content, "reference": reference}
+                )
                 return item
         raise ResultsError(f"'{self.path}' has no program with the digest '{digest}'")
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from tileir.judge.errors import ResultsError
 from tileir.judge.machine import sources
-from tileir.judge.model import Item, Plan, Verdict, digest_of
+from tileir.judge.model import JudgePlan, SweepInput, Verdict, digest_of
 from tileir.judge.results.tables import FAILURES, WHOLE, Connection, connected, failure_message, insert
 
 
@@ -28,7 +28,7 @@ from tileir.judge.results.tables import FAILURES, WHOLE, Connection, connected, 
 class Finished:
     """A verdict on its way into the file."""
 
-    item: Item
+    item: SweepInput
     verdict: Verdict
     machine: str = ""
     """What judged it, as JSON."""
@@ -54,7 +54,7 @@ class Store:
         self._waiting: list[Finished] = []
         self._names: list[tuple[str, str]] = []
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: JudgePlan) -> None:
         """What follows is of this plan."""
         if self._sweep:
             self._end()

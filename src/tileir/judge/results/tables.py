@@ -17,7 +17,7 @@ from typing import Any, Final, get_type_hints
 from urllib.parse import quote
 
 from tileir.judge.errors import ResultsError, message_of
-from tileir.judge.model import Item, Step, Verdict
+from tileir.judge.model import JudgeStage, SweepInput, Verdict
 
 WHOLE: Final = -1
 """The position of what is measured of a whole verdict, not of one of its steps."""
@@ -40,11 +40,17 @@ _TABLES: Final[dict[str, tuple[dict[str, str], str]]] = {
     # Reference modules, which many items share.
     "modules": ({"id": _KEY, "digest": _UNIQUE, "content": "BLOB NOT NULL"}, ""),
     "items": (
-        {"id": _KEY, "digest": _UNIQUE, **_columns(Item, "kind"), "size": _NUMBER, **_columns(Item, "content")}
+        {
+            "id": _KEY,
+            "digest": _UNIQUE,
+            **_columns(SweepInput, "kind"),
+            "size": _NUMBER,
+            **_columns(SweepInput, "content"),
+        }
         | {"reference": "INTEGER REFERENCES modules"},
         "",
     ),
-    "names": ({"plan": _PLAN, **_columns(Item, "name"), "item": _ITEM}, "PRIMARY KEY (plan, name)"),
+    "names": ({"plan": _PLAN, **_columns(SweepInput, "name"), "item": _ITEM}, "PRIMARY KEY (plan, name)"),
     "machines": ({"id": _KEY, "description": _UNIQUE}, ""),
     "verdicts": (
         {"id": _KEY, "plan": _PLAN, "item": _ITEM, **_columns(Verdict, "outcome", "cause", "output")}
@@ -53,7 +59,7 @@ _TABLES: Final[dict[str, tuple[dict[str, str], str]]] = {
     ),
     "steps": (
         {"verdict": f"{_NUMBER} {_OF_VERDICT}", "position": _NUMBER}
-        | _columns(Step, "name", "outcome", "message", "cause", "details"),
+        | _columns(JudgeStage, "name", "outcome", "message", "cause", "details"),
         "PRIMARY KEY (verdict, position)",
     ),
     "measured": (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tileir.judge.inputs import IMPORTS_TORCH
-from tileir.judge.model import MODULES, Item, Plan, Step, Verdict, digest_of, verdict_of
+from tileir.judge.model import MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, digest_of, verdict_of
 from tileir.judge.verdicts.causes import cause_of
 from tileir.processes.command import PIPE, Command
 from tileir.processes.messages import checked, frame, parsed, read_frame, write_all
@@ -34,12 +34,12 @@ _SET: Final = {
 _START: Final = "import sys; sys.path[:] = {path!r}; from {module} import {function}; {function}({argument!r})"
 
 
-def judge_chunk(items: list[Item], plan: Plan) -> list[Verdict]:
+def judge_chunk(items: list[SweepInput], plan: JudgePlan) -> list[Verdict]:
     """The verdict on each item, in order; nothing that an item does is raised."""
     return [_judged(item, plan) for item in items]
 
 
-def _judged(item: Item, plan: Plan) -> Verdict:
+def _judged(item: SweepInput, plan: JudgePlan) -> Verdict:
     reason = ""
     # Once more with a new one: somebody may have ended the server, which is no fault of the item.
     for _ in range(2):
@@ -51,24 +51,24 @@ def _judged(item: Item, plan: Plan) -> Verdict:
     return not_started(item, f"the process that starts children died twice{reason}")
 
 
-def not_started(item: Item, message: str) -> Verdict:
-    return verdict_of(item, [Step("start", "crashed", message, cause_of(message))])
+def not_started(item: SweepInput, message: str) -> Verdict:
+    return verdict_of(item, [JudgeStage("start", "crashed", message, cause_of(message))])
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """An item to judge, without what the children of a server must not find in its memory."""
 
-    item: Item
+    item: SweepInput
     """Kernels come without their reference."""
-    plan: Plan
+    plan: JudgePlan
     reference: str = ""
     """The file of that reference: only the children that work with it read it."""
     with_torch: bool = False
     """Whether kernels or their reference import torch."""
 
 
-def request_for(item: Item, plan: Plan, root: str) -> Request:
+def request_for(item: SweepInput, plan: JudgePlan, root: str) -> Request:
     """A request to a server whose directory is `root`."""
     with_torch = item.kind in MODULES and any(map(IMPORTS_TORCH.search, (item.content, item.reference)))
     if not item.reference:
@@ -110,7 +110,7 @@ class Server:
         """End it from another thread, in the middle of whatever it does; its children go with it."""
         self.close: Final = weakref.finalize(self, _end, self.process, self._server, self.root)
 
-    def judge(self, item: Item, plan: Plan) -> Verdict:
+    def judge(self, item: SweepInput, plan: JudgePlan) -> Verdict:
         """The verdict on an item; raises `ServerDied` if the server ends before it has one."""
         server = self._server
         try:

@@ -33,7 +33,7 @@ from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile, launch
 from tileir.execute.errors import MissingDependencyError
 from tileir.judge.kernels.module import TaskResult, judge_module
-from tileir.judge.model import FINE, MODULES, Item, Plan, Step, Verdict, seed_program, verdict_of
+from tileir.judge.model import FINE, MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, seed_program, verdict_of
 from tileir.judge.server_pool.pool import Request, not_started, python_command
 from tileir.judge.verdicts.programs import parts_of, planned_steps, uses_gpu
 from tileir.judge.verdicts.work import Part, Task, Work, step_of_exit
@@ -56,7 +56,7 @@ class ChildMessage:
     """What a child writes: the name of a step that begins, one that is over, what a task gave, or its seconds."""
 
     begin: str = ""
-    step: Step | None = None
+    step: JudgeStage | None = None
     value: Any = None
     end: float | None = None
 
@@ -65,7 +65,7 @@ class ChildMessage:
 class ChildReport:
     """What a child reported of one task; nothing is believed."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[JudgeStage] = field(default_factory=list)
     last: str = ""
     """The last step that began."""
     value: Any = None
@@ -138,7 +138,7 @@ class Children:
         report.output = bytes(child.output)
         return report
 
-    def _judge_kept(self, item: Item, plan: Plan, part: Part) -> tuple[Verdict, bool]:
+    def _judge_kept(self, item: SweepInput, plan: JudgePlan, part: Part) -> tuple[Verdict, bool]:
         """A verdict by the child that is kept, or a new one; and whether it had judged nothing before."""
         begun = time.perf_counter()
         kept = self._kept = self._kept or _KeptChild(plan, part, self._root)
@@ -154,7 +154,7 @@ class Children:
             report.output = bytes(kept.child.output)
         return _program_verdict(item, plan, [report], begun), is_first
 
-    def _judge_apart(self, item: Item, plan: Plan, parts: list[Part]) -> Verdict:
+    def _judge_apart(self, item: SweepInput, plan: JudgePlan, parts: list[Part]) -> Verdict:
         """The verdict on a program by children that judge nothing else."""
         begun = time.perf_counter()
         reports: list[ChildReport] = []
@@ -183,7 +183,7 @@ class Children:
 class _KeptChild:
     """A child that judges one program after the other."""
 
-    def __init__(self, plan: Plan, part: Part, root: str) -> None:
+    def __init__(self, plan: JudgePlan, part: Part, root: str) -> None:
         self.plan: Final = plan
         self.count: int = 0
         self._context: Final = ExitStack()
@@ -191,7 +191,7 @@ class _KeptChild:
         sandbox = _sandbox(plan, scratch, part, plan.limits.programs_per_child)
         self.child: Final = Child(partial(_judge_requests, part, plan, scratch), sandbox, takes_requests=True)
 
-    def judge(self, item: Item, deadline: float, owner: int | None) -> ChildReport:
+    def judge(self, item: SweepInput, deadline: float, owner: int | None) -> ChildReport:
         self.count += 1
         self.child.output.clear()
         report = ChildReport()
@@ -213,16 +213,16 @@ def _is_doubtful(verdict: Verdict) -> bool:
     return verdict.outcome not in ("passed", "timeout") and verdict.steps[0].outcome != "failed"
 
 
-def _sandbox(plan: Plan, scratch: str, part: Part, programs: int = 1) -> Sandbox:
+def _sandbox(plan: JudgePlan, scratch: str, part: Part, programs: int = 1) -> Sandbox:
     limits, gpu = plan.limits, uses_gpu(plan)
     cpu_seconds, memory = limits.seconds * limits.threads * programs, None if gpu else limits.memory
     sizes = (limits.file_bytes, limits.output_bytes, limits.threads)
     return Sandbox(scratch, cpu_seconds, memory, *sizes, part.processes, gpu)
 
 
-def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], begun: float) -> Verdict:
+def _program_verdict(item: SweepInput, plan: JudgePlan, reports: list[ChildReport], begun: float) -> Verdict:
     """The verdict on a program from what its children reported, one after the other."""
-    done: dict[str, Step] = {}
+    done: dict[str, JudgeStage] = {}
     ended_in = ""
     for report in reports:
         done.update({step.name: step for step in report.steps})
@@ -232,11 +232,13 @@ def _program_verdict(item: Item, plan: Plan, reports: list[ChildReport], begun: 
             done[last] = step_of_exit(last, report.status, report.output, plan.limits.seconds)
     message = f"'{ended_in}' ended the process" if ended_in else "'check' did not pass"
     # In the order of the plan, whichever child did them.
-    planned = {name: Step(name, "skipped", message) for name in planned_steps(plan)}
+    planned = {name: JudgeStage(name, "skipped", message) for name in planned_steps(plan)}
     return _verdict(item, plan, list({**planned, **done}.values()), reports, begun)
 
 
-def _verdict(item: Item, plan: Plan, steps: list[Step], reports: list[ChildReport], begun: float) -> Verdict:
+def _verdict(
+    item: SweepInput, plan: JudgePlan, steps: list[JudgeStage], reports: list[ChildReport], begun: float
+) -> Verdict:
     output = b"".join([report.output for report in reports]).decode("utf-8", "replace")
     seconds = time.perf_counter() - begun
     peak = float(max([report.status.peak_bytes for report in reports], default=0))
@@ -245,24 +247,24 @@ def _verdict(item: Item, plan: Plan, steps: list[Step], reports: list[ChildRepor
     return verdict_of(item, steps, output[: plan.limits.output_bytes], measured)
 
 
-def _task_result(reports: list[ChildReport], plan: Plan) -> TaskResult:
+def _task_result(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
     """What came of the task of the last child."""
     report = reports[-1]
     if not report.status.is_finished:
         output = b"".join([each.output for each in reports])
         return TaskResult(None, step_of_exit(report.last, report.status, output, plan.limits.seconds))
     if report.value is not None:
-        return TaskResult(report.value, Step(report.last, "passed"))
+        return TaskResult(report.value, JudgeStage(report.last, "passed"))
     if report.steps and report.steps[-1].outcome not in FINE:
         # What the task itself could not help: a limit, or a defect.
         last = report.steps[-1]
-        return TaskResult(None, Step(report.last, last.outcome, last.message, last.cause))
+        return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause))
     # Foreign code reported something in the place of the task.
     message = "it says that it is over, and not what it did"
-    return TaskResult(None, Step(report.last, "forbidden", message, message))
+    return TaskResult(None, JudgeStage(report.last, "forbidden", message, message))
 
 
-def _judge_requests(part: Part, plan: Plan, scratch: str) -> None:
+def _judge_requests(part: Part, plan: JudgePlan, scratch: str) -> None:
     """Judge what comes, until nothing does."""
     for request in requests():
         # The parent is trusted.
@@ -280,7 +282,7 @@ def main(root: str) -> None:
     adopt_descendants()
     # What a child was in the middle of when it crashed is a part of its output.
     faulthandler.enable(all_threads=False)
-    known: set[tuple[str, Plan]] = set()
+    known: set[tuple[str, JudgePlan]] = set()
     children = Children(root, owner)
     try:
         while (content := read_frame(owner)) is not None:
@@ -306,7 +308,7 @@ def main(root: str) -> None:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def warm_up(request: Request, known: set[tuple[str, Plan]]) -> bool:
+def warm_up(request: Request, known: set[tuple[str, JudgePlan]]) -> bool:
     """Judge a small program if the plan is not `known`, so that children find all imported; whether it was new."""
     item, plan = request.item, request.plan
     if item.kind in MODULES:
@@ -314,7 +316,7 @@ def warm_up(request: Request, known: set[tuple[str, Plan]]) -> bool:
     if (item.kind, plan) in known:
         return False
     known.add((item.kind, plan))
-    small = Item("warm", "program", seed_program(_SMALL).text().encode())
+    small = SweepInput("warm", "program", seed_program(_SMALL).text().encode())
     for part in parts_of(plan):
         if not part.processes:
             part.task(Work(small, plan, os.getcwd(), lambda message: None))
@@ -358,4 +360,4 @@ def _launch_one(ct: Any) -> None:
 
     x = numpy.ones((2, 15), numpy.float32)
     for backend in ("auto", "interpreter"):
-        launch(ct.kernel(sums), 2, (x, numpy.empty_like(x)), backend, num_threads=1)
+        launch(ct.kernel(sums), 2, (x, numpy.empty_like(x)), backend=backend, threads=1)

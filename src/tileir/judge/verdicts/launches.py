@@ -14,7 +14,7 @@ from tileir.analyze.smith.program import SmithProgram
 from tileir.bytecode import is_bytecode
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.values import leaves_bits_open
-from tileir.execute.arguments.argument_text import LaunchArguments, LaunchWords, stated_launch
+from tileir.execute.arguments.argument_text import LaunchArguments, LaunchDescription, stated_launch
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.array_difference import exact_numbers, near, same_bits
 from tileir.execute.dtypes import Array
@@ -26,7 +26,7 @@ from tileir.interface import load, verify
 from tileir.ir.core import Operation
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import FloatType, Type
-from tileir.judge.model import Item, Step, seed_program
+from tileir.judge.model import JudgeStage, SweepInput, seed_program
 from tileir.judge.verdicts.causes import DIFFERENT
 
 
@@ -64,14 +64,14 @@ class Subject:
 
     def _launch(self, name: str, entry: Operation, seed: int) -> Launch:
         if self.smith is not None:
-            launch = LaunchArguments(self.smith.grid, self.smith.arguments, LaunchWords(self.smith.grid, ()))
+            launch = LaunchArguments(self.smith.grid, self.smith.arguments, LaunchDescription(self.smith.grid, ()))
         else:
             words = stated_launch(self.text, name) if self.text else None
             launch = words.launch(entry) if words is not None else random_launch(entry, seed)
         return Launch(name, launch.grid, launch.copies)
 
 
-def subject_of(item: Item) -> Subject:
+def subject_of(item: SweepInput) -> Subject:
     """The program of an item, verified; raises what is wrong with it."""
     if item.kind == "seed":
         made = seed_program(item.content)
@@ -128,12 +128,12 @@ class Results(NamedTuple):
 
 def _options_of(engine: str, threads: int) -> dict[str, Any]:
     """Options of a launch that the engine has."""
-    return {"num_threads": threads} if "num_threads" in find_engine(engine).options else {}
+    return {"threads": threads} if "threads" in find_engine(engine).options else {}
 
 
 def ready(module: Operation, launch: Launch, engine: str) -> Kernel:
     """A kernel ready to run, bit for bit where engines can be."""
-    return compile(module, launch.entry, engine, exact=True)
+    return compile(module, entry=launch.entry, backend=engine, exact=True)
 
 
 def run(module: Operation, launches: list[Launch], engine: str, threads: int) -> list[Results]:
@@ -141,7 +141,7 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
     found = []
     for each in launches:
         kernel, arguments = ready(module, each, engine), each.arguments()
-        kernel.launch(each.grid, *arguments, **_options_of(engine, threads))
+        kernel.launch(each.grid, arguments, **_options_of(engine, threads))
         found.append(Results(each.entry, arrays_of(kernel.entry, arguments)))
     return found
 
@@ -149,7 +149,7 @@ def run(module: Operation, launches: list[Launch], engine: str, threads: int) ->
 def time_launches(module: Operation, launches: list[Launch], engine: str, threads: int) -> float:
     """Seconds that the launches take, one after the other."""
     options = _options_of(engine, threads)
-    timings = [ready(module, each, engine).time(each.grid, *each.arguments(), **options) for each in launches]
+    timings = [ready(module, each, engine).time(each.grid, each.arguments(), **options) for each in launches]
     return sum([timing.median for timing in timings])
 
 
@@ -166,7 +166,7 @@ def arrays_of(entry: Operation, arguments: list[Any]) -> list[Result]:
 
 # --- results side by side: which elements have other bits, and whether they may (docs/reference/numerics.md) ---
 #
-# Which NaN an element is may differ everywhere; on the CPU engine, what a program asks to be approximate; on a GPU,
+# Which NaN an element is may differ everywhere; on the CPU backend, what a program asks to be approximate; on a GPU,
 # that and the functions, products of matrices, sums of floats and atomics, whose last bits the dialect leaves open.
 # Where bits may differ, numbers must be near each other.
 
@@ -185,7 +185,7 @@ def open_operations(module: Operation, engine: str) -> list[str]:
 
 
 def compare_results(
-    step: Step, expected: list[Results], found: list[Results], names: tuple[str, str], open_bits: list[str]
+    step: JudgeStage, expected: list[Results], found: list[Results], names: tuple[str, str], open_bits: list[str]
 ) -> None:
     """Say in a step where results differ; it passes if they do not, or only as they may."""
     free = 0
@@ -206,7 +206,9 @@ def compare_results(
         step.measured["open"] = step.measured.get("open", 0.0) + free
 
 
-def _describe(step: Step, entry: str, before: Result, after: Result, places: Array, names: tuple[str, str]) -> None:
+def _describe(
+    step: JudgeStage, entry: str, before: Result, after: Result, places: Array, names: tuple[str, str]
+) -> None:
     count = int(places.size)
     step.details.setdefault("different", {})[f"@{entry} argument {before.argument}"] = count
     if step.outcome == "failed":

@@ -19,7 +19,7 @@ from tileir.execute.gpu.tileiras.tool import AssemblyOptions
 from tileir.execute.sanitizer.report import Names, SanitizerError
 from tileir.ir.core import Operation
 from tileir.ir.traversal import clone
-from tileir.judge.model import Plan, Step
+from tileir.judge.model import JudgePlan, JudgeStage
 from tileir.judge.verdicts.causes import cause_of
 from tileir.judge.verdicts.launches import (
     Launch,
@@ -39,7 +39,7 @@ _DEFINITION: Final = "interpreter"
 """The engine that leaves nothing open, and finds most errors."""
 
 
-def parts_of(plan: Plan) -> list[Part]:
+def parts_of(plan: JudgePlan) -> list[Part]:
     """The children that judge a program, in their order."""
     # An engine on a GPU starts a compiler.  The server that children are forked from judges no part that starts
     # processes: it must not use CUDA, which does not survive a fork.
@@ -49,28 +49,28 @@ def parts_of(plan: Plan) -> list[Part]:
     return found
 
 
-def uses_gpu(plan: Plan) -> bool:
+def uses_gpu(plan: JudgePlan) -> bool:
     """Whether an engine of a plan runs kernels on a GPU; a name without an engine is reported where it is used."""
-    for name in plan.engines:
+    for name in plan.backends:
         with suppress(LaunchError):
             if find_engine(name).on_gpu:
                 return True
     return False
 
 
-def planned_steps(plan: Plan) -> list[str]:
+def planned_steps(plan: JudgePlan) -> list[str]:
     """The names of the steps that a plan has for a program, in their order."""
     compiled = [f"compile {target}" for target in plan.targets]
     return [*_steps_needed(plan), *compiled, *[f"cost {target}" for target in plan.cost]]
 
 
-def _steps_needed(plan: Plan) -> dict[str, tuple[str, ...]]:
+def _steps_needed(plan: JudgePlan) -> dict[str, tuple[str, ...]]:
     """The steps that need no other process, in their order, and the steps that each needs."""
     found: dict[str, tuple[str, ...]] = {"check": ()}
     if plan.optimize is not None:
         found["optimize"] = ("check",)
-    first = f"run {plan.engines[0]}" if plan.engines else ""
-    for number, engine in enumerate(plan.engines):
+    first = f"run {plan.backends[0]}" if plan.backends else ""
+    for number, engine in enumerate(plan.backends):
         found[f"run {engine}"] = ("check",)
         if number:
             found[f"compare {engine}"] = (first, f"run {engine}")
@@ -100,17 +100,17 @@ class _ProgramSteps:
         self._item, self._plan, self._threads = work.item, work.plan, work.plan.limits.threads
         self._results: dict[str, list[Results]] = {}
 
-    def check(self, step: Step) -> None:
+    def check(self, step: JudgeStage) -> None:
         self._subject = subject_of(self._item)
         step.details["operations"] = sum(1 for _ in self._subject.module.walk())
 
-    def optimize(self, step: Step) -> None:
+    def optimize(self, step: JudgeStage) -> None:
         level = self._plan.optimize
         assert level is not None, "the plan says so"
         self._optimized = optimize(clone(self._subject.module), level)
         step.details["operations"] = sum(1 for _ in self._optimized.walk())
 
-    def run(self, engine: str, step: Step) -> None:
+    def run(self, engine: str, step: JudgeStage) -> None:
         module, launches, threads = self._subject.module, self._subject.launches(self._plan.seed), self._threads
         self._results[engine] = run(module, launches, engine, threads)
         if engine == _DEFINITION or not open_operations(module, engine):
@@ -119,8 +119,8 @@ class _ProgramSteps:
         if self._plan.time:
             step.measured["launch_seconds"] = time_launches(module, launches, engine, threads)
 
-    def compare(self, about: str, step: Step) -> None:
-        first = self._plan.engines[0]
+    def compare(self, about: str, step: JudgeStage) -> None:
+        first = self._plan.backends[0]
         if about == "optimized":
             found = run(self._optimized, self._subject.launches(self._plan.seed), first, self._threads)
             compare_results(step, self._results[first], found, ("before, it", "optimized, it"), [])
@@ -128,15 +128,15 @@ class _ProgramSteps:
             open_bits = open_operations(self._subject.module, about)
             compare_results(step, self._results[first], self._results[about], (first, about), open_bits)
 
-    def sanitize(self, step: Step) -> None:
+    def sanitize(self, step: JudgeStage) -> None:
         for launch in self._subject.launches(self._plan.seed):
             sanitize(step, self._subject.module, launch, _DEFINITION, "tile")
 
 
-def sanitize(step: Step, module: Operation, launch: Launch, engine: str, names: Names | None = None) -> None:
+def sanitize(step: JudgeStage, module: Operation, launch: Launch, engine: str, names: Names | None = None) -> None:
     """Launch with the sanitizer, and fail the step if it finds something."""
     try:
-        ready(module, launch, engine).launch(launch.grid, *launch.arguments(), sanitize=True)
+        ready(module, launch, engine).launch(launch.grid, launch.arguments(), sanitize=True)
     except SanitizerError as error:
         message, findings = error.report.render(names), error.report.findings
         step.outcome = "failed"
@@ -155,7 +155,7 @@ def judge_on_targets(work: Work) -> None:
         work.attempt(f"cost {target}", partial(_cost, work, subject, target))
 
 
-def compile_for(module: Operation, target: str, plan: Plan, step: Step) -> None:
+def compile_for(module: Operation, target: str, plan: JudgePlan, step: JudgeStage) -> None:
     # Ended here where the limit is: how long it took is known, and who waits for this process has not lost patience.
     made = assemble(module, target, AssemblyOptions(time_limit=plan.limits.seconds, memory_limit=plan.limits.memory))
     step.details["assembler"] = made.cubin.version
@@ -165,10 +165,10 @@ def compile_for(module: Operation, target: str, plan: Plan, step: Step) -> None:
         kernels[name] = {each: getattr(taken, each) for each in figures}
 
 
-def _cost(work: Work, subject: Subject, target: str, step: Step) -> None:
+def _cost(work: Work, subject: Subject, target: str, step: JudgeStage) -> None:
     kernels: dict[str, object] = {}
     for launch in subject.launches(work.plan.seed):
-        found = cost(subject.module, launch.grid, *launch.arguments(), target=target, entry=launch.entry)
+        found = cost(subject.module, launch.grid, launch.arguments(), target=target, entry=launch.entry)
         about: dict[str, object] = {"bytes": found.bytes_moved, "footprint": found.footprint, "flops": found.flops}
         if isinstance(target_named(target), ProcessorTarget):
             # What this processor can do is measured.

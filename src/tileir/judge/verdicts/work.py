@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tileir.analyze.random_arguments import SearchTimeout
-from tileir.execute.errors import InternalError, LaunchError
+from tileir.execute.errors import InternalError, LaunchError, SearchTimeout
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerTimeout
 from tileir.ir.diagnostics import TileIRError
-from tileir.judge.model import Item, Outcome, Plan, Step
+from tileir.judge.model import JudgePlan, JudgeStage, Outcome, SweepInput
 from tileir.judge.verdicts.causes import cause_of, cause_of_crash, cause_of_exception
 from tileir.processes.child import flush_output, report
 from tileir.processes.exit_status import CLOSED, TIMED_OUT, ExitStatus
@@ -30,12 +29,12 @@ _MOST_MESSAGE: Final = 4000
 class Work:
     """One item to judge in this process."""
 
-    item: Item
-    plan: Plan
+    item: SweepInput
+    plan: JudgePlan
     scratch: str
     """The one directory that this process may write to; it is the current one."""
     send: Callable[[Any], None] = report
-    steps: dict[str, Step] = field(default_factory=dict)
+    steps: dict[str, JudgeStage] = field(default_factory=dict)
     _begun: str = ""
     """The step that is under way, or was the last."""
 
@@ -47,7 +46,7 @@ class Work:
             if value is not None:
                 self.send({"value": value})
         except BaseException as error:
-            step = Step(self._begun or "start", "crashed")
+            step = JudgeStage(self._begun or "start", "crashed")
             failed_step(step, error)
             self._report(step)
         flush_output()
@@ -58,9 +57,9 @@ class Work:
         self._begun = name
         self.send({"begin": name})
 
-    def attempt(self, name: str, function: Callable[[Step], None], needs: tuple[str, ...] = ()) -> Step:
+    def attempt(self, name: str, function: Callable[[JudgeStage], None], needs: tuple[str, ...] = ()) -> JudgeStage:
         """Do a step: `function` completes it, or raises; skipped where a step that it needs did not pass."""
-        step = Step(name, "passed")
+        step = JudgeStage(name, "passed")
         missing = [each for each in needs if each not in self.steps or self.steps[each].outcome != "passed"]
         if missing:
             step.outcome, step.message = "skipped", f"'{missing[0]}' did not pass"
@@ -75,7 +74,7 @@ class Work:
         self._report(step)
         return step
 
-    def _report(self, step: Step) -> None:
+    def _report(self, step: JudgeStage) -> None:
         # Where a child works is different each time.
         message = step.message.replace(self.scratch, ".")
         step.message = message if len(message) <= _MOST_MESSAGE else message[:_MOST_MESSAGE] + " .."
@@ -119,7 +118,7 @@ _OUTCOMES: Final[tuple[tuple[tuple[type[BaseException], ...], Outcome], ...]] = 
 )
 
 
-def failed_step(step: Step, error: BaseException) -> None:
+def failed_step(step: JudgeStage, error: BaseException) -> None:
     """Say in a step what an exception means that ended it."""
     if isinstance(error, InternalError) and error.__cause__ is not None:
         failed_step(step, error.__cause__)
@@ -159,22 +158,22 @@ def is_forbidden(error: BaseException) -> bool:
     return is_of_thread or (isinstance(error, OSError) and error.errno in _FORBIDDEN)
 
 
-def step_of_exit(name: str, status: ExitStatus, output: bytes, seconds: float) -> Step:
+def step_of_exit(name: str, status: ExitStatus, output: bytes, seconds: float) -> JudgeStage:
     """The step in which a child ended that did not come to its end; `seconds` was its limit."""
     if status.reason == TIMED_OUT:
-        return Step(name, "timeout", f"it was not over after {seconds:g} seconds", "timeout")
+        return JudgeStage(name, "timeout", f"it was not over after {seconds:g} seconds", "timeout")
     if status.reason:
         message = "it closed the pipe for verdicts" if status.reason == CLOSED else status.reason
-        return Step(name, "forbidden", message, cause_of(message))
+        return JudgeStage(name, "forbidden", message, cause_of(message))
     if not status.signal:
         message = f"the process ended with status {status.code} in the middle of it"
-        return Step(name, "crashed", message, cause_of(message))
+        return JudgeStage(name, "crashed", message, cause_of(message))
     tail = output[-_TAIL:]
     if status.signal == "SIGXCPU":
-        return Step(name, "timeout", "it used more processor time than it may", "timeout")
+        return JudgeStage(name, "timeout", "it used more processor time than it may", "timeout")
     if status.signal == "SIGKILL":
-        return Step(name, "memory", "the system ended the process, as it does when memory runs out", "memory")
+        return JudgeStage(name, "memory", "the system ended the process, as it does when memory runs out", "memory")
     if status.signal == "SIGABRT" and any(text in tail for text in _OUT_OF_MEMORY):
-        return Step(name, "memory", _NO_MEMORY, "memory")
+        return JudgeStage(name, "memory", _NO_MEMORY, "memory")
     cause = cause_of_crash(status.signal, tail.decode("utf-8", "replace"))
-    return Step(name, "crashed", f"the process was ended by {status.signal}", cause)
+    return JudgeStage(name, "crashed", f"the process was ended by {status.signal}", cause)

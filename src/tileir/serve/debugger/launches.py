@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from tileir.bridge.launch import launch, no_arguments
+from tileir.bridge.launch import launch
 from tileir.bridge.uninitialized import launching_frame
-from tileir.execute.arguments.argument_text import MARK, LaunchWords, argument, grid_of, stated_launch
+from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, stated_launch
 from tileir.execute.errors import LaunchError
-from tileir.execute.launching.entries import check_number, select_entry
+from tileir.execute.launching.entries import check_arguments, check_number, select_entry
 from tileir.execute.launching.kernel import compile
 from tileir.execute.recording.recording import LIMIT
 from tileir.interface import load
@@ -52,8 +52,7 @@ class ScriptDebugging:
         if self.is_detached or (self.kernel and self.kernel != name):
             launch(kernel, grid, args, **options)
             return
-        if not isinstance(args, (tuple, list)):
-            raise no_arguments(args)
+        args = check_arguments(args)
         given: dict[str, Any] = {name: options.get(name) for name in ("schedule", "output")}
         with _LOCK:
             self.count += 1
@@ -69,7 +68,9 @@ class ScriptDebugging:
             raise debugger.error
 
 
-def program_debugger(module: Operation, words: LaunchWords, schedule: str = "forward", **options: Any) -> Debugger:
+def program_debugger(
+    module: Operation, words: LaunchDescription, schedule: str = "forward", **options: Any
+) -> Debugger:
     """The launch of a program, with a grid and arguments as `tileir run` takes them; `options` are of `Debugger`."""
     entry = select_entry(module, words.entry)
     if not words.arguments:
@@ -83,7 +84,7 @@ def program_debugger(module: Operation, words: LaunchWords, schedule: str = "for
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     texts = enumerate(words.arguments)
     values = [argument(text, types[number] if number < len(types) else None) for number, text in texts]
-    kernel = compile(module, words.entry, "interpreter", schedule=schedule)
+    kernel = compile(module, entry=words.entry, backend="interpreter", schedule=schedule)
     return Debugger(kernel, words.grid, values, **options)
 
 
@@ -99,4 +100,4 @@ def file_debugger(
     extents = grid_of(grid) if grid is not None else stated.grid if stated is not None else (1,)
     if stated is not None:
         arguments, entry = arguments or stated.arguments, entry or stated.entry
-    return program_debugger(module, LaunchWords(extents, arguments, entry), schedule, **options)
+    return program_debugger(module, LaunchDescription(extents, arguments, entry), schedule, **options)

@@ -12,6 +12,7 @@ from tileir.execute.recording.recording import LIMIT
 from tileir.serve.debugger.launches import Front, ScriptDebugging
 from tileir.serve.debugger.source_lines import Names
 from tileir.serve.debugger.stops import Event
+from tileir.terminal import wants_color
 
 _YES: Final = ("1", "yes", "on", "true")
 
@@ -34,6 +35,10 @@ def debug(
     when this returns.  `listen="HOST:PORT"`, or `TILEIR_DEBUG=tcp:HOST:PORT` in the environment, waits for an editor;
     otherwise there is a prompt, which carries out `commands` first.  `stop_on` are "failure", "sanitizer" and "nan";
     `schedule`, `limit` are those of `tileir.record`, and `names="tile"` shows the tile program instead of the script.
+
+    >>> tileir.debug(kernel, 8, args, commands=["continue"])
+    [Switching to tile block 0 (0, 0, 0)]
+    ...
     """
     front = _front(_settings(os.environ.get(VARIABLE, ""))[1] if listen is None else listen, commands)
     debugging = ScriptDebugging(front, stop_on=stop_on, names=names, limit=limit)
@@ -64,13 +69,9 @@ def _front(address: str | None, commands: Sequence[str] = ()) -> Front:
     if address is None:
         from tileir.serve.debugger.terminal.terminal import Terminal
 
-        return Terminal([("ex", one) for one in commands], colors=_has_colors())
+        return Terminal([("ex", one) for one in commands], colors=wants_color(sys.stdout))
     if address not in _EDITORS:
         from tileir.serve.debugger.adapter.editor import ListeningEditor
 
         _EDITORS[address] = ListeningEditor(address)
     return _EDITORS[address]
-
-
-def _has_colors() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()

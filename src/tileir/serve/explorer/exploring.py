@@ -52,6 +52,9 @@ def explore(
     costs are shown, by default all; `compare` has other recordings to look at beside this one, by the titles that the
     page gives them.  Findings are those of the sanitizer: `sanitize` and
     `uninitialized` are as for `tileir.record`.
+
+    >>> tileir.explore(kernel, 8, args, export="page.html").title
+    'vector_add: tileir explorer'
     """
     launch = launch_of(kernel, grid, args, entry)
     chosen = None if targets is None else list(targets)

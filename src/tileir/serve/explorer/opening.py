@@ -11,12 +11,12 @@ from typing import Any
 from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.bridge.compiling import compile
-from tileir.bridge.launch import described, no_arguments
+from tileir.bridge.launch import described
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.errors import BlockId
-from tileir.execute.launching.entries import check_grid
+from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import Recording, record
@@ -60,26 +60,25 @@ def launch_of(
 
     `title` is the name of the program, where it has none of its own.
     """
-    if args is not None and not isinstance(args, (tuple, list)):
-        raise no_arguments(args)
+    arguments = check_arguments(() if args is None else args)
     extents = check_grid(grid)
     if isinstance(kernel, (str, os.PathLike)):
         title = title or os.path.basename(os.fspath(kernel))
     if isinstance(kernel, (Operation, str, os.PathLike, bytes, bytearray, memoryview)):
-        kernel = compile(kernel, entry)
+        kernel = compile(kernel, entry=entry)
     elif not isinstance(kernel, (Kernel, SpecializedKernel)):
-        kernel = compile(kernel, tuple(args or ()))
+        kernel = compile(kernel, arguments)
     if isinstance(kernel, SpecializedKernel):
         function = kernel.cutile_kernel
-        values = kernel.values(*(args or ()))
-        memory = described(function, tuple(args or ())).memory
+        values = kernel.values(arguments)
+        memory = described(function, arguments).memory
         code = getattr(function._annotated_function.pyfunc, "__code__", None)
         script = os.path.basename(code.co_filename) if code is not None else ""
         return Launch(kernel.kernel, extents, values, memory, title or script or kernel.name, function)
     parameters = kernel.entry.regions[0].blocks[0].arguments
     # Nothing was said of the arguments of a kernel that has some: it cannot run, but it can be read.
-    unknown = args is None or (not args and parameters)
-    return Launch(kernel, extents, None if unknown else tuple(args or ()), (), title or kernel.name)
+    unknown = args is None or (not arguments and parameters)
+    return Launch(kernel, extents, None if unknown else arguments, (), title or kernel.name)
 
 
 def opened(
@@ -92,10 +91,10 @@ def opened(
     """
     kernel, values = launch.kernel, launch.values
     known = values if values is not None else [None] * len(kernel.entry.regions[0].blocks[0].arguments)
-    parts = [forms_part(Forms(kernel, exact=kernel.exact)), cost_part(kernel, launch.grid, known, targets)]
+    parts = [forms_part(Representations(kernel, exact=kernel.exact)), cost_part(kernel, launch.grid, known, targets)]
     if values is None:
         return Explorer([program_part(NumberedProgram(kernel.entry), launch), *parts])
-    recording = record(kernel, launch.grid, *values, memory=launch.memory, source=launch.source, **options)
+    recording = record(kernel, launch.grid, values, memory=launch.memory, source=launch.source, **options)
     comparisons = comparisons_part(Comparisons(recording, compare))
     return Explorer([recording_part(recording, launch.title), *parts, comparisons], recording)
 
@@ -140,10 +139,10 @@ def program_part(program: NumberedProgram, launch: Launch) -> Part:
     return Part({}, summary)
 
 
-def forms_part(forms: Forms) -> Part:
+def forms_part(forms: Representations) -> Part:
     """The program in its forms; one is made when it is asked for."""
     return Part(
-        {"form": lambda id: forms.form(id).answer()}, lambda: {"forms": [form._asdict() for form in forms.list()]}
+        {"form": lambda id: forms.get(id).answer()}, lambda: {"forms": [form._asdict() for form in forms.list()]}
     )
 
 
@@ -157,7 +156,7 @@ def cost_part(
     if targets is not None:
         keys = list(dict.fromkeys([target_named(name).key for name in targets]))
     return Part(
-        {"cost": lambda target: cost(kernel, grid, *arguments, target=target).answer()},
+        {"cost": lambda target: cost(kernel, grid, arguments, target=target).answer()},
         lambda: {"targets": [{"id": key, "title": names[key]} for key in keys]},
     )
 

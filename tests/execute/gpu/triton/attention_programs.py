@@ -19,7 +19,7 @@ def attention(
     with build.entry("attention", ptr(f16), ptr(f16), ptr(f16), ptr(f16)) as pointers:
         strides = [length * depth, depth, 1]
         views = [
-            build.make_tensor_view(build.assume(pointer, tileir.div_by(16)), [2, length, depth], strides)
+            build.make_tensor_view(build.assume(pointer, tileir.attributes.div_by(16)), [2, length, depth], strides)
             for pointer in pointers
         ]
         q_tiles = build.make_partition_view(views[0], (1, queries, depth))
@@ -81,7 +81,8 @@ def attention_by_first_values(length: int) -> tileir.Operation:
     with build.entry("mixed", ptr(f16), ptr(f16), ptr(f16)) as pointers:
         x_tiles, v_tiles, out_tiles = [
             build.make_partition_view(
-                build.make_tensor_view(build.assume(pointer, tileir.div_by(16)), [rows, 64], [64, 1]), (tile_rows, 64)
+                build.make_tensor_view(build.assume(pointer, tileir.attributes.div_by(16)), [rows, 64], [64, 1]),
+                (tile_rows, 64),
             )
             for pointer, rows, tile_rows in zip(pointers, (256, length, 256), (128, 64, 128), strict=True)
         ]

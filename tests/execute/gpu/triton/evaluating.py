@@ -352,7 +352,7 @@ def agrees(body: str, *, grid: tuple[int, ...] | int = 1, compiles: bool = False
     `compiles` also has Triton compile it.
     """
     wanted, found = arrange(body, values), arrange(body, values)
-    tileir.compile(tileir.parse(wanted.text), backend="interpreter").launch(grid, *wanted.arrays)
+    tileir.compile(tileir.parse(wanted.text), backend="interpreter").launch(grid, wanted.arrays)
     made = lowered(found.text, divisor=1)
     run(made, grid, found.arrays)
     for left, right in zip(wanted.results(), found.results(), strict=True):

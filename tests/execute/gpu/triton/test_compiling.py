@@ -148,7 +148,9 @@ def test_an_error_in_a_line_of_ttir_is_told_at_its_operation(
 
 def test_a_version_that_does_not_know_a_gpu_says_which_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_TRITON", str(write_fake_triton(tmp_path, "3.6.0")))
-    with pytest.raises(tileir.CompilationError, match=r"Triton 3\.6\.0 makes no code for sm_110: 3\.7 and newer do"):
+    with pytest.raises(
+        tileir.errors.CompilationError, match=r"Triton 3\.6\.0 makes no code for sm_110: 3\.7 and newer do"
+    ):
         compile_kernel(kernel(), "sm_110")
 
 
@@ -163,7 +165,7 @@ def test_targets_that_there_are_not_are_refused() -> None:
         compile_kernel(kernel(), "sm_10")
     with pytest.raises(tileir.OptionError, match="'gfx1' is no GPU of AMD"):
         compile_kernel(kernel(), "gfx1")
-    with pytest.raises(tileir.CompilationError, match="kernels for gfx942 cannot be launched: nobody has run"):
+    with pytest.raises(tileir.errors.CompilationError, match="kernels for gfx942 cannot be launched: nobody has run"):
         compile_kernel(kernel(), "gfx942")
 
 
@@ -243,6 +245,8 @@ def test_a_kernel_that_spills_is_warned_of(fake_triton: Path) -> None:
     backend = fake_triton / "triton" / "backends" / "nvidia" / "compiler.py"
     stage = f'lambda text, metadata: metadata.update(name="copy", shared=8) or open({str(fake_triton / "data")!r}, "rb").read()'
     backend.write_text(backend.read_text().replace("lambda text, metadata: text.encode()", stage))
-    with pytest.warns(tileir.AssemblerWarning, match="kernel @copy runs out of registers on sm_90: it keeps 64 bytes"):
+    with pytest.warns(
+        tileir.errors.AssemblerWarning, match="kernel @copy runs out of registers on sm_90: it keeps 64 bytes"
+    ):
         found = tileir.compile(tileir.parse(COPY), backend="triton").resources("sm_90")
     assert found.spills and found.shared == 8

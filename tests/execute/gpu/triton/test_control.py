@@ -37,7 +37,7 @@ def check(body: str, compiles: bool = False) -> str:
     kernel = tileir.compile(tileir.parse(text), backend="interpreter")
     for number in NUMBERS.tolist():
         wanted, found = numpy.full(8, -1, "i4"), numpy.full(8, -1, "i4")
-        kernel.launch(1, wanted, number)
+        kernel.launch(1, (wanted, number))
         launch(text, 1, found, number, divisor=1)
         assert wanted.tolist() == found.tolist(), number
     made = lowered(text)

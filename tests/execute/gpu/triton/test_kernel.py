@@ -13,7 +13,7 @@ from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorc
 from tests.execute.gpu.triton.fake_code import FakeTriton
 
 import tileir
-from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.forms import Representations
 from tileir.execute.arguments.binding import pointer_to
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, HostCopyWarning, LaunchError
@@ -233,18 +233,18 @@ def test_views_of_a_kernel_are_kept(tmp_path: Any, monkeypatch: pytest.MonkeyPat
 def test_engine_is_known_and_says_what_it_lacks(fake: FakeDriver) -> None:
     fake.reset(count=0)
     kernel = tileir.compile(FakeTriton().entry.parent_operation, backend="triton")
-    assert kernel.engine == "triton"
+    assert kernel.backend == "triton"
     with pytest.raises(
-        tileir.MissingDependencyError, match="the engine 'triton' cannot work here: there is no NVIDIA GPU"
+        tileir.MissingDependencyError, match="the backend 'triton' cannot work here: there is no NVIDIA GPU"
     ):
-        kernel.launch(1, numpy.zeros((64, 64), numpy.float16), 64, 64, 64)
+        kernel.launch(1, (numpy.zeros((64, 64), numpy.float16), 64, 64, 64))
 
 
 def test_ttir_is_shown_with_the_operations_that_its_lines_come_from() -> None:
-    forms = Forms(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"))
+    forms = Representations(tileir.load(Path(__file__).parents[4] / "examples" / "matmul.mlir"))
     found = {title.id: title for title in forms.list()}
     assert found["triton-ttir-sm_90"].reason is None
-    form = forms.form("triton-ttir-sm_90")
+    form = forms.get("triton-ttir-sm_90")
     assert form.title == "TTIR for sm_90" and form.lines[0] == "module {"
     (product,) = [links for line, links in zip(form.lines, form.links, strict=True) if "tt.dot " in line]
     assert product

@@ -63,6 +63,6 @@ def test_tiles_far_outside_of_a_tensor_are_padding_to_the_accelerator_too(view: 
     # What wraps around to a tile of the tensor in 32 bits, and what overlaps its first rows.
     for tile in (1, 2**32 // steps, 2**32 // steps + 1, -1, 2**31 // steps, *([2**32] if integer == "i64" else [])):
         wanted, found = numpy.full(4096, -1, numpy.float32), numpy.full(4096, -1, numpy.float32)
-        kernel.launch(1, rows, wanted, tile)
+        kernel.launch(1, (rows, wanted, tile))
         run(made, 1, [rows, found, scalar(tile)])
         assert (wanted == found).all() and bool(wanted.any()) == (tile == 1), tile

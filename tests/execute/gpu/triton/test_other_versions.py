@@ -51,7 +51,7 @@ def test_examples_are_compiled_by_every_version(example: Path, version: None) ->
         target = triton_target(name)
         try:
             check_target(target, find_triton())
-        except tileir.CompilationError:
+        except tileir.errors.CompilationError:
             continue
         for entry in entries_of(module).values():
             made = make(entry, target)

@@ -151,8 +151,8 @@ def test_loops_that_count_become_for(name: str) -> None:
     before, after = [tileir.compile(tileir.parse(text), backend="interpreter") for text in (LOOPS[name], made)]
     for first, last in itertools.product([-5, 0, 3, 4], [-7, 0, 1, 4, 9, 10]):
         wanted, found = numpy.zeros(2, "i4"), numpy.zeros(2, "i4")
-        before.launch(1, wanted, first, last)
-        after.launch(1, found, first, last)
+        before.launch(1, (wanted, first, last))
+        after.launch(1, (found, first, last))
         assert wanted.tolist() == found.tolist(), (first, last)
 
 

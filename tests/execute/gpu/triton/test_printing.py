@@ -68,7 +68,7 @@ def told(text: str, grid: int, number: int) -> tuple[str, str]:
     sites = [slot.content for slot in made.slots if slot.kind == "output"]
     words = run(made, grid, [array, array, number])["output"]
     lines: list[str] = []
-    tileir.compile(tileir.parse(text), backend="interpreter").launch(grid, array, array, number, output=lines.append)
+    tileir.compile(tileir.parse(text), backend="interpreter").launch(grid, (array, array, number), output=lines.append)
     return printed(words[: 1 + int(words[0])], sites[0]), "".join(lines)
 
 

@@ -39,7 +39,7 @@ def agree(before: str, program: Program, grid: int | tuple[int, int, int], *arra
     for text in (before, program.module.text()):
         given = [each.copy() for each in arrays]
         given[-1].view(numpy.uint8)[...] = 0xA5
-        tileir.compile(tileir.parse(text), backend="cpu", exact=True).launch(grid, *given)
+        tileir.compile(tileir.parse(text), backend="cpu", exact=True).launch(grid, given)
         results.append(given[-1])
     assert results[0].tobytes() == results[1].tobytes()
     assert not (results[0].view(numpy.uint8) == 0xA5).all(axis=-1).any()
@@ -186,7 +186,7 @@ def test_tiles_at_the_edge_of_a_matrix_are_split(monkeypatch: pytest.MonkeyPatch
     results = []
     for text in (before, program.module.text()):
         c = numpy.zeros((80, 90), "f4")
-        tileir.compile(tileir.parse(text), backend="cpu", exact=True).launch((2, 2, 1), *arrays, c, 80, 90, 70)
+        tileir.compile(tileir.parse(text), backend="cpu", exact=True).launch((2, 2, 1), (*arrays, c, 80, 90, 70))
         results.append(c)
     assert results[0].tobytes() == results[1].tobytes() and results[0].all()
 
@@ -229,7 +229,7 @@ def test_what_runs_on_after_a_store_waits_for_both_halves() -> None:
     results = []
     for text in (before, program.module.text()):
         given = [each.copy() for each in arrays]
-        tileir.compile(tileir.parse(text), backend="interpreter").launch((1, 1, 1), *given, sanitize=True)
+        tileir.compile(tileir.parse(text), backend="interpreter").launch((1, 1, 1), given, sanitize=True)
         results.append(given[-1])
     assert numpy.allclose(results[0], results[1], rtol=1e-4, atol=1e-4) and results[0][256:, :256].any()
 

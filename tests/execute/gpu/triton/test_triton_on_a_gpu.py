@@ -64,9 +64,9 @@ def test_vector_add(torch: Any, size: int) -> None:
     a, b = torch.rand(size, device="cuda"), torch.rand(size, device="cuda")
     for _ in range(3):
         c = torch.zeros_like(a)
-        kernel.launch((size + 127) // 128, a, b, c, size)
+        kernel.launch((size + 127) // 128, (a, b, c, size))
         assert torch.equal(c, a + b)
-    assert kernel.engine == "triton"
+    assert kernel.backend == "triton"
 
 
 @pytest.mark.parametrize("extents", [(512, 512, 512), (200, 264, 104), (130, 70, 33)])
@@ -78,7 +78,7 @@ def test_matmul(torch: Any, extents: tuple[int, int, int]) -> None:
     b = torch.randint(-4, 5, (k, n), device="cuda").half()
     for _ in range(3):
         c = torch.zeros(m, n, device="cuda")
-        kernel.launch(((m + 63) // 64, (n + 63) // 64), a, b, c, m, n, k)
+        kernel.launch(((m + 63) // 64, (n + 63) // 64), (a, b, c, m, n, k))
         assert torch.equal(c, a.float() @ b.float())
 
 
@@ -89,7 +89,7 @@ def test_arrays_at_any_address(torch: Any, offset: int) -> None:
     a = memory[offset : offset + 64 * 64].view(64, 64)
     for _ in range(3):
         b = torch.zeros(64, 64, device="cuda", dtype=torch.float16)
-        kernel.launch((2, 1), a, b, 64, 64, 64, 64)
+        kernel.launch((2, 1), (a, b, 64, 64, 64, 64))
         assert torch.equal(a, b)
 
 
@@ -101,7 +101,7 @@ def test_any_extents_and_strides(torch: Any, rows: int, columns: int, stride: in
     memory = torch.rand(rows * max(stride, columns), device="cuda")
     b = torch.zeros(rows, columns + 3, device="cuda")
     for _ in range(3):
-        kernel.launch(((rows + 31) // 32, (columns + 63) // 64), memory, b, rows, columns, stride, columns + 3)
+        kernel.launch(((rows + 31) // 32, (columns + 63) // 64), (memory, b, rows, columns, stride, columns + 3))
     expected = memory.as_strided((rows, columns), (stride, 1))
     assert torch.equal(b[:, :columns], expected) and not b[:, columns:].any()
 
@@ -113,7 +113,7 @@ def test_kinds_of_launches_in_turn_have_their_own_codes(torch: Any) -> None:
     for _ in range(3):
         for a in (aligned, odd):
             b = torch.zeros(64, 64, device="cuda")
-            kernel.launch((2, 1), a, b, 64, 64, 64, 64)
+            kernel.launch((2, 1), (a, b, 64, 64, 64, 64))
             assert torch.equal(a, b)
     assert codes(kernel) == 2
 
@@ -126,7 +126,7 @@ def test_more_elements_than_31_bits_count(torch: Any) -> None:
     a = torch.empty(rows, columns, device="cuda", dtype=torch.int8)
     a.random_(-128, 127)
     b = torch.zeros_like(a)
-    kernel.launch(((rows + 15) // 16, columns // 128), a, b, rows, columns, columns, columns)
+    kernel.launch(((rows + 15) // 16, columns // 128), (a, b, rows, columns, columns, columns))
     assert torch.equal(a, b)
 
 
@@ -134,19 +134,19 @@ def test_streams_and_graphs(torch: Any) -> None:
     kernel = copying()
     a, b = torch.rand(64, 64, device="cuda"), torch.zeros(64, 64, device="cuda")
     arguments = (a, b, 64, 64, 64, 64)
-    kernel.launch((2, 1), *arguments)
+    kernel.launch((2, 1), arguments)
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     for given in (None, stream):
         b.zero_()
         torch.cuda.synchronize()
         with torch.cuda.stream(stream):
-            kernel.launch((2, 1), *arguments, stream=given)
+            kernel.launch((2, 1), arguments, stream=given)
         stream.synchronize()
         assert torch.equal(a, b)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        kernel.launch((2, 1), *arguments)
+        kernel.launch((2, 1), arguments)
     for _ in range(2):
         b.zero_()
         a.uniform_()
@@ -158,7 +158,7 @@ def test_streams_and_graphs(torch: Any) -> None:
 def test_bound_launch_sees_new_contents_and_new_arrays(torch: Any) -> None:
     kernel = copying()
     a, b = torch.rand(64, 64, device="cuda"), torch.zeros(64, 64, device="cuda")
-    bound = kernel.bind((2, 1), a, b, 64, 64, 64, 64)
+    bound = kernel.bind((2, 1), (a, b, 64, 64, 64, 64))
     for _ in range(3):
         a.uniform_()
         bound()
@@ -173,15 +173,15 @@ def test_arrays_of_the_host_are_copied() -> None:
     kernel = copying()
     a, b = numpy.random.default_rng(0).random((50, 70), numpy.float32), numpy.zeros((50, 70), numpy.float32)
     with pytest.warns(HostCopyWarning):
-        kernel.launch((2, 2), a, b, 50, 70, 70, 70)
+        kernel.launch((2, 2), (a, b, 50, 70, 70, 70))
     assert (a == b).all()
 
 
 def test_launches_are_timed_by_events(torch: Any) -> None:
     kernel = copying()
     a, b = torch.rand(4096, 4096, device="cuda"), torch.zeros(4096, 4096, device="cuda")
-    timing = kernel.time((128, 64), a, b, 4096, 4096, 4096, 4096, repeat=10)
-    assert timing.clock == "CUDA events" and timing.engine == "triton" and torch.equal(a, b)
+    timing = kernel.time((128, 64), (a, b, 4096, 4096, 4096, 4096), repeat=10)
+    assert timing.clock == "CUDA events" and timing.backend == "triton" and torch.equal(a, b)
 
 
 GLOBALS = """cuda_tile.module @m {
@@ -203,12 +203,12 @@ GLOBALS = """cuda_tile.module @m {
 
 
 def test_kernels_of_a_module_share_global_variables(torch: Any) -> None:
-    add = tileir.compile(tileir.parse(GLOBALS), "add", backend="triton")
+    add = tileir.compile(tileir.parse(GLOBALS), entry="add", backend="triton")
     read = add.sibling("read")
     for number in (3, 4):
-        add.launch(1, number)
+        add.launch(1, (number,))
     out = torch.zeros(1, device="cuda", dtype=torch.int32)
-    read.launch(1, out)
+    read.launch(1, (out,))
     assert out.item() == 12
 
 
@@ -234,11 +234,11 @@ def test_prints_are_those_of_the_interpreter(torch: Any, repeat: int) -> None:
     a = torch.zeros(4, device="cuda")
     expected: list[str] = []
     on_host = numpy.zeros(4, numpy.float32)
-    tileir.compile(module, backend="interpreter").launch(5, on_host, 5, output=expected.append)
+    tileir.compile(module, backend="interpreter").launch(5, (on_host, 5), output=expected.append)
     kernel = tileir.compile(module, backend="triton")
     for _ in range(repeat):
         heard: list[str] = []
-        kernel.launch(5, a, 5, output=heard.append)
+        kernel.launch(5, (a, 5), output=heard.append)
         assert "".join(heard) == "".join(expected).replace(hex(on_host.ctypes.data), hex(a.data_ptr()))
 
 
@@ -247,11 +247,11 @@ def test_assert_that_fails_leaves_the_gpu_usable(torch: Any) -> None:
     kernel = tileir.compile(module, backend="triton")
     a = torch.zeros(4, device="cuda")
     heard: list[str] = []
-    with pytest.raises(tileir.AssertionFailedError, match="few blocks") as caught:
-        kernel.launch(3, a, 2, output=heard.append)
+    with pytest.raises(tileir.errors.AssertionFailedError, match="few blocks") as caught:
+        kernel.launch(3, (a, 2), output=heard.append)
     assert caught.value.block == (2, 0, 0)
     assert "".join(heard).count("done") == 2
-    kernel.launch(3, a, 3, output=heard.append)
+    kernel.launch(3, (a, 3), output=heard.append)
     assert bool((torch.ones(4, device="cuda") == 1).all())
 
 

@@ -190,10 +190,10 @@ def test_a_triton_that_cannot_be_imported_is_named(tmp_path: Path, monkeypatch: 
 def test_a_program_that_names_no_python_is_told_so(fake_triton: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     close_workers()
     monkeypatch.setattr(sys, "executable", "")
-    with pytest.raises(tileir.CompilationError, match=r"sys\.executable names no Python"):
+    with pytest.raises(tileir.errors.CompilationError, match=r"sys\.executable names no Python"):
         asked("program")
     monkeypatch.setattr(sys, "executable", "/there/is/none")
-    with pytest.raises(tileir.CompilationError, match="'/there/is/none', cannot be started: No such file"):
+    with pytest.raises(tileir.errors.CompilationError, match="'/there/is/none', cannot be started: No such file"):
         asked("program")
 
 

@@ -30,7 +30,7 @@ from tileir.execute.cpu.runtime.thread_pool import FIRST, Scratch, is_main_threa
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.processors import memory_nodes, processors
 
-VARIABLE: Final = "TILEIR_NUM_THREADS"
+VARIABLE: Final = "TILEIR_THREADS"
 
 SLICE: Final = 20_000_000  # Nanoseconds that a native call may hold up the main thread.
 WORTH_WAKING: Final = 12_000 if sys.platform == "linux" else 30_000  # Nanoseconds; workers on Linux need no Python
@@ -42,7 +42,7 @@ _MEASURABLE: Final = 1_000_000  # Nanoseconds; shorter launches on several threa
 
 
 def default_threads() -> int:
-    """The default number of threads of a launch: TILEIR_NUM_THREADS, or the processors this process may use."""
+    """The default number of threads of a launch: TILEIR_THREADS, or the processors this process may use."""
     text = os.environ.get(VARIABLE)
     if not text:
         return processors()

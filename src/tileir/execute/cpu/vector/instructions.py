@@ -55,7 +55,7 @@ def emit_traced(builder: Builder, operation: Operation, operands: list[Register]
             return trace(builder, KERNELS[declaration](operation, True), operands)
     except casting.Untraceable as error:
         raise CompilationError(
-            f"the CPU engine cannot compile '{operation.name}': its NumPy function uses {error}, and can only use "
+            f"the CPU backend cannot compile '{operation.name}': its NumPy function uses {error}, and can only use "
             "arithmetic, comparisons, bit operations, rounding, square roots, numpy.where and numpy.clip "
             "(execute/cpu/vector/ufuncs.py); launch it with backend='interpreter'"
         ) from error

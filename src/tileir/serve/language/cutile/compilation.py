@@ -124,7 +124,7 @@ def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) 
         return answer
     try:
         arguments = tuple([argument(text, None) for text in launch["arguments"]])
-        made = compile(kernel, arguments, "interpreter")
+        made = compile(kernel, arguments, backend="interpreter")
     except Exception as error:  # cuTile's own, those of arguments, and whatever else comes of a script.
         answer.findings.append(_raised(error, path, ""))
         return answer

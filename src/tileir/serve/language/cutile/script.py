@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tileir.execute.arguments.argument_text import LaunchWords, WordError, read_launch
+from tileir.execute.arguments.argument_text import LaunchDescription, LaunchDescriptionError, read_launch
 from tileir.execute.locations.python_source import character_column
 from tileir.serve.language.cutile.library import library
 from tileir.serve.language.document.document import line_starts
@@ -189,7 +189,7 @@ class StatedLaunch:
     kernel: str
     start: int
     end: int
-    words: LaunchWords | None
+    words: LaunchDescription | None
     error: str = ""
 
 
@@ -200,7 +200,7 @@ def stated_launches(text: str) -> list[StatedLaunch]:
         words, error = None, ""
         try:
             words = read_launch(match[3], "# tileir: ")
-        except WordError as failure:
+        except LaunchDescriptionError as failure:
             error = failure.message
         found.append(StatedLaunch(match[2], *match.span(1), words, error))
     return found

@@ -1,0 +1,18 @@
+# Written by `make docs` from `tileir/public.py`.
+# ruff: noqa
+# fmt: off
+from tileir.analyze.reducing.search import NotInterestingError as NotInterestingError
+from tileir.bytecode.primitives import BytecodeError as BytecodeError
+from tileir.execute.arguments.argument_text import LaunchDescriptionError as LaunchDescriptionError
+from tileir.execute.errors import AssemblerWarning as AssemblerWarning, AssertionFailedError as AssertionFailedError, ChoiceError as ChoiceError, CompilationError as CompilationError, EmulationError as EmulationError, ExecutionError as ExecutionError, HostCopyWarning as HostCopyWarning, InternalError as InternalError, LaunchError as LaunchError, MissingDependencyError as MissingDependencyError, NestingError as NestingError, RecordingError as RecordingError, SearchTimeout as SearchTimeout, WrongDeviceError as WrongDeviceError
+from tileir.execute.gpu.cubin import CubinError as CubinError
+from tileir.execute.gpu.driver.library import DriverError as DriverError, NoGpuError as NoGpuError
+from tileir.execute.gpu.errors import AssemblerCrash as AssemblerCrash, AssemblerError as AssemblerError, AssemblerTimeout as AssemblerTimeout, TritonCrash as TritonCrash, TritonError as TritonError, TritonTimeout as TritonTimeout
+from tileir.execute.sanitizer.report import SanitizerError as SanitizerError
+from tileir.ir.diagnostics import BuildError as BuildError, OptionError as OptionError, ParseError as ParseError, PassError as PassError, TileIRError as TileIRError, VerifyError as VerifyError, VersionError as VersionError
+from tileir.judge.errors import ResultsError as ResultsError, SweepError as SweepError
+from tileir.passes.registry import PassOptionError as PassOptionError, PipelineError as PipelineError
+from tileir.rewrite.driver import RewriteError as RewriteError
+from tileir.serve.explorer.questions import QuestionError as QuestionError
+
+__all__ = ["AssemblerCrash", "AssemblerError", "AssemblerTimeout", "AssemblerWarning", "AssertionFailedError", "BuildError", "BytecodeError", "ChoiceError", "CompilationError", "CubinError", "DriverError", "EmulationError", "ExecutionError", "HostCopyWarning", "InternalError", "LaunchDescriptionError", "LaunchError", "MissingDependencyError", "NestingError", "NoGpuError", "NotInterestingError", "OptionError", "ParseError", "PassError", "PassOptionError", "PipelineError", "QuestionError", "RecordingError", "ResultsError", "RewriteError", "SanitizerError", "SearchTimeout", "SweepError", "TileIRError", "TritonCrash", "TritonError", "TritonTimeout", "VerifyError", "VersionError", "WrongDeviceError"]
