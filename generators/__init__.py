@@ -18,11 +18,11 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"
+"""What a page begins with, behind its title, that is generated as a whole."""
 
 
 def is_generated(page: Path) -> bool:
-    """Whether nobody writes a page: its note stands behind the title."""
-    return "<!-- Written by `make docs`" in page.read_text(encoding="utf-8")[:200]
+    return NOTE in page.read_text(encoding="utf-8")[:200]
 
 
 def with_generated(file: str, text: str, begin: str, end: str = "") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from generators import NOTE
 from tileir.bytecode.records import records_of
 from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, inference_of, is_declared
 from tileir.dialect.ops import ASSUME, ASSUME_COND, ENTRY, FOR, GLOBAL, MODULE
@@ -232,10 +233,10 @@ def parts() -> list[Part]:
 _YES: Final = "✓"
 _NO: Final = "-"
 
-_HEAD: Final = """\
+_HEAD: Final = f"""\
 # Support for each operation
 
-<!-- Written by `make docs` from each part's own table (`generators/support.py`). -->
+{NOTE}
 
 A part of tileir, such as a backend or an analysis, concerns some operations and handles them, or states a reason why
 not. Parts that handle every operation they concern, all backends among them, are only in the first table; the second
