@@ -355,3 +355,10 @@ def test_every_variable_of_the_environment_is_described() -> None:
     read = {name for text in texts for name in re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", text)}
     passed_on = {"PYTHONPATH", "PROCESSOR_ARCHITECTURE", "TRITON_DISABLE_LINE_INFO"}
     assert read - {"TILEIR_DAP_GREETED"} - passed_on <= described
+
+
+def test_navigation_of_the_site_has_every_page() -> None:
+    entries = re.findall(r"^ +- (?:[\w ]+: )?([\w/]+(?:\.md|/))$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    folders = tuple(f"docs/{entry}" for entry in entries if entry.endswith("/"))
+    named = {f"docs/{entry}" for entry in entries if entry.endswith(".md") and not entry.startswith("repository/")}
+    assert sorted(named) == [page for page in DOCUMENTS if not page.startswith(folders)]
