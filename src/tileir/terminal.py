@@ -128,4 +128,4 @@ def tracked(items: Iterable[_Item], total: int, noun: str, *, is_quiet: bool = F
             if was_shown:
                 progress.write(line)
             else:
-                progress.show(lambda line=line: line)
+                progress.show(line.__str__)

@@ -293,7 +293,7 @@ def test_read_only_output_is_named() -> None:
 
 
 def test_arguments_that_are_no_tuple_are_told_apart() -> None:
-    with pytest.raises(tileir.LaunchError, match="the arguments of a launch are a tuple, as .* of type ndarray"):
+    with pytest.raises(tileir.LaunchError, match=r"the arguments of a launch are a tuple, as .* of type ndarray"):
         tileir.launch(add, 1, A)  # type: ignore[arg-type]
 
 

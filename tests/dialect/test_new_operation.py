@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from generators.records import notation
 from generators.reference import reference
 from generators.stubs import builder_stub
 from generators.support import finds_types
-from tests.bytecode.notation import notation
 
 import tileir
 from tileir.analyze.documentation.grammar import grammar

@@ -344,7 +344,7 @@ def test_launches_of_several_threads_have_a_number_each() -> None:
     def work() -> None:
         for _ in range(20):
             with contextlib.suppress(LaunchReached):
-                counter.launch(None, (None, None, {}))
+                counter.launch(None, None, None, {})
 
     counter = LaunchCounter(30, see)
     with patch.object(watching, "launch"):

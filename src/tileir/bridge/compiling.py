@@ -76,7 +76,7 @@ def compile(
     contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
     code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
-    before, a path or bytes, for backend="tileiras" (docs/internals/gpu.md).  `tune` has the first launch of each kind
+    before, a path or bytes, for backend="tileiras" (docs/guide/gpu.md).  `tune` has the first launch of each kind
     search for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so
     changing it afterwards does not affect the kernel.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import sys
 import weakref
 from collections.abc import Hashable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
+from tileir.bridge.hooks import hook
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -120,7 +122,8 @@ def recognized(known: KnownLaunches, kernel: Any, grid: Any, args: Sequence[obje
 def export(kernel: Any, args: Sequence[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     known_for(kernel)
-    return _exported(kernel, described(kernel, args).parameters, _architecture())
+    parameters = described(kernel, args).parameters
+    return _exported(kernel, parameters, _architecture(kernel, parameters))
 
 
 def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
@@ -153,7 +156,7 @@ def compiled_for(
         return found, False
     from tileir.bytecode.layouts import from_bytes
 
-    architecture = _architecture()
+    architecture = _architecture(kernel, parameters)
     try:
         module = from_bytes(_exported(kernel, parameters, architecture))
     except BytecodeError as error:
@@ -204,20 +207,25 @@ def described(kernel: Any, args: Sequence[object]) -> Description:
     )
 
 
-def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None) -> bytes:
+def _signature(kernel: Any, parameters: list[Parameter]) -> Any:
+    """The kinds of the arguments, as cuTile describes them."""
     name = kernel._annotated_function.pyfunc.__name__
     compilation = cutile().compilation
     try:
         constraints = [_constraint(parameter) for parameter in parameters]
         convention = compilation.CallingConvention.cutile_python_v2()
-        signature = compilation.KernelSignature(constraints, convention, name)
+        return compilation.KernelSignature(constraints, convention, name)
     except (TypeError, ValueError) as error:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
+
+
+def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None) -> bytes:
+    name, signature = kernel._annotated_function.pyfunc.__name__, _signature(kernel, parameters)
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
         options = {"output_format": "tileir_bytecode", "bytecode_version": BYTECODE_VERSION}
-        compilation.export_kernel(kernel, [signature], file, gpu_code=architecture, **options)
+        cutile().compilation.export_kernel(kernel, [signature], file, gpu_code=architecture, **options)
     except Exception as error:
         # From Python 3.11 on a traceback shows notes.
         if hasattr(error, "add_note"):
@@ -228,15 +236,43 @@ def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None
     return file.getvalue()
 
 
-def _architecture() -> str | None:
-    """The architecture that cuTile compiles for in a context, so that it refuses what that one cannot do."""
-    context = innermost()
-    if context is None or not context.is_real:
-        return None if context is None else context.gpu.architecture
-    # Imported here: without a GPU nothing of its engines is.
-    from tileir.execute.gpu.driver.devices import target_here
+class _ArchitectureFound(Exception):
+    """Carries the architecture that cuTile compiles for; the class itself is passed as cuTile's context."""
 
-    return target_here()
+
+def _compile_tile(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """cuTile's compiler; `_architecture` only asks it what it is to compile for."""
+    if _ArchitectureFound in arguments:
+        raise _ArchitectureFound(arguments[2])
+    return original(*arguments, **keywords)
+
+
+def _architecture(kernel: Any, parameters: list[Parameter]) -> str | None:
+    """The architecture that cuTile compiles a kernel for in a context, so that it refuses what that one cannot do.
+
+    It is that of the GPU unless somebody has replaced the kernel's private method `_compile`, as cuTile's own tests do.
+    """
+    context = innermost()
+    if context is None:
+        return None
+    found: str = context.gpu.architecture
+    if context.is_real:
+        # Imported here: nothing of the GPU backends is imported without a GPU.
+        from tileir.execute.gpu.driver.devices import target_here
+
+        found = target_here()
+    compiler: Any = sys.modules.get("cuda.tile._compile")
+    if hasattr(kernel, "_compile") and hasattr(compiler, "compile_tile"):
+        digits = found.removeprefix("sm_")
+        hook(compiler, "compile_tile", _compile_tile)
+        try:
+            kernel._compile(_signature(kernel, parameters), _ArchitectureFound, (int(digits[:-1]), int(digits[-1])))
+        except _ArchitectureFound as error:
+            found = str(error.args[0])
+        except (TypeError, AttributeError, IndexError):
+            # Another version of cuTile: the method is private.
+            pass
+    return found
 
 
 def _constraint(parameter: Parameter) -> Any:

@@ -23,12 +23,13 @@ from typing import Any
 
 import tileir
 from tileir import smith
+from tileir.analysis import SmithProgram
 
 COMPILE_SECONDS = 120
 MEMORY = 8 << 30
 
 
-def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
+def check_engines(program: SmithProgram, sanitize: bool = True) -> str:
     """What is wrong with a program, or nothing."""
     tileir.verify(program.module)
     if sanitize:
@@ -63,7 +64,7 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
     return ""
 
 
-def check_assembler(program: smith.SmithProgram, tool: str) -> str:
+def check_assembler(program: SmithProgram, tool: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "program.tileirbc"
         source.write_bytes(program.bytecode())

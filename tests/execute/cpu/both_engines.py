@@ -133,7 +133,7 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         finally:
             busy = False
 
-    Kernel.launch = launch  # type: ignore[method-assign]
+    Kernel.launch = launch  # type: ignore[assignment, method-assign]
     try:
         yield compared
     finally:

@@ -152,6 +152,24 @@ def _narrow(a, b, N: ct.Constant[int]):  # type: ignore[name-defined]
     ct.store(b, (0,), ct.load(a, (0,), (N,)).astype(ct.float8_e4m3fn).astype(ct.float32))
 
 
+@pytest.mark.parametrize("backend", ["fake_gpu", "interpreter"])
+def test_kernel_is_refused_by_the_architecture_that_its_method_compiles_for(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    """A test of cuTile's own replaces the method."""
+    original = ct.kernel._compile
+
+    def compile_for_ampere(self: Any, signature: Any, context: Any, capability: Any) -> Any:
+        return original(self, signature, context, (8, 0))
+
+    arguments = (*tensors(fake, 2), 16) if backend == engine.name else (floats(), floats(), 16)
+    with tileir.emulate(backend=backend):
+        ct.launch(0, (1,), ct.kernel(_narrow), arguments)
+        monkeypatch.setattr(ct.kernel, "_compile", compile_for_ampere)
+        with pytest.raises(ct.TileUnsupportedFeatureError, match="is not supported on sm_80"):
+            ct.launch(0, (1,), ct.kernel(_narrow), arguments)
+
+
 def test_what_the_gpu_that_is_there_has_not_is_refused_as_cutile_does(
     fake: FakeDriver, torch: FakeTorch, engine: FakeGpu
 ) -> None:

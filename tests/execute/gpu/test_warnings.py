@@ -49,7 +49,7 @@ def ways_to_launch() -> dict[str, Callable[[], object]]:
     return {
         "launch": lambda: plain.launch(1, (array, 8)),
         "options": lambda: with_options.launch(1, (array, 8), progress=lambda done, count: None),
-        "time": lambda: timed.time(1, array, 8, repeat=1),
+        "time": lambda: timed.time(1, (array, 8), repeat=1),
         "bound": lambda: bound(),
         "replaced": lambda: replaced(),
         "bound at once": lambda: made().bind(1, (array, 8))(),

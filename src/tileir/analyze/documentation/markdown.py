@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from tileir.analyze.documentation.pages import Block, Bullets, Code, Page, Paragraph, Section, Table
-from tileir.terminal import paint
 
 _DOCUMENT: Final = re.compile(r"docs/(\w+/\w+\.md)")
 
@@ -99,14 +98,3 @@ def section(text: str, name: str) -> str:
             end = next((line for _, other, _, line in headings[place + 1 :] if other <= level), None)
             return "\n".join(text.split("\n")[begin:end]).rstrip() + "\n"
     return ""
-
-
-def colored(text: str) -> str:
-    """Headings in bold and code in color, for a terminal."""
-    lines = text.split("\n")
-    for number, line in _outside_fences(text):
-        if _HEADING.fullmatch(line):
-            lines[number] = paint(line, "title")
-        else:
-            lines[number] = re.sub(r"`[^`]+`", lambda found: paint(found[0], "code"), line)
-    return "\n".join(lines)

@@ -86,7 +86,7 @@ class Timing:
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain values for JSON."""
         return {
-            "backend": self.engine,
+            "backend": self.backend,
             "device": self.device,
             "clock": self.clock,
             "launches": self.count,

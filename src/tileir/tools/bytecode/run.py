@@ -157,7 +157,7 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
     for number, path in outputs:
         launches.save(path, numpy.save, values[number])
     if given.has("json"):
-        found: dict[str, Any] = {"kernel": name, "backend": kernel.engine, "grid": list(wanted.grid)}
+        found: dict[str, Any] = {"kernel": name, "backend": kernel.backend, "grid": list(wanted.grid)}
         found["arrays"] = [{"argument": number, **array_facts(values[number])} for number in written]
         found["findings"] = observation.findings(given.operands[0])
         print(json.dumps(found | {"time": None if timing is None else timing.to_dict()}))

@@ -30,7 +30,7 @@ USAGE = Usage(
         *options.READING,
     ),
     f"""\
-It needs a GPU and Triton. Warps, stages, descriptors and the like are tried ('tileir docs triton'); every result is
+It needs a GPU and Triton. Warps, stages, descriptors and the like are tried ('tileir docs tune'); every result is
 checked against that of the schedule that is used by default. The fastest is kept on disk, and later launches of the
 same program with arguments of the same kind use it. An interrupt (Ctrl-C) keeps the best so far.
 

@@ -58,7 +58,7 @@ def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnost
         implicit_module=True,
     )
     diagnostics.extend(found.diagnostics)
-    module = found.module
+    module: Operation | None = found.module
     # Only the module that was put around the text stands at 0:0.
     if module is not None and given.has("no-implicit-module") and module.location is file_location(name, 0, 0):
         contents = list(module.regions[0].blocks[0])

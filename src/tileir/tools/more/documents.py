@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 import tileir
-from tileir.analyze.documentation.markdown import colored, section, sections
+from tileir.analyze.documentation.markdown import section, sections
+from tileir.analyze.documentation.terminal import rendered
+from tileir.terminal import paint
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
@@ -17,11 +20,12 @@ USAGE = Usage(
     ("tileir docs", "tileir docs command_line#exit-status"),
     (Option("--path", "print where the pages are, to open them in an editor or a browser"), COLOR),
     """\
-PAGE is a name from the list that 'tileir docs' prints, and may be one section of it. The pages are Markdown. 'tileir
-explain NAME' is shorter for an operation, a type or an attribute.""",
+PAGE is a name from the list that 'tileir docs' prints, and may be one section of it. The pages are Markdown; a terminal
+shows them laid out. 'tileir explain NAME' is shorter for an operation, a type or an attribute.""",
 )
 
 _EXTENSION = ".md"
+_WIDEST = 100
 _CHAPTERS = {
     "guide": "Guide",
     "tools": "Tools",
@@ -39,7 +43,11 @@ def run(given: Arguments) -> None:
         print(directory)
         return
     text = "\n".join([_text(operand, directory, pages) for operand in given.operands] or [_overview(directory, pages)])
-    sys.stdout.write(colored(text) if given.wants_color(sys.stdout) else text)
+    color = given.wants_color(sys.stdout)
+    if color or sys.stdout.isatty():
+        width = min(shutil.get_terminal_size().columns, _WIDEST)
+        text = rendered(text, width, paint if color else lambda text, kind: text)
+    sys.stdout.write(text)
 
 
 def _text(operand: str, directory: str, pages: dict[str, str]) -> str:
@@ -98,5 +106,5 @@ def _overview(directory: str, pages: dict[str, str]) -> str:
             chapter = folder
             lines += ["", *([f"## {_CHAPTERS[folder]}", ""] if folder else [])]
         title = next((title for _, _, title, _ in sections(_page(directory, path))), "")
-        lines.append(f"  {name:{width}}  {title}")
+        lines.append(f"    {name:{width}}  {title}")
     return "\n".join([*lines, "", "`tileir docs PAGE` prints one, `tileir explain NAME` what a name means.", ""])

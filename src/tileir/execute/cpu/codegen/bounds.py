@@ -336,7 +336,7 @@ def _are_near(emission: Emission, based: BasedPointers, array: BaseArray, size: 
         inside = builder.emit(f"icmp ule i64 {offset}, {array.bytes}")
         rest = builder.emit(f"sub i64 {array.bytes}, {offset}")
         before, after = (builder.emit(f"lshr i64 {number}, {size.bit_length() - 1}") for number in (offset, rest))
-        before, after = (builder.smaller(each, (1 << (width - 1)) - 1) for each in (before, after))
+        before, after = (str(builder.smaller(each, (1 << (width - 1)) - 1)) for each in (before, after))
         total = builder.emit(f"add i64 {before}, {after}")
         limits = [before, builder.emit(f"select i1 {inside}, i64 {total}, i64 0")]
         if width < 64:
