@@ -106,7 +106,7 @@ def test_traceback_has_the_lines_of_the_script_alone(tmp_path: Path) -> None:
         re.findall(r'File "(.*)", line', found.stderr) == ["script.py"] * 2
         or re.findall(r'File "(.*)", line', found.stderr) == [str(tmp_path / "script.py")] * 2
     )
-    message = "tileir.execute.errors.LaunchError: error: add takes 3 arguments (a, b, c), but 2 were given"
+    message = "tileir.errors.LaunchError: error: add takes 3 arguments (a, b, c), but 2 were given"
     assert lines[-1] == f"{message} (cuTile: Kernel expects 3 arguments but 2 were given)"
 
 
@@ -313,6 +313,7 @@ def test_nothing_is_imported_until_it_is_needed(tmp_path: Path, variable: str) -
         assert set(names) == {
             "tileir",
             "tileir.forking",
+            "tileir.public",
             "tileir.bridge",
             "tileir.bridge.hooks",
             "tileir.bridge.process",

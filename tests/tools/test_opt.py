@@ -214,7 +214,7 @@ def test_help_lists_the_passes_of_loaded_files(
     for number in (1, 2):
         path = tmp_path / f"mine{number}{before}.py"
         names.append(f"mine-{number}-{before}")
-        path.write_text(f"import tileir\ntileir.register_pass({names[-1]!r}, 'does it', lambda o, p, s: 0)\n")
+        path.write_text(f"import tileir\ntileir.passes.register_pass({names[-1]!r}, 'does it', lambda o, p, s: 0)\n")
     paths = [str(path) for path in sorted(tmp_path.iterdir())]
     loads = ["--load", paths[0], f"--load={paths[1]}"]
     try:
