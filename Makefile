@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite test-long test-torch-oldest torch lint types ruff pages npm fast test-fast docs docs-check vscode fuzz bench bench-fast bench-more clean
+.PHONY: help demo test suite test-long test-torch-oldest torch lint types ruff pages npm fast test-fast docs docs-check site counts vscode fuzz bench bench-fast bench-more clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,7 +51,12 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/.made
 	@echo "installing tileir and what its tests need into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --prefer-binary --editable '.[test]'
+	@$(BIN)/python $(PIP) install --quiet --prefer-binary --editable '.[docs,test]'
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-docs
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/.made
+	@echo "installing what builds the documentation site into $(VENV)"
+	@$(BIN)/python $(PIP) install --quiet --prefer-binary --editable '.[docs]'
 	@touch $@ $(VENV)/.installed
 
 # What running programs needs; cuTile, for the examples written in it, where it exists.
@@ -164,6 +169,13 @@ docs: $(VENV)/.installed-test ## write what the declarations say: the reference,
 	$(BIN)/python -m generators
 	$(BIN)/python .ci/pictures.py
 	$(BIN)/python .ci/terminal_pictures.py
+
+site: $(VENV)/.installed-docs ## build the documentation as a site, without a network: build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "build/site/index.html is the first page; the search needs a server: python3 -m http.server -d build/site"
+
+counts: $(VENV)/.installed ## print how many words, public names, commands and options there are
+	@$(BIN)/python -m generators.counts
 
 docs-check: $(VENV)/.installed-test
 	@$(BIN)/python -m generators --check

@@ -3,7 +3,7 @@
 operation_index  the index of chapters in dialect/ops/__init__.py
 accessors        the properties of operations in ir/accessors.py
 stubs            builder.pyi, and a stub for each public module that is a table
-reference        docs/reference/operations, and the rules in docs/tools/lint.md
+reference        docs/reference/operations, lint_rules.md and options.md
 support          docs/reference/support.md
 highlighting     the words in editors/; textmate.py has the grammar for Visual Studio Code
 
@@ -16,6 +16,12 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
+NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"
+"""What a page begins with, behind its title, that is generated as a whole."""
+
+
+def is_generated(page: Path) -> bool:
+    return NOTE in page.read_text(encoding="utf-8")[:200]
 
 
 def with_generated(file: str, text: str, begin: str, end: str = "") -> str:

@@ -10,7 +10,7 @@ from generators import ROOT
 from generators.accessors import accessors
 from generators.highlighting import highlighting
 from generators.operation_index import operation_index
-from generators.reference import REFERENCE, reference, rules
+from generators.reference import REFERENCE, options, reference, rules
 from generators.stubs import builder_stub, name_stubs
 from generators.support import support
 
@@ -25,7 +25,8 @@ def files() -> dict[str, str]:
         "src/tileir/builder.pyi": builder_stub(),
         **name_stubs(),
         **{f"{REFERENCE}/{name}": text for name, text in reference().items()},
-        "docs/tools/lint.md": rules(),
+        "docs/reference/lint_rules.md": rules(),
+        "docs/reference/options.md": options(),
         "docs/reference/support.md": support(),
         **highlighting(),
     }

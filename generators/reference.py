@@ -1,4 +1,4 @@
-"""The reference: the pages of docs/reference/operations and the list of rules in docs/tools/lint.md.
+"""The reference: the pages of docs/reference/operations, docs/reference/lint_rules.md and docs/reference/options.md.
 
 What `tileir explain` shows, as Markdown: a page for each chapter, for the types, the attributes and the versions, and
 an index.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from generators import with_generated
+from generators import NOTE
 from tileir.analyze.documentation.grammar import FURTHER_ATTRIBUTES, LEGEND
 from tileir.analyze.documentation.markdown import anchor, page_lines, table_lines
 from tileir.analyze.documentation.pages import CHAPTERS, Table, rule_page
@@ -21,9 +21,10 @@ from tileir.analyze.documentation.vocabulary import (
 )
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
+from tileir.tools.help.completion import usage_of
+from tileir.tools.main import COMMANDS
 
 REFERENCE: Final = "docs/reference/operations"
-_NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"
 
 
 def reference() -> dict[str, str]:
@@ -34,7 +35,7 @@ def reference() -> dict[str, str]:
     index = [
         "# Reference",
         "",
-        _NOTE,
+        NOTE,
         "",
         f"The {len(operations)} operations tileir knows, the types, attributes and versions of the dialect. "
         "`tileir explain NAME` shows the same in the terminal.",
@@ -59,16 +60,16 @@ def reference() -> dict[str, str]:
 
 
 def _page_text(title: str, entries: list[Entry]) -> str:
-    lines = [f"# {title}", "", _NOTE, "", "[All chapters](index.md)"]
+    lines = [f"# {title}", "", NOTE, "", "[All chapters](index.md)"]
     for entry in entries:
         lines += ["", *page_lines(entry.page(), "../..")]
     return "\n".join(lines) + "\n"
 
 
 def rules() -> str:
-    """docs/tools/lint.md with the list of rules."""
-    lines = ["", "`make docs` writes this list from the declarations in `src/tileir/analyze/lint/rules`.", ""]
-    lines += ["| rule | |", "|---|---|"]
+    """The page of lint rules."""
+    about = "[Lint](../tools/lint.md) is about choosing rules and silencing findings."
+    lines = ["# Lint rules", "", NOTE, "", about, "", "| rule | |", "|---|---|"]
     for group, words in GROUPS.items():
         found = [rule for rule in RULES.values() if rule.group == group]
         lines += [f"| **{group}** | *{words}* |"] if found else []
@@ -76,6 +77,18 @@ def rules() -> str:
             off = "" if rule.default else " (off by default)"
             lines.append(f"| [`{rule.name}`](#{rule.name}) | {rule.summary}{off} |")
     for rule in RULES.values():
-        first, *rest = page_lines(rule_page(rule), "..")
-        lines += ["", f"#{first}", *rest]
-    return with_generated("docs/tools/lint.md", "\n".join(lines) + "\n", "## The rules")
+        lines += ["", *page_lines(rule_page(rule), "..")]
+    return "\n".join(lines) + "\n"
+
+
+def options() -> str:
+    """The page of the options of each command, from what `--help` prints."""
+    lines = ["# Options of the commands", "", NOTE, "", "`tileir COMMAND --help` prints the same.", ""]
+    lines += ["[The command line](../tools/command_line.md) describes what all commands have in common."]
+    for name in COMMANDS:
+        usage = usage_of(name)
+        rows = tuple([(f"`{option.spelling}`", option.help) for option in usage.options])
+        lines += ["", f"## tileir {name}", "", usage.summary, "", "```text", usage.help().partition("\n")[0], "```"]
+        lines += ["", *table_lines(Table(("option", "meaning"), rows))] if rows else []
+        lines += ["", "```text", usage.details, "```"] if usage.details else []
+    return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from generators import NOTE
 from tileir.bytecode.records import records_of
 from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, inference_of, is_declared
 from tileir.dialect.ops import ASSUME, ASSUME_COND, ENTRY, FOR, GLOBAL, MODULE
@@ -234,8 +235,10 @@ def parts() -> list[Part]:
 _YES: Final = "✓"
 _NO: Final = "-"
 
-_HEAD: Final = """\
+_HEAD: Final = f"""\
 # Support for each operation
+
+{NOTE}
 
 `make docs` generates this page from each part's own table (`generators/support.py`); a test fails if an operation
 is missing from a table without a stated reason. A check mark means that the part handles the operation, a dash that it

@@ -7,16 +7,14 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from generators import is_generated
+
 ROOT = Path(__file__).parents[1]
 
 
-def _written_pages() -> list[str]:
-    found = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-    return [path for path in found if not path.startswith("docs/reference/operations/")]
-
-
-PAGES = ("README.md", "CONTRIBUTING.md", *_written_pages())
-"""What people read; `docs/reference/operations` is generated: tests/analyze/documentation/test_examples.py runs it."""
+DOCUMENTS = tuple(sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")))
+PAGES = ("README.md", "CONTRIBUTING.md", *[path for path in DOCUMENTS if not is_generated(ROOT / path)])
+"""What people write; tests/analyze/documentation/test_examples.py runs what is generated."""
 
 
 class Block(NamedTuple):

@@ -83,6 +83,7 @@ OPTIONAL = {
     "jax": Optional(_module("jax"), "operators of JAX", "a system for which pip install jax works"),
     "cuda.tile": Optional(_module("cuda.tile"), "cuTile kernels, NVIDIA's tools", "Linux on x86-64 or aarch64"),
     "triton": Optional(_module("triton"), "the Triton engine", "Linux on x86-64 or aarch64"),
+    "mkdocs": Optional(_module("mkdocs"), "the documentation site", "pip install 'tileir[docs]'"),
     "atheris": Optional(_module("atheris"), "fuzzing guided by coverage", "Linux on x86-64"),
     "patch": Optional(_program("patch"), "differences as patches", "apt-get install patch"),
     "zsh": Optional(_program("zsh"), "completion in zsh", "apt-get install zsh"),

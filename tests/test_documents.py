@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
+from generators.counts import words
+from tests.documents import DOCUMENTS, PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
 from tileir.analyze.documentation.markdown import anchor
@@ -64,7 +65,6 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "dask scheduler": "starts a cluster: tests/judge/test_dask.py",
         "     ": "figures of a benchmark",
     },
-    "docs/tools/lint.md": {"entry @k": "tests/analyze/lint/test_rules.py"},
     "docs/internals/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
 }
 # What the blocks of a page take for granted.
@@ -237,9 +237,7 @@ def test_toml_is_toml(block: Block) -> None:
         assert group in ("tileir.backends", "tileir.passes") and entries
 
 
-@pytest.mark.parametrize(
-    "name", ["pictures", pytest.param("terminal_pictures", marks=pytest.mark.long)], ids=["drawings", "terminals"]
-)
+@pytest.mark.parametrize("name", ["pictures", "terminal_pictures"], ids=["drawings", "terminals"])
 def test_the_pictures_are_those_that_the_script_draws(name: str, tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     assert spec is not None and spec.loader is not None
@@ -275,7 +273,7 @@ def anchors(path: Path) -> set[str]:
     return {anchor(heading) for heading in headings} | set(re.findall(r'<a name="([^"]+)">', text))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES[:2], *DOCUMENTS])
 def test_links_lead_to_files_and_headings(page: str) -> None:
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target, place in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", re.sub(r"`[^`\n]*`", "", text)):
@@ -314,3 +312,33 @@ def test_files_that_the_sources_name_exist() -> None:
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "generators").glob("*.py")]):
         for name in _IN_SOURCES.findall(path.read_text(encoding="utf-8")):
             assert name in known_places(), f"{path.relative_to(ROOT)} speaks of {name}"
+
+
+# --- pages as a whole ---
+
+# What people write, in words; generated pages do not count.
+MOST_WORDS = 95_500
+
+
+def test_documents_stay_short() -> None:
+    assert sum(words().values()) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", DOCUMENTS)
+def test_lists_and_tables_have_a_blank_line_before_them(page: str) -> None:
+    """GitHub needs none; the Markdown of the site makes one paragraph of both."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^(?!\s|[-*|] |\d+\. |\|).+\n(?:(?:[-*]|\d+\.) |\|).*", text, re.MULTILINE) == []
+
+
+def test_every_variable_of_the_environment_is_described() -> None:
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"`([A-Z][A-Z_]+)`", page))
+    sources = [*(ROOT / "src").rglob("*.py"), ROOT / "src" / "tileir_emulate.pth", ROOT / "hatch_build.py"]
+    texts = [path.read_text(encoding="utf-8") for path in sources]
+    ours = {name for text in texts for name in re.findall(r"\bTILEIR_[A-Z_]+\b", text)}
+    # Processes of tileir tell each other with it.
+    assert {name for name in described if name.startswith("TILEIR_")} == ours - {"TILEIR_DAP_GREETED"}
+    read = {name for text in texts for name in re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", text)}
+    passed_on = {"PYTHONPATH", "PROCESSOR_ARCHITECTURE", "TRITON_DISABLE_LINE_INFO"}
+    assert read - {"TILEIR_DAP_GREETED"} - passed_on <= described

@@ -18,7 +18,7 @@ PAGES = documents.pages_in(str(FOLDER))
 
 def test_every_page_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert documents.run([]) == 0
-    listed = re.findall(r"^  (\S+)  +\S", capsys.readouterr().out, re.MULTILINE)
+    listed = re.findall(r"^    (\S+)  +\S", capsys.readouterr().out, re.MULTILINE)
     assert listed == list(PAGES)
     paths = [path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.md")]
     assert sorted(PAGES.values()) == sorted(paths), "two pages have one name"
@@ -61,12 +61,12 @@ def test_page_that_is_not_there(page: str, message: str, capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith(f"tileir docs: {message}")
 
 
-def test_colors_change_no_words(capsys: pytest.CaptureFixture[str]) -> None:
-    documents.run(["execution"])
-    plain = capsys.readouterr().out
-    documents.run(["execution", "--color", "always"])
-    colored = capsys.readouterr().out
-    assert "\033[1m# " in colored and re.sub(r"\033\[\d+m", "", colored) == plain
+def test_terminal_gets_pages_laid_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert documents.run(["execution", "--color", "always"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("\033[1mRunning programs\033[0m\n") and "\n```" not in printed and "](" not in printed
+    assert documents.run(["--color", "always"]) == 0
+    assert "\n    getting_started " in capsys.readouterr().out
 
 
 def test_help_refers_to_pages_that_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:

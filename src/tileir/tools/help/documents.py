@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 
 import tileir
 from tileir.analyze.documentation.markdown import anchor as slug_of
+from tileir.analyze.documentation.terminal import rendered
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, did_you_mean
 from tileir.tools.command import command
 from tileir.tools.options import COLOR
@@ -21,11 +23,12 @@ USAGE = Usage(
     (Option("--path", "print where the pages are, to open them in an editor or a browser"), COLOR),
     details="""\
 PAGE is a name from the list, as in 'tileir docs command_line', and may be one section of it, as in
-'tileir docs command_line#exit-status'. The pages are Markdown. 'tileir explain NAME' is shorter for an operation, a
-type or an attribute.""",
+'tileir docs command_line#exit-status'. The pages are Markdown; a terminal shows them laid out. 'tileir explain NAME' is
+shorter for an operation, a type or an attribute.""",
 )
 
 _EXTENSION = ".md"
+_WIDEST = 100
 _CHAPTERS = {
     "guide": "Guide",
     "tools": "Tools",
@@ -44,7 +47,11 @@ def run(given: Arguments) -> None:
         print(directory)
         return
     text = "\n".join([_text(operand, directory, pages) for operand in given.operands] or [_overview(directory, pages)])
-    sys.stdout.write(_styled(text) if given.wants_color(sys.stdout) else text)
+    color = given.wants_color(sys.stdout)
+    if color or sys.stdout.isatty():
+        width = min(shutil.get_terminal_size().columns, _WIDEST)
+        text = rendered(text, width, paint if color else lambda text, kind: text)
+    sys.stdout.write(text)
 
 
 def _text(operand: str, directory: str, pages: dict[str, str]) -> str:
@@ -103,7 +110,7 @@ def _overview(directory: str, pages: dict[str, str]) -> str:
             chapter = folder
             lines += ["", *([f"## {_CHAPTERS[folder]}", ""] if folder else [])]
         title = next((title for _, _, title, _ in sections(_page(directory, path))), "")
-        lines.append(f"  {name:{width}}  {title}")
+        lines.append(f"    {name:{width}}  {title}")
     return "\n".join([*lines, "", "`tileir docs PAGE` prints one, `tileir explain NAME` what a name means.", ""])
 
 
@@ -134,14 +141,3 @@ def section(text: str, anchor: str) -> str:
             end = next((line for _, other, _, line in headings[place + 1 :] if other <= level), None)
             return "\n".join(text.split("\n")[begin:end]).rstrip() + "\n"
     return ""
-
-
-def _styled(text: str) -> str:
-    """Headings in bold and code in color, for a terminal."""
-    lines = text.split("\n")
-    for number, line in _outside_fences(text):
-        if _HEADING.fullmatch(line):
-            lines[number] = paint(line, "title")
-        else:
-            lines[number] = re.sub(r"`[^`]+`", lambda found: paint(found[0], "code"), line)
-    return "\n".join(lines)
