@@ -57,14 +57,8 @@ NOT_RUN: dict[str, dict[str, str]] = {
     "docs/guide/getting_started.md": {"python3 -m venv": "installs packages"},
     "docs/internals/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
     "docs/guide/kernel_authors.md": {"pip install": "installs packages"},
-    "docs/tools/sanitizer.md": {
-        "// grid ": "tests/execute/test_sanitizer_document.py",
-        "watch: ": "the report of the command above, shortened",
-    },
-    "docs/tools/sweep.md": {
-        "dask scheduler": "starts a cluster: tests/judge/test_dask.py",
-        "     ": "figures of a benchmark",
-    },
+    "docs/tools/sanitizer.md": {"// grid ": "tests/execute/test_sanitizer_document.py"},
+    "docs/tools/sweep.md": {"dask scheduler": "starts a cluster: tests/judge/test_dask.py"},
     "docs/internals/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
 }
 # What the blocks of a page take for granted.
