@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite test-long test-torch-oldest torch lint types ruff pages npm fast test-fast docs docs-check site counts vscode fuzz bench bench-fast bench-more clean
+.PHONY: help demo test suite test-long test-torch-oldest torch lint types ruff pages npm fast test-fast docs docs-check site counts dist vscode fuzz bench bench-fast bench-more clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -179,6 +179,15 @@ counts: $(VENV)/.installed ## print how many words, public names, commands and o
 
 docs-check: $(VENV)/.installed-test
 	@$(BIN)/python -m generators --check
+
+# The tools that a package index and its users apply, in an environment of their own; the sdist is built once more by pip.
+dist: ## the pure wheel and the sdist in build/dist, checked and tested in clean environments
+	@rm -rf build/dist build/dist-tools build/dist-test && mkdir -p build
+	@$(PYTHON) -m venv build/dist-tools && build/dist-tools/bin/python $(PIP) install --quiet build twine check-wheel-contents
+	@build/dist-tools/bin/python -m build --outdir build/dist .
+	build/dist-tools/bin/twine check --strict build/dist/*
+	build/dist-tools/bin/check-wheel-contents build/dist/*.whl
+	@for file in build/dist/*; do echo "testing $$file"; $(PYTHON) -m venv --clear build/dist-test && build/dist-test/bin/python $(PIP) install --quiet $$file && build/dist-test/bin/python .ci/wheel_test.py pure || exit 1; done
 
 vscode: npm ## package the extension for Visual Studio Code: build/tileir-VERSION.vsix
 	@command -v npm >/dev/null || { echo "the extension is built by npm: apt-get install nodejs npm"; exit 1; }

@@ -8,6 +8,7 @@ compiled: they follow the sources.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -18,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-COMPILERS = ("cl", "clang-cl") if sys.platform == "win32" else ("cc", "gcc", "clang")
+COMPILERS = ("cc", "gcc", "clang")
 NEEDED = ["mypy>=1.18", "setuptools>=75"]
 
 # What was compiled has to work before it goes into the wheel, whatever the environment says of paths and assertions.
@@ -43,8 +45,9 @@ def obstacle() -> str:
         return "this Python is not one that mypyc compiles for"
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
         return "Python's headers (Python.h) are not installed"
-    words = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "", posix=sys.platform != "win32")
-    if not any(shutil.which(name) for name in (*words[:1], *COMPILERS)):
+    words = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "")
+    # On Windows setuptools finds Visual Studio, which is not on the path.
+    if sys.platform != "win32" and not any(shutil.which(name) for name in (*words[:1], *COMPILERS)):
         return "there is no C compiler"
     return ""
 
@@ -85,3 +88,27 @@ class CustomBuildHook(BuildHookInterface[Any]):
             self._folder = tempfile.TemporaryDirectory()
             build_data["force_include"].update(compiled(Path(self.root), Path(self._folder.name)))
             build_data.update(infer_tag=True, pure_python=False)
+
+
+def absolute_links(text: str, root: Path, repository: str, version: str) -> str:
+    """Return the README for a package index: links to files of the repository lead to those of the release."""
+
+    def link(found: re.Match[str]) -> str:
+        before, target, after = found.groups()
+        if not (root / target.partition("#")[0]).exists():
+            return found[0]
+        # A page is shown; a picture is loaded.
+        kind = "raw" if target.endswith((".png", ".svg", ".gif")) else "blob"
+        return f"{before}{repository}/{kind}/v{version}/{target}{after}"
+
+    return re.sub(r"""(\]\(|(?:src|href|srcset)=")([\w.][\w./#-]*)([)"])""", link, text)
+
+
+class ReadmeHook(MetadataHookInterface):
+    """The hook that hatchling calls for the dynamic field `readme`."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        root = Path(self.root)
+        text = (root / "README.md").read_text(encoding="utf-8")
+        text = absolute_links(text, root, metadata["urls"]["Homepage"], metadata["version"])
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -161,7 +161,6 @@ def debugging(session: Session) -> None:
         time.sleep(1)
     time.sleep(2)
     session.save("editor_debugging")
-    shutil.copy(PICTURES / "editor_debugging.png", ROOT / "editors" / "vscode" / "images" / "debugging.png")
     session.page.keyboard.press("Shift+F5")
 
 

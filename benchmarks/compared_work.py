@@ -185,7 +185,7 @@ def _launching(name: str, backend: str, **options: Any) -> Action:
     given = (*example.inputs, example.output, *example.scalars)
     if backend == "cpu":
         options["threads"] = 1
-    return partial(kernel.launch, example.grid, *given, **options)
+    return partial(kernel.launch, example.grid, given, **options)
 
 
 def _addition_program(count: int) -> str:
@@ -208,7 +208,7 @@ def _adding() -> Action:
     import tileir
 
     kernel = tileir.compile(tileir.parse(_addition_program(300)), backend="interpreter")
-    return partial(kernel.launch, 1, numpy.zeros(1024, numpy.float32))
+    return partial(kernel.launch, 1, (numpy.zeros(1024, numpy.float32),))
 
 
 def _multiplying(backend: str) -> Action:
@@ -220,7 +220,7 @@ def _multiplying(backend: str) -> Action:
     kernel = tileir.compile(tileir.parse(matmul_program(512, 64)), backend=backend)
     arrays = [numpy.ones((512, 512), numpy.float32) for _ in range(3)]
     options: dict[str, Any] = {"threads": 1} if backend == "cpu" else {}
-    return partial(kernel.launch, (8, 8), *arrays, **options)
+    return partial(kernel.launch, (8, 8), arrays, **options)
 
 
 def _debugging() -> Action:
@@ -242,7 +242,7 @@ def _recording() -> Action:
 
     example = _example("softmax")
     kernel = tileir.compile(tileir.load(EXAMPLES / "softmax.mlir"), backend="interpreter")
-    return partial(tileir.record, kernel, example.grid, *example.inputs, example.output, *example.scalars)
+    return partial(tileir.record, kernel, example.grid, (*example.inputs, example.output, *example.scalars))
 
 
 # --- the CPU engine ---
@@ -305,7 +305,7 @@ def _vectors(make: Callable[[int], str]) -> Action:
     count = 1 << 18
     kernel = tileir.compile(tileir.parse(make(4096)), backend="cpu")
     arrays = [numpy.ones(count, numpy.float32) for _ in range(3)]
-    return partial(kernel.launch, count // 4096, *arrays, count, threads=1)
+    return partial(kernel.launch, count // 4096, (*arrays, count), threads=1)
 
 
 def _rows(make: Callable[[int], str]) -> Action:
@@ -315,7 +315,7 @@ def _rows(make: Callable[[int], str]) -> Action:
 
     kernel = tileir.compile(tileir.parse(make(1024)), backend="cpu")
     arrays = [numpy.ones((1024, 1024), numpy.float32) for _ in range(2)]
-    return partial(kernel.launch, 256, *arrays, threads=1)
+    return partial(kernel.launch, 256, arrays, threads=1)
 
 
 def _function(name: str) -> Action:
@@ -326,7 +326,7 @@ def _function(name: str) -> Action:
 
     kernel = tileir.compile(tileir.parse(cpu_math.program(name)), backend="cpu")
     arrays = [numpy.linspace(0.001, 3, cpu_math.COUNT, dtype=numpy.float32) for _ in range(3)]
-    return partial(kernel.launch, cpu_math.COUNT // cpu_math.TILE, *arrays, threads=1)
+    return partial(kernel.launch, cpu_math.COUNT // cpu_math.TILE, arrays, threads=1)
 
 
 def _program(name: str) -> Callable[[int], str]:

@@ -1,6 +1,6 @@
 """How far off the estimates of `tileir.cost` are: beside measured times, on this processor and on an H200.
 
-    python benchmarks/cost_accuracy.py              this processor; the H200's times are those of docs/internals/gpu.md
+    python benchmarks/cost_accuracy.py              this processor, and the H200 of docs/internals/measurements.md
     python benchmarks/cost_accuracy.py --gpu        on a machine with a GPU and torch: measured there, for that GPU
     python benchmarks/cost_accuracy.py --only cpu   or h200: one of the tables
 
@@ -27,7 +27,7 @@ from gpu_cases import Case, cases
 from measure import machine, table, tileir_build
 from tileir.analyze.cost.processor import estimate_on_processor, is_busy, processor
 
-PAGE = Path(__file__).parents[1] / "docs" / "internals" / "gpu.md"
+PAGE = Path(__file__).parents[1] / "docs" / "internals" / "measurements.md"
 ROUNDS = 7
 
 Row = tuple[str, ...]
@@ -106,7 +106,7 @@ SIZES = {
 
 
 def written_down() -> dict[str, float]:
-    """The times that stand in docs/internals/gpu.md, in seconds, by the name of the kernel."""
+    """The times that stand in docs/internals/measurements.md, in seconds, by the name of the kernel."""
     found: dict[str, float] = {}
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -160,7 +160,7 @@ def main() -> None:
         print(table(header, on_processor()))
     if given.only != "cpu":
         target, torch = gpu_here() if given.gpu else ("h200", None)
-        print(f"\n{target}, us{'' if given.gpu else ', measured as docs/internals/gpu.md says'}")
+        print(f"\n{target}, us{'' if given.gpu else ', measured as docs/internals/measurements.md says'}")
         print(table(("kernel", "estimate", "measured", "ratio", "roofline alone", "decides"), on_gpu(target, torch)))
 
 

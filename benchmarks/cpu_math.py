@@ -87,7 +87,7 @@ def measure(name: str, seconds: float) -> tuple[tuple[str, ...], list[Line]]:
     module = tileir.parse(program(name))
     exact, fast = (tileir.compile(module, backend="cpu", exact=not fast, fast=fast) for fast in (False, True))
     operands = (first, second) if name in BINARY else (first,)
-    launches = [partial(kernel.launch, COUNT // TILE, first, second, result, threads=1) for kernel in (exact, fast)]
+    launches = [partial(kernel.launch, COUNT // TILE, (first, second, result), threads=1) for kernel in (exact, fast)]
     rounds = race(seconds, *launches, partial(PEERS[name], *operands, out=result))
     times = [rounds.typical(number) / COUNT * 1e9 for number in range(3)]
     lines = [

@@ -151,13 +151,13 @@ def triton_launches(torch: Any, arrays: Sequence[Any]) -> list[tuple[str, Callab
     """Launches of the engine of Triton: of the same kernel, and of one that takes three descriptors."""
 
     def small() -> tuple[tileir.Kernel, tuple[object, ...]]:
-        return tileir.compile(gpu_programs.small_add(), backend="triton"), ((8,), *arrays, 1024)
+        return tileir.compile(gpu_programs.small_add(), backend="triton"), ((8,), (*arrays, 1024))
 
     def matmul() -> tuple[tileir.Kernel, tuple[object, ...]]:
         examples = Path(__file__).parents[1] / "examples"
         a, b = torch.zeros(64, 64, device="cuda").half(), torch.zeros(64, 64, device="cuda").half()
         kernel = tileir.compile(tileir.load(examples / "matmul.mlir"), backend="triton")
-        return kernel, ((1, 1), a, b, torch.zeros(64, 64, device="cuda"), 64, 64, 64)
+        return kernel, ((1, 1), (a, b, torch.zeros(64, 64, device="cuda"), 64, 64, 64))
 
     def bound(made: Callable[[], tuple[tileir.Kernel, tuple[Any, ...]]]) -> Callable[[], object]:
         kernel, given = made()
@@ -302,7 +302,7 @@ if len(sys.argv) > 3:
     from gpu_driver_calls import DriverCalls
     calls = DriverCalls()
 compiled = time.perf_counter()
-kernel.launch((8,), *arrays, 1024)
+kernel.launch((8,), (*arrays, 1024))
 launched = time.perf_counter()
 if calls is not None:
     calls.stop()
@@ -311,7 +311,7 @@ if calls is not None:
 torch.cuda.synchronize()
 done = time.perf_counter()
 assert (arrays[2] == 2).all()
-kernel.launch((8,), *arrays, 1024)
+kernel.launch((8,), (*arrays, 1024))
 torch.cuda.synchronize()
 print(json.dumps({"import": imported - begin, "load": compiled - imported, "launch": launched - compiled,
                   "done": done - imported}))

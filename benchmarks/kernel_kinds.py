@@ -182,7 +182,7 @@ def measured(name: str, kind: Kind, threads: int, seconds: float) -> tuple[tuple
         kernel = tileir.compile(kind.kernel, tuple(kind.arguments), backend="cpu", fast=fast)
         result = kind.arguments[kind.result]
         result.zero_()
-        launch = partial(kernel.launch, kind.grid, *kind.arguments, threads=threads)
+        launch = partial(kernel.launch, kind.grid, kind.arguments, threads=threads)
         launch()
         difference = float(((result.double() - wanted).abs() / (1 + wanted.abs())).max())
         if not difference <= 0.02:

@@ -96,7 +96,7 @@ def measured(name: str, kind: Kind, rounds: int) -> tuple[tuple[str, ...], Line]
     for tile in TILES:
         kernel = tileir.compile(tileir.parse(kind.text(tile)), backend="cpu")
         own = [each.copy() for each in kind.arrays]
-        action = partial(kernel.launch, kind.grid(tile), *own, *[kind.extent] * 3, threads=1)
+        action = partial(kernel.launch, kind.grid(tile), (*own, *[kind.extent] * 3), threads=1)
         action()
         difference = float(abs(own[kind.result] - wanted).max())
         if not difference <= 1e-4:

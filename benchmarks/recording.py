@@ -51,7 +51,7 @@ def main() -> int:
     sanitized = best(lambda: kernel.launch(BLOCKS, arguments, sanitize=True))
     rows.append(("launch, sanitized", f"{sanitized:.2f}", f"{sanitized / plain:.1f}"))
     for name, sanitize in (("recorded, not sanitized", False), ("recorded", True)):
-        taken = best(partial(tileir.record, kernel, BLOCKS, *arguments, sanitize=sanitize))
+        taken = best(partial(tileir.record, kernel, BLOCKS, arguments, sanitize=sanitize))
         rows.append((name, f"{taken:.2f}", f"{taken / plain:.1f}"))
         lines.append(Line(f"a launch {name}", "the plain launch", taken / plain, at_most=True))
     recording = tileir.record(kernel, BLOCKS, arguments)

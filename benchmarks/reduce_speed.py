@@ -19,8 +19,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import tileir.smith
-
 import tileir
 from measure import Line, add_line_options, finish, machine, table, tileir_build
 from tileir.ir.core import Operation

@@ -156,7 +156,7 @@ def main() -> None:
     rows = []
     lines: list[Line] = []
     for name, kernel, grid, arguments in [*launches(options.large), *compiled_launches()]:
-        plain = partial(kernel.launch, grid, *arguments, threads=1)
+        plain = partial(kernel.launch, grid, arguments, threads=1)
         # A few rounds are enough where one takes seconds.
         most = {MANY_BLOCKS: 3, MOST_BLOCKS: 1}.get(grid, options.rounds)
         sanitized = partial(plain, sanitize=True)

@@ -122,9 +122,13 @@ def environment(**more: str) -> dict[str, str]:
 def measure_tools(file: Path, runs: int, folder: Path) -> list[Line]:
     bytecode = folder / "small.tileirbc"
     subprocess.run([*tileir_command(), "as", str(file), "-o", str(bytecode)], check=True)
+    with_argparse = (
+        f"import argparse, sys; from tileir.tools.main import command; sys.argv[1:] = 'dis', {str(bytecode)!r}"
+    )
     commands = {
         "python -c pass": (sys.executable, "-c", "pass"),
         "dis": (*tileir_command(), "dis", str(bytecode)),
+        "dis, with argparse": (sys.executable, "-c", f"{with_argparse}; command()"),
         "check": (*tileir_command(), "check", str(file)),
         "opt": (*tileir_command(), "opt", str(file)),
         "as": (*tileir_command(), "as", str(file), "-o", os.devnull),

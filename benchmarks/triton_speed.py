@@ -59,7 +59,7 @@ def build(folder: Path, only: list[str], target: str, host: str, processes: int)
         (work.name, candidate.name, engine)
         for work in chosen(only)
         for candidate in work.candidates
-        for engine in work.engines
+        for engine in work.backends
     ]
     with ProcessPoolExecutor(processes) as pool:
         for line in pool.map(built, wanted, [target] * len(wanted), [host] * len(wanted)):
@@ -116,7 +116,7 @@ def measure(torch: Any, work: Work) -> Measured:
     actions: dict[tuple[str, str], Callable[[], Any]] = {("torch", name): way for name, way in ways.items()}
     expected = next(iter(ways.values()))().clone()
     for candidate in work.candidates:
-        for engine in work.engines:
+        for engine in work.backends:
             try:
                 actions[engine, candidate.name] = launch_of(torch, candidate, engine, arrays, expected, work.tolerance)
             except (tileir.TileIRError, ValueError) as error:
@@ -215,7 +215,7 @@ def run(folder: Path, only: list[str], output: str | None, each: bool) -> bool:
     """Measure; whether all bars are met."""
     import torch
 
-    from tileir.execute.gpu.gpus import peaks_of
+    from tileir.execute.gpu.peaks import peaks_of
 
     cache = private_copy(folder)
     os.environ["TILEIR_CACHE_DIR"] = cache

@@ -36,7 +36,7 @@ PATTERNS = [tileir.passes.Pattern("multiply-by-shifting", MULI, multiply_by_shif
 
 
 def run(root: tileir.Operation, options: dict[str, str], session: tileir.passes.PassSession) -> int:
-    """The pass: the patterns until none fires; `session` counts how often each did and shows the steps of --debug."""
+    """Apply the patterns until none fires; `session` counts them and shows the steps of --trace-rewrites."""
     before = sum(session.statistics.fired.values())
     tileir.passes.apply_greedily(root, PATTERNS, statistics=session.statistics, trace=session.trace)
     return sum(session.statistics.fired.values()) - before

@@ -4,6 +4,7 @@ operation_index  the index of chapters in dialect/ops/__init__.py
 accessors        the properties of operations in ir/accessors.py
 stubs            builder.pyi, and a stub for each public module that is a table
 reference        docs/reference/operations, lint_rules.md and options.md
+records          docs/reference/operations/records.md
 support          docs/reference/support.md
 highlighting     the words in editors/; textmate.py has the grammar for Visual Studio Code
 

@@ -10,6 +10,7 @@ from generators import ROOT
 from generators.accessors import accessors
 from generators.highlighting import highlighting
 from generators.operation_index import operation_index
+from generators.records import records
 from generators.reference import REFERENCE, options, reference, rules
 from generators.stubs import builder_stub, name_stubs
 from generators.support import support
@@ -25,6 +26,7 @@ def files() -> dict[str, str]:
         "src/tileir/builder.pyi": builder_stub(),
         **name_stubs(),
         **{f"{REFERENCE}/{name}": text for name, text in reference().items()},
+        f"{REFERENCE}/records.md": records(),
         "docs/reference/lint_rules.md": rules(),
         "docs/reference/options.md": options(),
         "docs/reference/support.md": support(),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from generators import ROOT, is_generated
-from tileir.tools.help.completion import usage_of
-from tileir.tools.main import COMMANDS
+from tileir.tools.commands import COMMANDS
+from tileir.tools.more.completion import usage_of
 
 
 def words() -> dict[str, int]:
@@ -25,10 +25,12 @@ def words() -> dict[str, int]:
 def public_modules() -> Iterator[ModuleType]:
     """`tileir` and the modules directly in it that list what they make public."""
     package = ROOT / "src" / "tileir"
-    # `annotations` stands for `typing` in tileir itself.
-    for path in [package / "__init__.py", *sorted(package.glob("[!_]*.py"))]:
-        if path.stem != "annotations" and re.search("^__all__\\b", path.read_text(encoding="utf-8"), re.MULTILINE):
-            yield importlib.import_module(f"tileir.{path.stem}".removesuffix(".__init__"))
+    for path in sorted([*package.glob("*.py"), *package.glob("*/__init__.py")]):
+        # `annotations` stands for `typing` in tileir itself, and `public` has the lists of the others.
+        lists = re.search(r"^(?:__all__ = |(?:\w+\.)?publish\()", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if lists and path.stem not in ("annotations", "public"):
+            name = ".".join(["tileir", *path.relative_to(package).with_suffix("").parts])
+            yield importlib.import_module(name.removesuffix(".__init__"))
 
 
 def main() -> None:

@@ -21,8 +21,8 @@ from tileir.analyze.documentation.vocabulary import (
 )
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
-from tileir.tools.help.completion import usage_of
-from tileir.tools.main import COMMANDS
+from tileir.tools.commands import COMMANDS
+from tileir.tools.more.completion import usage_of
 
 REFERENCE: Final = "docs/reference/operations"
 
@@ -81,14 +81,20 @@ def rules() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _option_lines(options: dict[str, str]) -> list[str]:
+    return table_lines(Table(("option", "meaning"), tuple([(f"`{each}`", help) for each, help in options.items()])))
+
+
 def options() -> str:
     """The page of the options of each command, from what `--help` prints."""
     lines = ["# Options of the commands", "", NOTE, "", "`tileir COMMAND --help` prints the same.", ""]
     lines += ["[The command line](../tools/command_line.md) describes what all commands have in common."]
-    for name in COMMANDS:
-        usage = usage_of(name)
-        rows = tuple([(f"`{option.spelling}`", option.help) for option in usage.options])
-        lines += ["", f"## tileir {name}", "", usage.summary, "", "```text", usage.help().partition("\n")[0], "```"]
-        lines += ["", *table_lines(Table(("option", "meaning"), rows))] if rows else []
+    usages = [usage_of(name) for name in COMMANDS]
+    common = {option.spelling: option.help for usage in usages for option in usage.options if option.is_common}
+    lines += ["", "## Options of commands that read programs", "", *_option_lines(common)]
+    for usage in usages:
+        own = {option.spelling: option.help for option in usage.options if not option.is_common}
+        lines += ["", f"## {usage.program}", "", f"{usage.summary}.", "", "```text"]
+        lines += [*usage.examples, "```", "", *(_option_lines(own) if own else ["It has no options of its own."])]
         lines += ["", "```text", usage.details, "```"] if usage.details else []
     return "\n".join(lines) + "\n"

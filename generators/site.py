@@ -13,6 +13,7 @@ import re
 from types import ModuleType
 from typing import Any, Final
 
+import griffe
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -26,6 +27,7 @@ from tileir.analyze.documentation.pages import Table
 _LANGUAGES: Final = {".py": "python", ".mlir": "mlir", ".ts": "ts"}
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
 _CODE: Final = re.compile(r"`[^`\n]+`")
+_EXAMPLE: Final = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 _API: Final = "reference/api"
 
 
@@ -112,7 +114,7 @@ def module_lines(module: ModuleType, shown: set[object]) -> list[str]:
 
     `shown` has what the pages before describe; a name of one of these becomes a link.
     """
-    lines = [f"# `{module.__name__}`", "", inspect.getdoc(module) or "", ""]
+    lines = [f"# `{module.__name__}`", "", with_fences(inspect.getdoc(module) or ""), ""]
     values: list[tuple[str, ...]] = []
     for name in sorted(module.__all__):
         value = getattr(module, name)
@@ -128,3 +130,16 @@ def module_lines(module: ModuleType, shown: set[object]) -> list[str]:
     if values:
         lines += ["## Other names", "", *table_lines(Table(("name", "what it is"), tuple(values)))]
     return lines
+
+
+def with_fences(docstring: str) -> str:
+    """A docstring whose examples are blocks of code; Markdown would take them for quotations."""
+    return _EXAMPLE.sub("```pycon\n\\g<0>\n```", docstring)
+
+
+class Examples(griffe.Extension):  # type: ignore[misc]
+    """Puts examples in docstrings between fences, while the sources are read."""
+
+    def on_object(self, *, obj: Any, **_: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = with_fences(obj.docstring.value)

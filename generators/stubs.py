@@ -7,6 +7,7 @@ module itself imports when they are first used.
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from generators import ROOT, with_generated
@@ -64,7 +65,7 @@ def name_stubs() -> dict[str, str]:
         lines = ["# Written by `make docs` from `tileir/public.py`.", "# ruff: noqa", "# fmt: off"]
         for home, names in sorted(homes.items()):
             lines.append(f"from {home} import {', '.join(sorted(names))}")
-        lines += ["", *(["__version__: str"] if module == "tileir" else []), "__all__: list[str]"]
+        lines += ["", *(["__version__: str"] if module == "tileir" else []), f"__all__ = {json.dumps(sorted(table))}"]
         path = f"src/{module.replace('.', '/')}"
         found[f"{path}/__init__.pyi" if (ROOT / path).is_dir() else f"{path}.pyi"] = "\n".join(lines) + "\n"
     return found

@@ -145,9 +145,7 @@ def parts() -> list[Part]:
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
     inside = {each: "its results come from its regions" for each in operations() if each.regions and gives_floats(each)}
     handed_on = dict.fromkeys(filter(gives_floats, HANDS_ON), "its results are elements of its operands")
-    given = {
-        each: "its type is given, not inferred" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)
-    }
+    given = {each: "the caller states its type" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)}
     return [
         Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
         Part(
@@ -158,10 +156,10 @@ def parts() -> list[Part]:
             given,
         ),
         Part("interpreter", "runs in the interpreter", is_executed, OPERATIONS.__contains__),
-        Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),
+        Part("CPU backend", "is compiled by the CPU backend", is_executed, HANDLERS.__contains__),
         Part(
-            "Triton engine",
-            "is compiled by the engine `triton`; what only the drafts have is legalized first",
+            "Triton backend",
+            "is compiled by the Triton backend, after legalizing",
             is_executed,
             # Control flow is lowered with what ends it.
             lambda d: d in LOWERED or d.is_terminator or d in legalized,
@@ -172,7 +170,7 @@ def parts() -> list[Part]:
             is_executed,
             lambda d: bool(d.traits & _EFFECTS) or d.accesses_memory,
             # As in NVIDIA's dialect, they declare none, and so are never dead.
-            dict.fromkeys((ASSUME, ASSUME_COND), "what it promises holds where it is written, so it stays"),
+            dict.fromkeys((ASSUME, ASSUME_COND), "its promise holds only where it stands, so it is never removed"),
         ),
         Part(
             "accesses",
@@ -192,7 +190,7 @@ def parts() -> list[Part]:
             "is watched for NaNs and infinities that it produces",
             gives_floats,
             lambda d: gives_floats(d) and not d.regions and d not in HANDS_ON and d not in MEANT,
-            {**inside, **handed_on, **dict.fromkeys(MEANT, "its numbers are written on purpose")},
+            {**inside, **handed_on, **dict.fromkeys(MEANT, "a program that writes such a number means it")},
         ),
         _part(
             "facts",
@@ -206,7 +204,7 @@ def parts() -> list[Part]:
             "integer expressions that contain it are simplified",
             is_integer_arithmetic,
             OPERATORS.__contains__,
-            "no rule has it",
+            "it has no rule",
         ),
         Part(
             "folds",
@@ -240,25 +238,32 @@ _HEAD: Final = f"""\
 
 {NOTE}
 
-`make docs` generates this page from each part's own table (`generators/support.py`); a test fails if an operation
-is missing from a table without a stated reason. A check mark means that the part handles the operation, a dash that it
-does not, for the reason given [below](#reasons). An empty cell means that the question does not arise.
+A part of tileir, such as a backend or an analysis, concerns some operations and handles them, or states a reason why
+not. Parts that handle every operation they concern, all backends among them, are only in the first table; the second
+has a column for each other part: a check mark if it handles the operation, a dash if it does not, for a
+[reason](#reasons) below, and an empty cell if the operation does not concern it.
 
 """
 
 
 def support() -> str:
     known = parts()
-    lines = ["| part | what a check mark says of the operation |", "|---|---|"]
-    lines += [f"| {part.name} | {part.meaning} |" for part in known]
-    lines += ["", f"| operation | since | {' | '.join([part.name for part in known])} |"]
-    lines += ["|---|---|" + ":-:|" * len(known)]
+    lines = ["| part | what handling an operation means | operations |", "|---|---|---|"]
+    for part in known:
+        concerned = [each for each in operations() if part.concerns(each)]
+        handled = [each for each in concerned if part.knows(each)]
+        count = f"all {len(handled)}" if handled == concerned else f"{len(handled)} of {len(concerned)}"
+        lines.append(f"| {part.name} | {part.meaning} | {count} |")
+    # What rewrites an operation concerns it: that is no gap, and still worth a column.
+    shown = [part for part in known if part.left_out or part.name == "folds"]
+    lines += ["", f"| operation | since | {' | '.join([part.name for part in shown])} |"]
+    lines += ["|---|---|" + ":-:|" * len(shown)]
     for declaration in operations():
         since = "drafts" if declaration.since is None else version_text(declaration.since)
-        marks = [_YES if part.knows(declaration) else _NO if part.concerns(declaration) else "" for part in known]
+        marks = [_YES if part.knows(declaration) else _NO if part.concerns(declaration) else "" for part in shown]
         lines.append(f"| `{declaration.mnemonic}` | {since} | {' | '.join(marks)} |")
     lines += ["", "## Reasons", ""]
-    for part in known:
+    for part in shown:
         by_reason: dict[str, list[str]] = {}
         for declaration in operations():
             reason = part.left_out.get(declaration)

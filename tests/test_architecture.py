@@ -27,6 +27,7 @@ LAYERS = {
     "processes": 0,
     "processors": 0,
     "notebook": 0,
+    "terminal": 1,
     "ir": 1,
     "dialect": 2,
     "text": 3,
@@ -245,7 +246,7 @@ def test_the_cache_of_tritons_code_follows_all_that_makes_it(imports: list[Impor
 
 
 def cpu_layers() -> list[set[str]]:
-    """The layers of the CPU engine as the docstring of its package draws them, the lowest first."""
+    """The layers of the CPU backend as the docstring of its package draws them, the lowest first."""
     text = ast.get_docstring(ast.parse(modules()["tileir.execute.cpu"].read_text(encoding="utf-8"))) or ""
     drawn = "".join([line for line in text.splitlines() if " <- " in line])
     return [set(re.findall(r"\w+", layer)) for layer in drawn.split("<-")]

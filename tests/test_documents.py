@@ -33,10 +33,13 @@ NOT_RUN: dict[str, dict[str, str]] = {
     "docs/reference/api.md": {">>> tileir.compile": "needs a Python without NumPy: tests/test_public_interface.py"},
     "docs/internals/architecture.md": {
         "src/tileir/": "the tree, see below",
+    },
+    "docs/internals/measurements.md": {
         "     ": "figures of a benchmark",
-        "command ": "figures of a benchmark",
+        "step ": "figures of a benchmark",
         "operations ": "figures of a benchmark",
         "writing ": "figures of a benchmark",
+        "work ": "figures of a benchmark",
     },
     "docs/reference/bytecode.md": {
         "file    :=": "a grammar",
@@ -55,11 +58,15 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "{": "settings of Zed",
     },
     "docs/guide/getting_started.md": {"python3 -m venv": "installs packages"},
-    "docs/internals/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
+    "docs/guide/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
+    "docs/tools/tune.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/triton/test_tuning.py"},
     "docs/guide/kernel_authors.md": {"pip install": "installs packages"},
     "docs/tools/sanitizer.md": {"// grid ": "tests/execute/test_sanitizer_document.py"},
     "docs/tools/sweep.md": {"dask scheduler": "starts a cluster: tests/judge/test_dask.py"},
-    "docs/internals/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
+    "docs/internals/nvidia.md": {
+        "    %": "tests/hardware/test_nvidia_page.py",
+        "      %": "tests/hardware/test_nvidia_page.py",
+    },
 }
 # What the blocks of a page take for granted.
 GIVEN = {"docs/guide/cutile.md": "stream, grid, kernel, args = None, (8,), vector_add, (a, b, c)"}

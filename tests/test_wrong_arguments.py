@@ -258,9 +258,9 @@ def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) ->
         (lambda: tileir.load(wrong(3)), TypeError, "read from the path of a file or from bytes, not from an int"),
         (lambda: tileir.load(b"\0garbage"), tileir.BytecodeError, "does not correspond to Tile IR bytecode"),
         (
-            lambda: tileir.compile(module(), entry=wrong((1, 2))),
+            lambda: tileir.compile(module(), wrong((1, 2))),
             tileir.LaunchError,
-            "not an Operation: pass the name of the",
+            "not a Module: pass entry= to name the kernel",
         ),
         (
             lambda: tileir.compile(module(), entry=wrong(numpy.zeros(9))),
@@ -298,7 +298,8 @@ def test_one_name_is_a_list_of_one() -> None:
 def test_articles() -> None:
     for value, words in ((1, "an int"), ("", "a str"), (None, "None"), (numpy.zeros(2), "an ndarray"), ([], "a list")):
         assert type_text(value) == words
-    assert type_text(module()) == "an Operation"
+    first = module().body.block.first
+    assert (type_text(module()), type_text(first)) == ("a Module", "an Operation")
 
 
 def test_no_message_writes_the_article_of_a_type_itself() -> None:

@@ -1,6 +1,7 @@
 ;;; tileir-mode.el --- Major mode for CUDA Tile IR programs -*- lexical-binding: t; -*-
 
 ;; Version: 0.1.0
+;; URL: https://github.com/tileir/tileir
 ;; Package-Requires: ((emacs "27.1"))
 ;; Keywords: languages
 ;; SPDX-License-Identifier: Apache-2.0

@@ -25,4 +25,4 @@ from tileir.serve.debugger.scripts import debug as debug
 from tileir.serve.explorer.exploring import explore as explore
 
 __version__: str
-__all__: list[str]
+__all__ = ["Block", "BlockArgument", "BuildError", "Builder", "BytecodeError", "Diagnostic", "ExecutionError", "Kernel", "LaunchError", "MissingDependencyError", "Module", "Operation", "OperationResult", "OptionError", "ParseError", "PassError", "Region", "SanitizerError", "TileIRError", "Value", "VerifyError", "compile", "cost", "custom_op", "debug", "diff", "emulate", "explore", "from_bytecode", "launch", "lint", "load", "losses", "optimize", "parse", "record", "reduce", "run_passes", "smith", "sweep", "to_bytecode", "verify"]

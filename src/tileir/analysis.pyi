@@ -12,4 +12,4 @@ from tileir.analyze.reducing.reduce import Reduction as Reduction, ReductionProg
 from tileir.analyze.smith.program import SMITH_FAMILIES as SMITH_FAMILIES, SMITH_STREAM as SMITH_STREAM, SmithProgram as SmithProgram
 from tileir.serve.explorer.exploring import Exploration as Exploration
 
-__all__: list[str]
+__all__ = ["Exploration", "LintFinding", "LintFix", "ProgramChange", "ProgramDifference", "Reduction", "ReductionProgress", "Representation", "Representations", "SMITH_FAMILIES", "SMITH_STREAM", "SemanticDifference", "SmithProgram"]

@@ -4,4 +4,4 @@
 from tileir.analyze.cost.occupancy import Occupancy as Occupancy
 from tileir.analyze.cost.result import Cost as Cost, Roofline as Roofline
 
-__all__: list[str]
+__all__ = ["Cost", "Occupancy", "Roofline"]

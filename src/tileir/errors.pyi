@@ -15,4 +15,4 @@ from tileir.passes.registry import PassOptionError as PassOptionError, PipelineE
 from tileir.rewrite.driver import RewriteError as RewriteError
 from tileir.serve.explorer.questions import QuestionError as QuestionError
 
-__all__: list[str]
+__all__ = ["AssemblerCrash", "AssemblerError", "AssemblerTimeout", "AssemblerWarning", "AssertionFailedError", "BuildError", "BytecodeError", "ChoiceError", "CompilationError", "CubinError", "DriverError", "EmulationError", "ExecutionError", "HostCopyWarning", "InternalError", "LaunchDescriptionError", "LaunchError", "MissingDependencyError", "NestingError", "NoGpuError", "NotInterestingError", "OptionError", "ParseError", "PassError", "PassOptionError", "PipelineError", "QuestionError", "RecordingError", "ResultsError", "RewriteError", "SanitizerError", "SearchTimeout", "SweepError", "TileIRError", "TritonCrash", "TritonError", "TritonTimeout", "VerifyError", "VersionError", "WrongDeviceError"]

@@ -11,4 +11,4 @@ from tileir.execute.launching.timing import Timing as Timing
 from tileir.execute.overlap import overlap as overlap
 from tileir.execute.work.operations import Work as Work
 
-__all__: list[str]
+__all__ = ["BoundLaunch", "Cubin", "LaunchDescription", "SpecializedKernel", "Timing", "Work", "overlap", "pointer_to", "release_memory"]

@@ -5,4 +5,4 @@ from tileir.execute.memory import Memory as Memory
 from tileir.execute.observing.observer import Access as Access, Observer as Observer, ObserverCallback as ObserverCallback, TileBlock as TileBlock
 from tileir.execute.observing.trace import Trace as Trace
 
-__all__: list[str]
+__all__ = ["Access", "Memory", "Observer", "ObserverCallback", "TileBlock", "Trace"]

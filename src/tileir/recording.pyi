@@ -7,4 +7,4 @@ from tileir.execute.recording.arrays import RecordedArray as RecordedArray
 from tileir.execute.recording.file_reader import load as load
 from tileir.execute.recording.recording import Recording as Recording
 
-__all__: list[str]
+__all__ = ["Comparison", "RecordedArray", "Recording", "compare", "load"]

@@ -6,4 +6,4 @@ from tileir.execute.sanitizer.number_watch import NumberWatch as NumberWatch
 from tileir.execute.sanitizer.report import Finding as Finding, SanitizerReport as SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer as Sanitizer
 
-__all__: list[str]
+__all__ = ["Coverage", "Finding", "NumberWatch", "Sanitizer", "SanitizerReport"]

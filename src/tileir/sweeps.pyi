@@ -9,4 +9,4 @@ from tileir.judge.report.comparison import SweepComparison as SweepComparison
 from tileir.judge.report.reporting import SweepReport as SweepReport, report as report
 from tileir.judge.results.results import ResultRow as ResultRow, Results as Results
 
-__all__: list[str]
+__all__ = ["JudgePlan", "JudgeStage", "ProcessLimits", "ResultRow", "Results", "SeedRange", "SweepComparison", "SweepInput", "SweepProgress", "SweepReport", "SweepResult", "Verdict", "judge_kernels", "report"]

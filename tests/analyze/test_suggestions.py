@@ -10,8 +10,9 @@ import pytest
 
 import tileir
 from tileir.analyze import suggestions
+from tileir.tools.bytecode import assemble
 from tileir.tools.drop_in import translate as drop_in_translate
-from tileir.tools.programs import assemble, check
+from tileir.tools.programs import check
 
 TEXT = "cuda_tile.module @kernels {\n  entry @f(%a: tile<f32>) {\n    BODY\n    return\n  }\n}\n"
 NEW_OPERATION = TEXT.replace("BODY", "%b = atan2 %a, %a : tile<f32>")

@@ -1,4 +1,4 @@
-"""What the bridge launches runs on the CPU engine too (`tests.execute.cpu.both_engines`)."""
+"""What the bridge launches runs on the CPU backend too (`tests.execute.cpu.both_engines`)."""
 
 from __future__ import annotations
 

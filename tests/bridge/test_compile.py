@@ -193,8 +193,8 @@ def test_arguments_that_do_not_fit_are_refused_when_they_are_bound() -> None:
         kernel.bind(2, (a, a, numpy.ones(256), 256))
     with pytest.raises(tileir.LaunchError, match="the grid has extent 0"):
         kernel.bind(0, (a, a, a, 256))
-    with pytest.raises(TypeError, match="a launch has no option 'threads'"):
-        kernel.bind(2, (a, a, a, 256), threads=2)
+    with pytest.raises(TypeError, match="a launch has no option 'thread'"):
+        kernel.bind(2, (a, a, a, 256), thread=2)
 
 
 def test_array_that_moved_is_seen_by_a_bound_launch() -> None:

@@ -131,7 +131,7 @@ def test_interrupt_ends_the_process_as_python_does(tmp_path: Path) -> None:
     [
         ((), "expected SCRIPT, -m MODULE or -c CODE"),
         (("missing.py",), "cannot open 'missing.py': there is no such file"),
-        (("--trace-block", "x", "s.py"), "'x' is no tile block"),
+        (("--trace", "x", "s.py"), "'x' is no tile block"),
         (("--backend", "abacus", "s.py"), "abacus"),
         (("--sanitize=most", "s.py"), "'most' is not a value of '--sanitize'"),
     ],
@@ -210,7 +210,7 @@ def test_exit_status_of_the_program_comes_before_findings(tmp_path: Path) -> Non
 
 def test_watch_and_trace_of_one_kernel(tmp_path: Path) -> None:
     body = "a[0] = numpy.inf\nstart(2, a, -a, c)\n"
-    found = emulate("--watch-nan", "--trace-block", "add:1", written(tmp_path, body), cwd=tmp_path)
+    found = emulate("--watch-nan", "--trace", "add:1", written(tmp_path, body), cwd=tmp_path)
     assert "trace of add, launched at script.py:15 in start\ntile block (1, 0, 0)\n" in found.stderr
     assert "watch: 1 finding in add" in found.stderr
     assert found.returncode == 1
@@ -218,12 +218,12 @@ def test_watch_and_trace_of_one_kernel(tmp_path: Path) -> None:
 
 def test_trace_of_what_is_not_there_says_so(tmp_path: Path) -> None:
     script = written(tmp_path, "start(2, a, a, c)\n")
-    other = emulate("--trace-block", "matmul:1", script, cwd=tmp_path)
+    other = emulate("--trace", "matmul:1", script, cwd=tmp_path)
     assert other.stderr == "tileir: nothing was traced: no kernel named 'matmul' was launched, but add\n"
-    outside = emulate("--trace-block", "2", script, cwd=tmp_path)
+    outside = emulate("--trace", "2", script, cwd=tmp_path)
     place = "trace of add, launched at script.py:15 in start"
     assert outside.stderr == f"{place}: there is no tile block (2, 0, 0) in its grid (2, 1, 1)\n"
-    none = emulate("--trace-block", "2", written(tmp_path, ""), cwd=tmp_path)
+    none = emulate("--trace", "2", written(tmp_path, ""), cwd=tmp_path)
     assert none.stderr == "tileir: nothing was traced: no kernel was launched\n"
     assert other.returncode == outside.returncode == none.returncode == 0
 
@@ -242,7 +242,7 @@ threads = [threading.Thread(target=work) for _ in range(4)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 """
-    result = emulate("--trace-block", "1", written(tmp_path, body), cwd=tmp_path)
+    result = emulate("--trace", "1", written(tmp_path, body), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     _, first, *others = re.split(r"^trace of add, launched at \S+ in start$", result.stderr, flags=re.MULTILINE)
     assert "ct.load" in first and len(others) == 11 and set(others) == {first}
@@ -266,14 +266,14 @@ def test_script_that_forgets_to_move_its_tensors_hears_it(tmp_path: Path) -> Non
 def test_debugger_stops_at_the_launch(tmp_path: Path) -> None:
     body = "try:\n    start(3, a, a, c)\nexcept Exception as error:\n    print(type(error).__name__)\n"
     script = written(tmp_path, body)
-    found = emulate("--sanitize", "--debug", script, cwd=tmp_path, stdin="p grid + 40\ncontinue\n")
+    found = emulate("--sanitize", "--pdb", script, cwd=tmp_path, stdin="p grid + 40\ncontinue\n")
     assert "(Pdb) 43\n" in found.stdout
     assert "SanitizerError" in found.stdout
     assert "tileir: stopped at the launch" in found.stderr
     assert found.stderr.count("sanitizer: 3 findings in add") == 1
     assert found.stderr.endswith("tileir: 3 different findings in 1 of 1 launch, written above\n")
     assert found.returncode == 1
-    found = emulate("--sanitize", "--debug", script, cwd=tmp_path, stdin="quit\n")
+    found = emulate("--sanitize", "--pdb", script, cwd=tmp_path, stdin="quit\n")
     assert "SanitizerError" not in found.stdout
     assert found.returncode == 1
 

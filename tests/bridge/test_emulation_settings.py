@@ -20,7 +20,7 @@ def test_variable_that_asks_for_no_option(text: str) -> None:
 
 
 def test_variable_has_the_options_of_the_command() -> None:
-    found = settings_of_variable("backend=cpu target=b200 sanitize=all watch-nan trace-block=matmul:0,3 debug exact")
+    found = settings_of_variable("backend=cpu target=b200 sanitize=all watch-nan trace=matmul:0,3 pdb exact")
     assert (found.backend, found.target, found.sanitize, found.watch_nan) == ("cpu", "b200", "all", True)
     assert (found.trace_block, found.debug, found.exact, found.fast) == (("matmul", (0, 3, 0)), True, True, False)
     assert found.watches
@@ -31,9 +31,9 @@ def test_options_may_be_written_with_dashes() -> None:
 
 
 def test_words_say_what_was_read_except_the_debugger() -> None:
-    text = "backend=cpu target=b200 sanitize=all watch-nan trace-block=matmul:0,3,0 exact"
-    assert settings_of_variable(text + " debug").words() == text
-    assert settings_of_variable("sanitize fast trace-block=2").words() == "sanitize trace-block=2,0,0 fast"
+    text = "backend=cpu target=b200 sanitize=all watch-nan trace=matmul:0,3,0 exact"
+    assert settings_of_variable(text + " pdb").words() == text
+    assert settings_of_variable("sanitize fast trace=2").words() == "sanitize trace=2,0,0 fast"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_words_say_what_was_read_except_the_debugger() -> None:
         ("target=", "target needs a value: target=NAME"),
         ("sanitize=most", "'most' is nothing to look for: use sanitize or sanitize=all"),
         ("exact fast", "exact and fast contradict each other: use one of them"),
-        ("trace-block=", "trace-block needs a value: trace-block=[KERNEL:]X[,Y[,Z]]"),
+        ("trace=", "trace needs a value: trace=[KERNEL:]X[,Y[,Z]]"),
     ],
 )
 def test_mistakes_are_named(text: str, message: str) -> None:

@@ -90,7 +90,7 @@ def test_outside_of_contexts_there_is_no_gpu():
 
 def test_an_exported_graph_has_its_kernels_with_it(monkeypatch):
     pytest.importorskip("flatbuffers", reason="JAX exports with it")
-    from tileir.bridge.emulated import jax_calls
+    from tileir.bridge.operators import jax_calls
 
     export: Any = pytest.importorskip("jax.export")
 

@@ -37,7 +37,7 @@ def test_every_float_but_zero_is_true(dtype: Any, backend: str) -> None:
     x = numpy.zeros(64, dtype)
     x[:8] = [-20.7, 0.3, numpy.nan, -0.0, numpy.inf, -numpy.inf, numpy.finfo(dtype).smallest_subnormal, 1.0]
     found = numpy.zeros(64, numpy.float32)
-    tileir.launch(conversions.booleans, 1, (x, found), backend)
+    tileir.launch(conversions.booleans, 1, (x, found), backend=backend)
     assert found.tolist() == [3.0 * bool(value) for value in x.tolist()]
 
 

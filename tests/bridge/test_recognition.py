@@ -70,7 +70,7 @@ def static_shape(a: Annotated[Any, ct.ArrayAnnotation(static_shape_dims=(0,))], 
 def known(kernel: Any, grid: Any, args: Any) -> None:
     """Launch so often that the next launch like it is recognized."""
     for _ in range(3):
-        tileir.launch(kernel, grid, args, "cpu")
+        tileir.launch(kernel, grid, args, backend="cpu")
 
 
 def test_third_launch_of_a_kind_is_recognized(thorough: list[str]) -> None:
@@ -80,7 +80,7 @@ def test_third_launch_of_a_kind_is_recognized(thorough: list[str]) -> None:
     for number in range(1, 4):
         # Other arrays, numbers and grids of the same kind.
         b, out = numpy.full(64, number, F32), numpy.zeros(64, F32)
-        tileir.launch(scale, (number,), [b, out, number / 2, 16], "cpu")
+        tileir.launch(scale, (number,), [b, out, number / 2, 16], backend="cpu")
         assert out.tolist() == [number * number / 2] * (16 * number) + [0.0] * (64 - 16 * number)
     assert thorough == []
 
@@ -96,11 +96,11 @@ def test_launches_with_common_options_are_recognized(thorough: list[str]) -> Non
     ]
     for options in variants:
         for _ in range(3):
-            tileir.launch(scale, 4, (a, numpy.zeros(64, F32), 2.0, 16), "cpu", **options)
+            tileir.launch(scale, 4, (a, numpy.zeros(64, F32), 2.0, 16), backend="cpu", **options)
     thorough.clear()
     for options in variants:
         out = numpy.zeros(64, F32)
-        tileir.launch(scale, 4, (a, out, 3.0, 16), "cpu", **options)
+        tileir.launch(scale, 4, (a, out, 3.0, 16), backend="cpu", **options)
         assert (out == 3 * a).all(), options
     assert thorough == []
 
@@ -126,7 +126,10 @@ def test_so_are_those_of_a_kernel_that_was_compiled_before(monkeypatch: pytest.M
 def test_options_of_recognized_launches_are_still_checked() -> None:
     args = (numpy.zeros(64, F32), numpy.zeros(64, F32), 2.0, 16)
     kernel = tileir.compile(scale, args, backend="cpu")
-    ways: list[Callable[..., None]] = [partial(tileir.launch, scale, 4, args, "cpu"), partial(kernel.launch, 4, *args)]
+    ways: list[Callable[..., None]] = [
+        partial(tileir.launch, scale, 4, args, backend="cpu"),
+        partial(kernel.launch, 4, args),
+    ]
     for launch in ways:
         for _ in range(3):
             launch(threads=1)
@@ -142,7 +145,7 @@ def test_another_shape_of_the_same_kind_needs_no_other_compilation(thorough: lis
     thorough.clear()
     for length in (32, 128, 4096):
         a, out = numpy.ones(length, F32), numpy.zeros(length, F32)
-        tileir.launch(scale, length // 16, (a, out, 3.0, 16), "cpu")
+        tileir.launch(scale, length // 16, (a, out, 3.0, 16), backend="cpu")
         assert out.tolist() == [3.0] * length
     assert thorough == []
 
@@ -171,7 +174,7 @@ def test_what_is_compiled_in_is_told_apart_and_every_result_is_right() -> None:
     for _ in range(4):
         for name, source in sources.items():
             out = numpy.zeros((4, 8), source.dtype)
-            tileir.launch(copy_matrix, 1, (source, out), "cpu")
+            tileir.launch(copy_matrix, 1, (source, out), backend="cpu")
             wanted = numpy.zeros((4, 8), source.dtype)
             wanted[: source.shape[0], : source.shape[1]] = source
             assert (out == wanted).all(), name
@@ -191,7 +194,7 @@ def test_constants_that_are_equal_and_not_the_same_are_told_apart() -> None:
     for _ in range(4):
         for value in (0.0, -0.0, 1, True, 1.0, numpy.float32(1), float("nan")):
             out = numpy.zeros(1, "f8")
-            tileir.launch(write_constant, 1, (out, value), "cpu")
+            tileir.launch(write_constant, 1, (out, value), backend="cpu")
             assert out.tobytes() == numpy.array([value], "f8").tobytes()
 
 
@@ -199,7 +202,7 @@ def test_bool_and_int_are_different_arguments() -> None:
     for _ in range(4):
         for flag in (True, 0, False, 7, numpy.bool_(True), numpy.int64(0)):
             out = numpy.zeros(1, F32)
-            tileir.launch(choose, 1, (out, flag), "cpu")
+            tileir.launch(choose, 1, (out, flag), backend="cpu")
             assert out[0] == (1 if flag else 2)
 
 
@@ -208,20 +211,20 @@ def test_integer_that_does_not_fit_is_refused_each_time() -> None:
     known(choose, 1, (out, 3))
     for number in (1 << 31, -(1 << 31) - 1, 1 << 70):
         with pytest.raises(LaunchError, match=f"argument 'flag' of choose is {number}, which does not fit an int32"):
-            tileir.launch(choose, 1, (out, number), "cpu")
+            tileir.launch(choose, 1, (out, number), backend="cpu")
     numbers: list[Any] = [1 << 40, -(1 << 63), (1 << 63) - 1, numpy.int8(-3)]
     for number in numbers:
         for _ in range(3):
-            tileir.launch(wide, 1, (out, number), "cpu")
+            tileir.launch(wide, 1, (out, number), backend="cpu")
         assert out[0] == number
     with pytest.raises(LaunchError, match="does not fit an int64"):
-        tileir.launch(wide, 1, (out, 1 << 63), "cpu")
+        tileir.launch(wide, 1, (out, 1 << 63), backend="cpu")
 
 
 def test_float_too_large_for_its_type_is_infinite_each_time() -> None:
     a, out = numpy.ones(16, F32), numpy.zeros(16, F32)
     known(scale, 1, (a, out, 2.0, 16))
-    tileir.launch(scale, 1, (a, out, 1e300, 16), "cpu")
+    tileir.launch(scale, 1, (a, out, 1e300, 16), backend="cpu")
     assert numpy.isinf(out).all()
 
 
@@ -233,7 +236,7 @@ def test_arrays_that_share_memory_give_the_interpreters_result() -> None:
             results = []
             for backend in ("cpu", "interpreter"):
                 memory = fresh.copy()
-                tileir.launch(scale, blocks, (memory[:32], memory[begin : begin + 32], 3.0, 16), backend)
+                tileir.launch(scale, blocks, (memory[:32], memory[begin : begin + 32], 3.0, 16), backend=backend)
                 results.append(memory.tolist())
             assert results[0] == results[1]
 
@@ -243,16 +246,16 @@ def test_list_of_arrays_is_recognized(thorough: list[str]) -> None:
     arrays = [numpy.full(4, number, F32) for number in range(3)]
     known(sum_of_list, 1, (arrays, out, 3))
     thorough.clear()
-    tileir.launch(sum_of_list, 1, ([array + 1 for array in arrays], out, 3), "cpu")
+    tileir.launch(sum_of_list, 1, ([array + 1 for array in arrays], out, 3), backend="cpu")
     assert out.tolist() == [6.0] * 4 and thorough == []
     # An item of another kind makes it another list.
-    tileir.launch(sum_of_list, 1, ([*arrays[:2], numpy.arange(8, dtype=F32)[::2]], out, 3), "cpu")
+    tileir.launch(sum_of_list, 1, ([*arrays[:2], numpy.arange(8, dtype=F32)[::2]], out, 3), backend="cpu")
     assert out.tolist() == [1.0, 3.0, 5.0, 7.0]
     for _ in range(2):
         with pytest.raises(LaunchError, match=r"item 1 .* but item 0 is array float32"):
-            tileir.launch(sum_of_list, 1, ([arrays[0], arrays[1].astype("f8"), arrays[2]], out, 3), "cpu")
+            tileir.launch(sum_of_list, 1, ([arrays[0], arrays[1].astype("f8"), arrays[2]], out, 3), backend="cpu")
         with pytest.raises(LaunchError, match="is an empty list"):
-            tileir.launch(sum_of_list, 1, ([], out, 3), "cpu")
+            tileir.launch(sum_of_list, 1, ([], out, 3), backend="cpu")
 
 
 @ct.kernel
@@ -265,26 +268,26 @@ def test_access_past_an_array_of_a_list_is_named_each_time() -> None:
     known(leave_list, 1, (arrays, 1))
     assert arrays[0].tolist() == [1.0] * 4
     with pytest.raises(tileir.ExecutionError, match=r"past the end of arrays\[0\] \(array float32\[4\]\)"):
-        tileir.launch(leave_list, 1, (arrays, 1000), "cpu")
+        tileir.launch(leave_list, 1, (arrays, 1000), backend="cpu")
 
 
 def test_tuple_is_recognized_with_its_items(thorough: list[str]) -> None:
     a, out = numpy.ones(4, F32), numpy.zeros(4, F32)
     known(sum_of_tuple, 1, ((a, 0.5), out))
     thorough.clear()
-    tileir.launch(sum_of_tuple, 1, ((a * 2, 0.5), out), "cpu")
+    tileir.launch(sum_of_tuple, 1, ((a * 2, 0.5), out), backend="cpu")
     assert out.tolist() == [2.5] * 4 and thorough == []
-    tileir.launch(sum_of_tuple, 1, ((a, 1.5), out), "cpu")
+    tileir.launch(sum_of_tuple, 1, ((a, 1.5), out), backend="cpu")
     assert out.tolist() == [2.5] * 4 and thorough == ["sum_of_tuple"]
     with pytest.raises(LaunchError, match="is a tuple of 2 items, but one of 1"):
-        tileir.launch(sum_of_tuple, 1, ((a,), out), "cpu")
+        tileir.launch(sum_of_tuple, 1, ((a,), out), backend="cpu")
 
 
 def test_extent_that_an_annotation_compiles_in_is_told_apart() -> None:
     out = numpy.zeros(1, F32)
     for _ in range(4):
         for length in (3, 5, 16, 32):
-            tileir.launch(static_shape, 1, (numpy.zeros(length, F32), out), "cpu")
+            tileir.launch(static_shape, 1, (numpy.zeros(length, F32), out), backend="cpu")
             assert out[0] == length
 
 
@@ -301,11 +304,11 @@ def test_mistakes_are_told_after_launches_that_were_recognized() -> None:
         ((a, a, 2.0, [16]), "annotated as a constant, but a list"),
     ):
         with pytest.raises(LaunchError, match=message):
-            tileir.launch(scale, 1, args, "cpu")
+            tileir.launch(scale, 1, args, backend="cpu")
     with pytest.raises(LaunchError, match="the grid has extent 0"):
-        tileir.launch(scale, (0,), (a, a, 2.0, 16), "cpu")
+        tileir.launch(scale, (0,), (a, a, 2.0, 16), backend="cpu")
     with pytest.raises(LaunchError, match="the arguments of a launch are a tuple"):
-        tileir.launch(scale, 1, {0: a, 1: a, 2: 2.0, 3: 16}, "cpu")  # type: ignore[arg-type]
+        tileir.launch(scale, 1, {0: a, 1: a, 2: 2.0, 3: 16}, backend="cpu")  # type: ignore[arg-type]
 
 
 def test_what_a_kernel_was_compiled_for_goes_with_it() -> None:
@@ -339,7 +342,7 @@ def test_global_of_a_kernel_is_as_it_was_when_it_was_compiled(monkeypatch: pytes
     a = numpy.ones(4, F32)
     known(scale_by_global, 1, (a,))
     monkeypatch.setitem(globals(), "FACTOR", 10.0)
-    tileir.launch(scale_by_global, 1, (a,), "cpu")
+    tileir.launch(scale_by_global, 1, (a,), backend="cpu")
     assert a.tolist() == [16.0] * 4
 
 
@@ -360,8 +363,8 @@ def test_access_past_an_array_is_named_in_a_recognized_launch() -> None:
     known(spread, 1, (out, 1))
     for _ in range(2):
         with pytest.raises(tileir.ExecutionError, match=r"past the end of out \(array float32"):
-            tileir.launch(spread, 1, (out, 100), "cpu")
-        tileir.launch(spread, 1, (out, 1), "cpu")
+            tileir.launch(spread, 1, (out, 100), backend="cpu")
+        tileir.launch(spread, 1, (out, 1), backend="cpu")
     assert out.tolist() == [1.0] * 16
 
 
@@ -370,7 +373,7 @@ def test_recognized_launches_of_many_tile_blocks_do_all_of_them() -> None:
         a, out = numpy.arange(16 * blocks, dtype=F32), numpy.zeros(16 * blocks, F32)
         for _ in range(4):
             out[:] = 0
-            tileir.launch(scale, (blocks,), (a, out, 2.0, 16), "cpu")
+            tileir.launch(scale, (blocks,), (a, out, 2.0, 16), backend="cpu")
             assert (out == a * 2).all()
 
 
@@ -379,5 +382,5 @@ def test_recognized_launches_keep_their_order_where_they_overlap() -> None:
     known(scale, 4, (arrays[0].copy(), arrays[1].copy(), 2.0, 16))
     with tileir.kernels.overlap():
         for first, second in ((0, 1), (1, 2), (2, 0)):
-            tileir.launch(scale, 4, (arrays[first], arrays[second], 2.0, 16), "cpu")
+            tileir.launch(scale, 4, (arrays[first], arrays[second], 2.0, 16), backend="cpu")
     assert [array[63] for array in arrays] == [8, 2, 4]

@@ -27,7 +27,7 @@ def sum_of_pair(arrays, out):
 
 def known(kernel: Any, args: Any) -> None:
     for _ in range(3):
-        tileir.launch(kernel, 1, args, "cpu")
+        tileir.launch(kernel, 1, args, backend="cpu")
 
 
 def test_tensors_of_all_kinds_are_recognized(thorough: list[str]) -> None:
@@ -46,7 +46,7 @@ def test_tensors_of_all_kinds_are_recognized(thorough: list[str]) -> None:
         known(add_one, (source, out))
         thorough.clear()
         out.zero_()
-        tileir.launch(add_one, 1, (source, out), "cpu")
+        tileir.launch(add_one, 1, (source, out), backend="cpu")
         assert torch.equal(out, source.detach() + 1)
         assert thorough == []
 
@@ -62,20 +62,20 @@ def test_tensor_that_lost_its_memory_is_refused() -> None:
     known(add_one, (a, out))
     a.untyped_storage().resize_(32)
     with pytest.raises(LaunchError, match=r"argument 'a' of add_one is a tensor float32\[16\] with only 32 bytes"):
-        tileir.launch(add_one, 1, (a, out), "cpu")
+        tileir.launch(add_one, 1, (a, out), backend="cpu")
     a.untyped_storage().resize_(0)
     with pytest.raises(LaunchError, match="with only 0 bytes of memory behind it"):
-        tileir.launch(add_one, 1, (a, out), "cpu")
+        tileir.launch(add_one, 1, (a, out), backend="cpu")
 
 
 def test_tensor_that_was_changed_in_place_is_seen() -> None:
     a, out = torch.arange(16.0), torch.zeros(16)
     known(add_one, (a, out))
     a.set_(torch.arange(64.0)[::4])
-    tileir.launch(add_one, 1, (a, out), "cpu")
+    tileir.launch(add_one, 1, (a, out), backend="cpu")
     assert torch.equal(out, torch.arange(64.0)[::4] + 1)
     a.data = torch.ones(16)
-    tileir.launch(add_one, 1, (a, out), "cpu")
+    tileir.launch(add_one, 1, (a, out), backend="cpu")
     assert out.tolist() == [2.0] * 16
 
 
@@ -91,7 +91,7 @@ def test_tensors_without_plain_memory_are_refused_after_plain_ones() -> None:
         (torch.nested.nested_tensor([a, a]), "without plain memory"),
     ):
         with pytest.raises(LaunchError, match=message):
-            tileir.launch(add_one, 1, (wrong, out), "cpu")
+            tileir.launch(add_one, 1, (wrong, out), backend="cpu")
 
 
 def test_list_of_tensors_is_recognized(thorough: list[str]) -> None:
@@ -99,7 +99,7 @@ def test_list_of_tensors_is_recognized(thorough: list[str]) -> None:
     for pair in (arrays, [arrays[1], numpy.ones(16, numpy.float32)]):
         known(sum_of_pair, (pair, out))
         thorough.clear()
-        tileir.launch(sum_of_pair, 1, ([arrays[1], pair[1]], out), "cpu")
+        tileir.launch(sum_of_pair, 1, ([arrays[1], pair[1]], out), backend="cpu")
         assert out.tolist() == [2.0] * 16 and thorough == []
 
 
@@ -110,8 +110,8 @@ def test_tensors_of_an_emulated_device_are_recognized(thorough: list[str]) -> No
         known(add_one, (a, out))
         known(add_one, (parameter, out))
         thorough.clear()
-        tileir.launch(add_one, 1, (a, out), "cpu")
+        tileir.launch(add_one, 1, (a, out), backend="cpu")
         assert out.tolist() == list(range(1, 17))
-        tileir.launch(add_one, 1, (parameter, out), "cpu")
+        tileir.launch(add_one, 1, (parameter, out), backend="cpu")
         assert out.tolist() == [2.0] * 16
         assert thorough == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import resource
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -62,6 +61,9 @@ TOOL_SECONDS = 20
 def _tool_verdict(directory: str, with_text: bool, number: int, data: bytes) -> Verdict:
     path = Path(directory) / f"{number}.tileirbc"
     path.write_bytes(data)
+    # Windows has neither this module nor NVIDIA's disassembler.
+    import resource
+
     tool = disassembler()
     assert tool is not None
     errors, output = path.with_suffix(".errors"), path.with_suffix(".text")

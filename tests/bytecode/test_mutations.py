@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import resource
-
 import pytest
 from tests.bytecode.limits import cpu_limit
 from tests.kernels.export import TOOLS_MISSING, tools_available
 
 if not tools_available():
     pytest.skip(TOOLS_MISSING, allow_module_level=True)
+
+import resource
 
 from tests.bytecode.judges import our_verdict, tool_verdicts
 from tests.bytecode.mutations import mutants

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.kernels.case import KernelCase
 from tests.kernels.export import TOOLS_MISSING, all_cases, disassemble, disassembler, export, tools_available
 
 import tileir
-from tileir.tools.programs import disassemble as dis
+from tileir.tools.bytecode import disassemble as dis
+
+if TYPE_CHECKING:
+    from tests.kernels.case import KernelCase
 
 if not tools_available():
     pytest.skip(TOOLS_MISSING, allow_module_level=True)

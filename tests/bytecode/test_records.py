@@ -1,6 +1,6 @@
 """The layout of every operation follows from its declaration; here it is compared with what NVIDIA's tools accept.
 
-Notation (docs/reference/bytecode.md section 6): `R` a result type; `R#(k)` a count k and as many types; `F[..]` flags with their
+Notation (docs/reference/operations/records.md): `R` a result type; `R#(k)` a count k and as many types; `F[..]` flags with their
 bits; `e:` enumerator, `u:` number, `b:` byte, `s:` string, `const:` constant, `i32[]:` and `i8[]:` lists, `arr:` array,
 `dict:` dictionary, `tag:` tagged attribute, each only if flagged with `?`; `N` the number of operands; `%x` an operand,
 `%x?` if flagged, `#%x*` counted; `G2` two regions.
@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.bytecode.notation import notation
+from generators.records import notation
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.bytecode.records import Record, documented_records, maximum_opcode, records_of
@@ -229,8 +229,8 @@ def test_class_name_is_the_one_in_nvidias_messages(mnemonic: str, name: str) -> 
     assert Record(REGISTRY.by_name[f"cuda_tile.{mnemonic}"], NEWEST).class_name == name
 
 
-def test_documentation_has_the_same_records() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "bytecode.md").read_text(encoding="utf-8")
+def test_the_reference_has_the_same_records() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "operations" / "records.md").read_text(encoding="utf-8")
     found: dict[tuple[str, int], dict[Version, str]] = {}
     row: tuple[str, int] = ("", 0)
     for opcode, name, minor, record in re.findall(

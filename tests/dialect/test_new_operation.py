@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from generators.records import notation
 from generators.reference import reference
 from generators.stubs import builder_stub
 from generators.support import finds_types
-from tests.bytecode.notation import notation
 
 import tileir
 from tileir.analyze.documentation.grammar import grammar
@@ -43,7 +43,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ELEMENTWISE, PURE, SEGMENTS, TOKEN_ORDERED
 from tileir.ir.traversal import is_memory_effect_free, is_pure, memory_changes
 from tileir.ir.versions import NEWEST, V13_3, V13_4
-from tileir.tools.help import explain
+from tileir.tools.programs import explain
 from tileir.types import f32, ptr, tile
 
 LERP = OperationDeclaration(

@@ -77,10 +77,9 @@ def test_settings_that_are_read_are_declared() -> None:
     assert read <= declared
 
 
-def test_version_is_that_of_the_package() -> None:
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'version = "{MANIFEST["version"]}"' in project
+def test_lock_file_and_license_are_those_of_the_package() -> None:
     assert MANIFEST["version"] == json.loads((EXTENSION / "package-lock.json").read_text(encoding="utf-8"))["version"]
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert re.search(r'license = "([^"]+)"', project)[1] == MANIFEST["license"]
 
 
@@ -113,6 +112,15 @@ def test_configuration_of_the_language_is_well_formed() -> None:
     assert increase.match("  entry @k(%a: tile<i32>) {") and increase.match("    } else {")
     assert not increase.match("  %a = iota : tile<4xi32>") and not increase.match("  // for {")
     assert decrease.match("  } else {") and not decrease.match("  return")
+
+
+def test_readme_has_only_addresses_that_the_marketplace_shows() -> None:
+    text = (EXTENSION / "README.md").read_text(encoding="utf-8")
+    assert text.count("![") == 3
+    for target in re.findall(r"\]\(([^)]*)\)", text):
+        assert target.startswith("https://")
+        for place in ("/raw/main/", "/blob/main/"):
+            assert place not in target or (ROOT / target.partition(place)[2]).exists(), target
 
 
 def test_package_holds_what_is_needed_and_nothing_else(tmp_path: Path) -> None:

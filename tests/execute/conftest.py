@@ -1,4 +1,4 @@
-"""The tests of the interpreter run on the CPU engine too (`tests.execute.cpu.both_engines`)."""
+"""The tests of the interpreter run on the CPU backend too (`tests.execute.cpu.both_engines`)."""
 
 from __future__ import annotations
 

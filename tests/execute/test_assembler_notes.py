@@ -7,17 +7,13 @@ from pathlib import Path
 
 import numpy
 import pytest
+from tests.hardware.measured import page_programs
 
 import tileir
 from tileir.execute.sanitizer.conflicts import AGAIN, IN_LOOP, MASKED, PAGE
-from tileir.tools.kernels.run import run
+from tileir.tools.bytecode.run import run
 
-HERE = Path(__file__).parents[2]
-TEXT = (HERE / PAGE).read_text(encoding="utf-8")
-PROGRAMS = {
-    re.sub(r"[^a-z ]", "", title.lower()).replace(" ", "-"): program
-    for title, program in re.findall(r"^## (.*?)\n(?:(?!^## ).)*?```mlir\n(.*?)```", TEXT, re.MULTILINE | re.DOTALL)
-}
+PROGRAMS = {anchor: programs[0] for anchor, programs in page_programs().items()}
 
 
 def notes(program: str) -> tileir.sanitizer.SanitizerReport:
@@ -52,7 +48,7 @@ TWINS = {
     ],
     AGAIN: [
         ("store_ptr_tko weak %target, %x ", "store_ptr_tko weak %target, %nine "),
-        ("store_ptr_tko weak %place, %nine token=%read", "store_ptr_tko weak %target, %nine"),
+        ("store_ptr_tko weak %address, %nine token=%read", "store_ptr_tko weak %target, %nine"),
     ],
 }
 
@@ -64,7 +60,7 @@ def test_the_program_of_the_page_gets_its_note_and_near_twins_none(what: str) ->
     for before, after in TWINS[what]:
         assert program.count(before) == 1
         changed = program.replace(before, after)
-        if what == AGAIN and "%target, %nine" in after and "%told = store_ptr_tko weak %target, %x" in changed:
+        if what == AGAIN and "%target, %nine" in after and "%written = store_ptr_tko weak %target, %x" in changed:
             changed = changed.replace("weak %target, %x :", "weak %target, %x token=%stored :")
         assert notes(changed).notes == [], (what, after)
 
@@ -91,7 +87,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
     assert loop.count == 2
     again = notes(PROGRAMS[AGAIN]).notes[0]
     assert again.title == "on a GPU load_ptr_tko may be issued again after store_ptr_tko"
-    assert again.details[1] == "what it loads is used later, by store_ptr_tko at k.mlir:13:13"
+    assert again.details[1] == "what it loads is used later, by store_ptr_tko at k.mlir:13:16"
 
 
 def test_a_loop_with_a_counter_gets_no_note() -> None:

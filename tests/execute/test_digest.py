@@ -86,7 +86,9 @@ def test_elements_of_constants_count_by_their_bits() -> None:
 
 def test_programs_have_the_same_one_if_they_are_the_same() -> None:
     examples = Path(__file__).parents[2] / "examples"
-    modules = [tileir.load(path) for path in sorted(examples.glob("*.mlir")) if path.stem != "broken"]
+    modules: list[tileir.Operation] = [
+        tileir.load(path) for path in sorted(examples.glob("*.mlir")) if path.stem != "broken"
+    ]
     modules += [random_module(Random(seed)) for seed in range(40)]
     seen: dict[bytes, tileir.Operation] = {}
     for module in modules:

@@ -140,8 +140,8 @@ def test_an_engine_says_why_it_does_not_run_a_kernel(toy: Toy) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sanitize": True}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
-        ({"sanitize": "all"}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
+        ({"sanitize": True}, "the backend 'toy' does not look for mistakes: compile with backend='interpreter'"),
+        ({"sanitize": "all"}, "the backend 'toy' does not look for mistakes: compile with backend='interpreter'"),
         ({"observer": tileir.sanitizer.Sanitizer()}, "observers and schedules are the interpreter's"),
         ({"observer": tileir.observers.Observer()}, "observers and schedules are the interpreter's"),
         ({"schedule": "reverse"}, "observers and schedules are the interpreter's"),
@@ -165,7 +165,7 @@ def test_an_engine_shows_its_stages(toy: Toy) -> None:
 
 
 def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: Toy) -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
     store = """
     cuda_tile.module @m {
       entry @k(%p: tile<ptr<i32>>) {
@@ -201,14 +201,14 @@ def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.Ca
 
     # The kernel writes nothing as far as its text goes, so nothing is summed up.
     target = tmp_path / "counted.npy"
-    assert run("--grid=4", "--out", f"0={target}") == (0, "", "")
+    assert run("--grid=4", "-o", f"0={target}") == (0, "", "")
     assert numpy.load(target).tolist() == [12, 12]
     assert run("--dump=names") == (0, "constant\naddi\nreturn\n", "")
     assert run(entry="looping") == (1, "", "error: toys have no loops: compile with backend='cpu'\n")
     for options, words in (
-        (["--sanitize"], "--sanitize watches the interpreter: leave out --backend toy"),
-        (["--trace=0"], "--trace watches the interpreter: leave out --backend toy"),
-        (["--threads=2"], "--threads is for the CPU engine: add --backend cpu"),
+        (["--sanitize"], "--sanitize is for the interpreter: add --backend interpreter"),
+        (["--trace=0"], "--trace is for the interpreter: add --backend interpreter"),
+        (["--threads=2"], "--threads is for the CPU backend: add --backend cpu"),
     ):
         assert run(*options) == (2, "", f"tileir run: {words}\n")
 
@@ -256,12 +256,12 @@ def test_names_of_tileir_are_not_given_away(name: str, monkeypatch: pytest.Monke
 
 def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong: Any = Toy
-    with pytest.raises(tileir.LaunchError, match="is not an engine: pass an instance"):
+    with pytest.raises(tileir.LaunchError, match="is not a backend: pass an instance"):
         tileir.backends.register_backend(wrong)
     monkeypatch.setattr(Toy, "name", "two words")
     with pytest.raises(tileir.LaunchError, match="an identifier such as 'cpu', not 'two words'"):
         tileir.backends.register_backend(Toy())
-    with pytest.raises(tileir.LaunchError, match="no engine 'toy' is registered"):
+    with pytest.raises(tileir.LaunchError, match="no backend 'toy' is registered"):
         tileir.backends.unregister_backend("toy")
 
 
@@ -271,11 +271,11 @@ def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) ->
         (
             "options",
             frozenset({"sanitise"}),
-            "the engine 'toy' has the option 'sanitise': there are cpu, cubin, exact, fast",
+            "the backend 'toy' has the option 'sanitise': there are cpu, cubin, exact, fast",
         ),
-        ("options", "exact", "the options of the engine 'toy' are 'exact': give a set or tuple of strings"),
-        ("stages", 3, "the stages of the engine 'toy' are 3: give"),
-        ("stages", (3,), "the stages of the engine 'toy' are "),
+        ("options", "exact", "the options of the backend 'toy' are 'exact': give a set or tuple of strings"),
+        ("stages", 3, "the stages of the backend 'toy' are 3: give"),
+        ("stages", (3,), "the stages of the backend 'toy' are "),
     ],
 )
 def test_an_engine_that_says_what_makes_no_sense_is_not_registered(
@@ -352,10 +352,10 @@ def test_an_installed_engine_is_found_by_its_name() -> None:
     compiled(backend="installed").launch(2, (counted,))
     assert counted.tolist() == [6, 6]
     for name, words in (
-        ("broken", "the engine 'broken' of toy_engines:broken cannot be loaded: TypeError"),
-        ("absent", "the engine 'absent' of toy_engines:nothing cannot be loaded: AttributeError"),
-        ("leaving", "the engine 'leaving' of leaving_engine:nothing cannot be loaded: SystemExit: 4"),
-        ("other", "the engine 'other' of toy_engines:Installed cannot be loaded: it is named 'installed' there"),
+        ("broken", "the backend 'broken' of toy_engines:broken cannot be loaded: TypeError"),
+        ("absent", "the backend 'absent' of toy_engines:nothing cannot be loaded: AttributeError"),
+        ("leaving", "the backend 'leaving' of leaving_engine:nothing cannot be loaded: SystemExit: 4"),
+        ("other", "the backend 'other' of toy_engines:Installed cannot be loaded: it is named 'installed' there"),
     ):
         with pytest.raises(tileir.LaunchError, match=words):
             compiled(backend=name)
@@ -369,7 +369,7 @@ def test_an_engine_that_is_listed_or_named_takes_no_part_in_auto(monkeypatch: py
     monkeypatch.setattr(listed, "suits", lambda entry, arguments, options: True)
     assert engines.find_engine("installed") is listed is engines.all_engines()[0][-1]
     assert compiled(backend="auto").backend == before
-    with pytest.raises(tileir.LaunchError, match="no engine 'installed' is registered"):
+    with pytest.raises(tileir.LaunchError, match="no backend 'installed' is registered"):
         tileir.backends.unregister_backend("installed")
     tileir.backends.register_backend(listed)
     assert compiled(backend="auto").backend == "installed"
@@ -391,7 +391,7 @@ def test_what_an_engine_raises_is_one_line_of_tileir_run(
     options = ["--dump", "names"] if place == "dump" else []
     arguments = ["run", str(file), "--entry", "first", "--arg", "zeros:i32:2", "--backend", "toy", *options]
     assert tool.run(arguments) == 1
-    assert capsys.readouterr().err == "tileir run: the engine 'toy' failed: ValueError: no batteries\n"
+    assert capsys.readouterr().err == "tileir run: the backend 'toy' failed: ValueError: no batteries\n"
     # Who calls it from Python gets what it raises.
     with pytest.raises(ValueError, match="no batteries"):
         compiled().dump("names") if place == "dump" else compiled().launch(1, (array(),))
@@ -403,7 +403,7 @@ def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:
     root = Path(__file__).parents[2]
     environment = {"PYTHONPATH": f"{root / 'src'}:{root}:{package}"}
     command = [sys.executable, "-m", "tileir", "run", str(file), "--entry=first", "--arg=zeros:i32:1"]
-    out = ["--grid=9", f"--out=0={package / 'counted.npy'}", "--backend=installed"]
+    out = ["--grid=9", f"--output=0={package / 'counted.npy'}", "--backend=installed"]
     subprocess.run([*command, *out], env=environment, check=True)
     assert numpy.load(package / "counted.npy").tolist() == [27]
 
@@ -414,14 +414,14 @@ def test_tileir_info_lists_engines_and_why_one_cannot_work(capsys: pytest.Captur
     assert tool.run(["info"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].startswith("tileir ")
-    names = [line.split()[0] for line in lines[lines.index("engines:") + 1 :] if line]
+    names = [line.split()[0] for line in lines[lines.index("backends:") + 1 :] if line]
     assert [name for name in names if name in ("cpu", "interpreter", "toy", "installed")] == [
         "cpu", "interpreter", "toy", "installed",
     ]  # fmt: skip
     assert f"NumPy: {numpy.__version__}" in lines
     assert lines[lines.index("toy          counts operations") + 1] == "cannot work here: it needs batteries"
     assert lines[lines.index("installed    counts operations") + 1] == "version: 3"
-    assert any(line.startswith("broken       the engine 'broken' of toy_engines:broken cannot") for line in lines)
+    assert any(line.startswith("broken       the backend 'broken' of toy_engines:broken cannot") for line in lines)
 
 
 def test_tileir_info_and_the_list_of_engines_need_no_numpy() -> None:

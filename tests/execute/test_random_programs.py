@@ -113,7 +113,7 @@ FAMILIES: dict[str, tuple[Version, bool, tuple[str, ...]]] = {
 
 
 def _copies(module: Operation, version: Version, layouts: tuple[str, ...]) -> list[Operation]:
-    copies = [tileir.parse(str(module))]
+    copies: list[Operation] = [tileir.parse(str(module))]
     for layout in layouts:
         data = tileir.to_bytecode(module, version=f"{version[0]}.{version[1]}", layout=layout)
         copies.append(tileir.from_bytecode(data))

@@ -16,8 +16,8 @@ from tileir.execute.arguments.argument_text import (
     stated_launch,
 )
 from tileir.execute.launching.entries import select_entry
-from tileir.tools.kernels import cost as cost_tool
-from tileir.tools.kernels import run as run_tool
+from tileir.tools.bytecode import run as run_tool
+from tileir.tools.cutile import cost as cost_tool
 
 PROGRAM = """cuda_tile.module @m {
   entry @double(%p: tile<ptr<f32>>, %n: tile<i32>) {

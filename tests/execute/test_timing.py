@@ -10,10 +10,11 @@ import pytest
 
 import tileir
 from tileir.execute.engine.interface import Measurement
-from tileir.execute.gpu.gpus import GPUS, PEAKS, Gpu, peaks_of
+from tileir.execute.gpu.gpus import GPUS, Gpu
+from tileir.execute.gpu.peaks import PEAKS, peaks_of
 from tileir.execute.launching.timing import FEWEST, MOST, Timing, duration, enough
 from tileir.execute.work.counting import count_work
-from tileir.tools.kernels import run as run_tool
+from tileir.tools.bytecode import run as run_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

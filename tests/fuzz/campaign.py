@@ -18,7 +18,6 @@ import functools
 import json
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import traceback
@@ -91,6 +90,8 @@ def _too_slow(number: int, frame: FrameType | None) -> None:
 def start_worker() -> None:
     signal.signal(signal.SIGVTALRM, _too_slow)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import resource
+
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
 

@@ -28,7 +28,7 @@ def test_the_questions_follow_from_the_declarations() -> None:
     def asked(declaration: OperationDeclaration) -> set[str]:
         return {part.name for part in PARTS if part.concerns(declaration)}
 
-    everywhere = {"bytecode", "builder", "interpreter", "CPU engine", "Triton engine", "effects"}
+    everywhere = {"bytecode", "builder", "interpreter", "CPU backend", "Triton backend", "effects"}
     assert asked(ADDI) == everywhere | {"undefined numbers", "facts", "simplifier"}
     assert asked(LOAD_PTR_TKO) == everywhere | {"accesses", "number watch", "facts"}
 

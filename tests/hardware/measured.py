@@ -16,6 +16,7 @@ from tileir.execute.dtypes import memory_dtype
 from tileir.ir.types import FLOAT_TYPES, Type, integer_type
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "nvidia.md"
+FOLDER = Path(__file__).parent / "programs"
 
 Bits = list[int]
 
@@ -59,10 +60,20 @@ def found(case: Measured, backend: str, *, optimized: bool = False) -> Bits:
 
 
 def page_programs() -> dict[str, list[str]]:
-    """The programs of docs/internals/nvidia.md by the anchors of their sections."""
+    """The complete programs of docs/internals/nvidia.md by the anchors of their sections."""
     programs: dict[str, list[str]] = {}
+    for anchor in page_sections():
+        name = anchor.replace("-", "_")
+        paths = [FOLDER / f"{name}.mlir", *sorted(FOLDER.glob(f"{name}_[0-9].mlir"))]
+        programs[anchor] = [path.read_text(encoding="utf-8") for path in paths]
+    return programs
+
+
+def page_sections() -> dict[str, list[str]]:
+    """The blocks of the page, which show the lines that matter, by the anchors of their sections."""
+    sections: dict[str, list[str]] = {}
     for section in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")
         anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        programs[anchor] = re.findall(r"^```mlir\n(.*?)^```$", body, re.MULTILINE | re.DOTALL)
-    return programs
+        sections[anchor] = re.findall(r"^```mlir\n(.*?)^```$", body, re.MULTILINE | re.DOTALL)
+    return sections

@@ -6,7 +6,7 @@ import re
 
 import numpy
 import pytest
-from tests.hardware.measured import PAGE, Measured, found, page_programs, patterns
+from tests.hardware.measured import PAGE, Measured, found, page_programs, page_sections, patterns
 
 PROGRAMS = page_programs()
 _COUNT_64 = numpy.arange(64, dtype=numpy.int32)
@@ -89,6 +89,14 @@ def test_an_unsigned_loop_around_a_product_ends(backend: str) -> None:
 def test_every_section_of_the_page_has_a_program_that_is_run() -> None:
     run = {case.text for case in [*CASES, ENDLESS]} | {PROGRAMS["load-issued-again"][0]}
     assert all(set(texts) <= run for texts in PROGRAMS.values()) and all(PROGRAMS.values())
+
+
+def test_lines_on_the_page_are_those_of_the_programs() -> None:
+    for anchor, shown in page_sections().items():
+        for block, program in zip(shown, PROGRAMS[anchor], strict=True):
+            lines = iter(program.splitlines())
+            for line in block.splitlines():
+                assert line.strip() == "..." or line in lines, (anchor, line)
 
 
 def test_anchors_that_reports_point_to_exist() -> None:

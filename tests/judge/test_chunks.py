@@ -52,7 +52,7 @@ entry @k(%a: tile<ptr<f32>>) {{
 
 
 def test_a_program_is_checked_run_and_compared() -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
     (verdict,) = judge_chunk([program(ADDITION)], JudgePlan(backends=("interpreter", "cpu")))
     assert outcomes(verdict) == {
         "check": "passed",

@@ -168,7 +168,7 @@ def test_a_sweep_reduces_and_writes_its_page(tmp_path: Path, capsys: pytest.Capt
     bad = tmp_path / "bad.mlir"
     bad.write_text("cuda_tile.module @m {\n  entry @k() {\n    %x = frobnicate\n    return\n  }\n}\n")
     path, page = str(tmp_path / "r.sqlite"), tmp_path / "page.html"
-    options = ["--engines", "none", "-o", path, "--reduce", "--report", str(page), "-j", "1"]
+    options = ["--backend", "none", "-o", path, "--reduce", "--html", str(page), "-j", "1"]
     assert run(["sweep", str(good), str(bad), *options]) == 1
     assert "reduced to" in capsys.readouterr().out
     assert page.read_text().startswith("<!doctype html>")

@@ -17,7 +17,7 @@ from tileir.judge.verdicts import launches as subjects
 from tileir.judge.verdicts.launches import Result, Results, compare_results, open_operations
 from tileir.judge.verdicts.work import outcome_of
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 
 def judged(item: SweepInput, **plan) -> Verdict:

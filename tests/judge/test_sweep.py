@@ -22,7 +22,7 @@ from tileir.judge.inputs import Inputs
 from tileir.judge.model import JudgePlan, JudgeStage, Outcome, ProcessLimits, SweepInput, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
-from tileir.tools.many.sweep import SweepReporter
+from tileir.tools.testing.sweep import SweepReporter
 
 PLAN = JudgePlan()
 QUICK = JudgePlan(limits=ProcessLimits(seconds=0.01))

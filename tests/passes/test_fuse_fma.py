@@ -19,8 +19,7 @@ def fused(body: str, arguments: str = ARGUMENTS, result: str = "tile<4xf32>") ->
     text = f"cuda_tile.module @m {{\ntesting$func @k({arguments}) -> {result} {{\n{body}\n}}\n}}"
     found = read_text(text, "-", testing=True)
     assert not found.diagnostics, found.diagnostics
-    module = found.module
-    module = next(o for o in module.walk() if o.name == "cuda_tile.module")
+    module = next(o for o in found.module.walk() if o.name == "cuda_tile.module")
     fuse_fma(module, PassSession())
     tileir.verify(module)
     return module

@@ -21,7 +21,8 @@ from tileir.ir.diagnostics import PassError
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import FLOAT_TYPES, integer_type
 from tileir.passes.pipeline import PassReport, run_passes
-from tileir.tools.programs import assemble, opt
+from tileir.tools.bytecode import assemble
+from tileir.tools.programs import opt
 
 UNARY_FLOATS = ("sigmoid", "recipf", "log10", "log1p")
 UNARY_INTEGERS = ("popcnt", "clz", "ctz", "brev", "noti")

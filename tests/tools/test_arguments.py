@@ -13,10 +13,9 @@ OPTIONS = (
     Option("--mode fast|slow", "how"),
     Option("--split[=MARKER]", "cut", bare="----"),
 )
-USAGE = Usage("tool", "Does something.", "FILE...", OPTIONS, most=2)
-LLVM_USAGE = Usage(
-    "tool", "Does something.", "[FILE]", (*OPTIONS[1:], Option("-o OUT", "out")), least=0, single_dash=True
-)
+EXAMPLES = ("tool a.mlir", "tool -v a.mlir")
+USAGE = Usage("tool", "FILE...", EXAMPLES, OPTIONS, summary="Do something", most=2)
+LLVM_USAGE = Usage("tool", "[FILE]", (), (*OPTIONS[1:], Option("-o OUT", "out")), least=0, single_dash=True)
 
 
 def read(*arguments: str, usage: Usage = USAGE) -> Arguments:
@@ -92,6 +91,13 @@ def test_mistake_is_printed_with_where_to_find_help(capsys: pytest.CaptureFixtur
 def test_help_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert USAGE.parse(["--help"]) is None
     printed = capsys.readouterr().out
-    assert printed.startswith("usage: tool FILE... [options]\n")
-    for line in ("-o, --output OUT", "-v, --verbose", "--mode fast|slow", "--split[=MARKER]", "-h, --help"):
+    assert printed.startswith("Do something.\n\n  tool a.mlir\n  tool -v a.mlir\n\nusage: tool FILE... [options]\n")
+    for line in (
+        "-o, --output OUT",
+        "-v, --verbose",
+        "--mode fast|slow",
+        "--split[=MARKER]",
+        "-h, --help",
+        "  130  interrupted",
+    ):
         assert line in printed

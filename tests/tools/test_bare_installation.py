@@ -78,7 +78,7 @@ NEEDS_NOTHING = [
     ["diff", "examples/vector_add.mlir", "examples/vector_add.mlir"],
     ["smith", "--seed", "7"],
     ["smith", "--seed", "7", "--bytecode", "-o", "{folder}/seven.tileirbc"],
-    ["smith", "--list"],
+    ["smith", "--list-families"],
     ["emulate", "--help"],
     ["report", "--help"],
     ["sweep", "--help"],
@@ -101,18 +101,18 @@ NEEDS_NUMPY = [
     ["tune", *RUN[1:]],
     [*COST, "--target", "cpu"],
     [*COST, "--measure"],
-    ["explore", *RUN[1:], "--export", "{folder}/page.html"],
-    ["explore", "examples/vector_add.mlir", "--export", "{folder}/page.html"],
+    ["explore", *RUN[1:], "--html", "{folder}/page.html"],
+    ["explore", "examples/vector_add.mlir", "--html", "{folder}/page.html"],
     ["explore", "examples/cutile_script.py"],
     ["debug", "examples/cutile_script.py", "--batch"],
     ["compile", "examples/vector_add.mlir", "--backend", "triton", "--target", "sm_90"],
     ["compile", "examples/vector_add.mlir", "--backend", "triton", "--target", "sm_90", "--dump", "ttir"],
-    ["reduce", "examples/vector_add.mlir", "--crashes", "cpu"],
+    ["reduce", "examples/vector_add.mlir", "--crashes", "--backend", "cpu"],
     ["debug", *RUN[1:], "--batch", "--ex", "run"],
     ["debug", "--dap"],
     ["sweep", "examples/vector_add.mlir", "-o", "{folder}/new.sqlite"],
     ["diff", "--semantic", "examples/vector_add.mlir", "examples/vector_add.mlir"],
-    ["reduce", "examples/vector_add.mlir", "--differs", "interpreter", "cpu"],
+    ["reduce", "examples/vector_add.mlir", "--differs", "--backend", "interpreter,cpu"],
 ]
 
 
@@ -168,8 +168,8 @@ ENGINES = [
     [*RUN, "--backend", "cpu"],
     ["cost", *RUN[1:]],
     [*COST, "--target", "cpu", "--no-assembler"],
-    ["explore", *RUN[1:], "--export", "{folder}/page.html"],
-    ["explore", RUN[1], "--export", "{folder}/page.html"],
+    ["explore", *RUN[1:], "--html", "{folder}/page.html"],
+    ["explore", RUN[1], "--html", "{folder}/page.html"],
     ["debug", *RUN[1:], "--batch", "--ex", "run"],
     ["diff", "--semantic", RUN[1], RUN[1]],
     ["compile", RUN[1], "--target", "sm_90", "-o", "{folder}/k.cubin"],
@@ -294,9 +294,3 @@ def test_public_functions_name_what_is_missing(blocked: str, missing: dict[str, 
         elif name != "launch":
             # Which is given no cuTile kernel.
             assert outcome == "works", line
-
-
-def test_package_metadata_has_addresses() -> None:
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    addresses = text.partition("[project.urls]\n")[2].partition("\n\n")[0]
-    assert '"https://pypi.org/project/tileir/"' in addresses

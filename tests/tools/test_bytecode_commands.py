@@ -12,7 +12,8 @@ from types import ModuleType
 import pytest
 
 import tileir
-from tileir.tools.programs import assemble, check, disassemble, objdump, opt
+from tileir.tools.bytecode import assemble, disassemble, objdump
+from tileir.tools.programs import check, opt
 
 CONTENTS = """\
 entry @f(%arg0: tile<i32>) {

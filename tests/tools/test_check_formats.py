@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.tools.arguments import wants_color
+from tileir.terminal import wants_color
 from tileir.tools.programs import check
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
@@ -95,6 +95,16 @@ def test_workflow_commands_cannot_be_smuggled_in(
     assert check.run([name, "--format", "github"]) == 1
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith(r"::error file=a%2Cb%3Ac%25d\x0a%3A%3Aerror%3A%3Ax\x1b[1m.mlir,line=1,col=1::")
+
+
+def test_files_of_the_current_directory_have_their_names_in_the_repository(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    check.run([".", "--format", "github"])
+    assert "\n::error file=clash.mlir," in capsys.readouterr().out
+    _, results = sarif(["."], capsys)
+    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+    assert "clash.mlir" in uris and not [uri for uri in uris if uri.startswith(".")]
 
 
 # --- SARIF ---

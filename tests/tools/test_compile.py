@@ -61,7 +61,7 @@ def test_cubins_are_named_by_target(program: Path, assembler: FakeAssembler) -> 
 
 
 def test_options_reach_the_assembler(program: Path, assembler: FakeAssembler) -> None:
-    options = ["-O1", "--lineinfo", "--host", "x86_64", "--host-system", "windows", "--remarks"]
+    options = ["-O1", "--lineinfo", "--host", "x86_64-windows", "--remarks"]
     assert run(["compile", "kernel.mlir", "--target", "sm_90", "-o", "k.cubin", *options]) == 0
     (call,) = assembler.calls
     wanted = ["--gpu-name=sm_90", "--opt-level=1", "--host-arch=x86_64", "--host-os=windows", "--lineinfo"]
@@ -162,7 +162,7 @@ def test_time_limit_has_a_status_of_its_own(
     program: Path, assembler: FakeAssembler, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assembler.does("time.sleep(60)")
-    assert run(["compile", "kernel.mlir", "--target", "sm_90", "-o", "k.cubin", "--time-limit", "0.5"]) == 124
+    assert run(["compile", "kernel.mlir", "--target", "sm_90", "-o", "k.cubin", "--timeout", "0.5"]) == 124
     assert "did not finish within 0.5 s" in capsys.readouterr().err
 
 
@@ -170,8 +170,8 @@ def test_time_limit_has_a_status_of_its_own(
     ("arguments", "words"),
     [
         (["--target", "sm_75"], "--target: 'sm_75' is no GPU that Tile IR is compiled for"),
-        (["--target", "sm_90", "--time-limit", "soon"], "'soon' is no number of seconds"),
-        (["--target", "sm_90", "--memory-limit", "none"], "'none' is no amount of memory"),
+        (["--target", "sm_90", "--timeout", "soon"], "'--timeout soon' is no time"),
+        (["--target", "sm_90", "--memory-limit", "none"], "'--memory-limit none' is no size"),
         (["--target", "sm_90,sm_100"], "several cubins need '-o FILE' or '--output-dir DIR'"),
         (["--target", "sm_90", "-o", "-", "--json"], "standard output is for a cubin or for what is printed"),
         (["--target", "sm_90", "-o", "no/such/k.cubin"], "cannot write 'no/such/k.cubin'"),
@@ -290,7 +290,7 @@ def test_cubin_that_cannot_be_written_is_told_and_the_next_one_is_made(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tileir.tools.arguments import ToolFailure
-    from tileir.tools.kernels import compile as tool
+    from tileir.tools.bytecode import compile as tool
 
     write = tool.write_bytes
 

@@ -88,7 +88,7 @@ def test_resources_are_those_of_each_kernel(triton: None, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("stage", "words"), [("ttgir", "ttg.num-warps"), ("llvm", "define"), ("ptx", ".entry one"), ("cubin", "EXIT")]
+    ("stage", "words"), [("ttgir", "ttg.num-warps"), ("llvm", "define"), ("ptx", ".entry one"), ("sass", "EXIT")]
 )
 def test_stages_are_printed(triton: None, stage: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert compiled("one.mlir", "--target", "sm_90", "--dump", stage) == 0
@@ -132,7 +132,7 @@ def test_ttir_needs_no_triton(
         (("--remarks", "--target", "sm_90"), "--remarks is an option of NVIDIA's assembler"),
         (
             ("-O1", "--target", "sm_90"),
-            "--opt-level is an option of NVIDIA's assembler, and Triton has none like it: leave it out",
+            "-O is an option of NVIDIA's assembler, and Triton has none like it: leave it out",
         ),
         (("--target", "gfx1"), "--target: 'gfx1' is no GPU of AMD"),
         (("--target", "sm_1"), "or of AMD's gfx90a"),
@@ -162,7 +162,7 @@ def test_time_limit_has_a_status_of_its_own(
 ) -> None:
     folder = write_fake_triton(tmp_path / "slow", beginning="import time; time.sleep(100)\n")
     monkeypatch.setenv("TILEIR_TRITON", str(folder))
-    assert compiled("one.mlir", "--target", "sm_90", "--time-limit", "0.3", "-o", "k.cubin") == 124
+    assert compiled("one.mlir", "--target", "sm_90", "--timeout", "0.3", "-o", "k.cubin") == 124
     assert "Triton did not finish within 0.3 s and was stopped" in capsys.readouterr().err
     assert not Path("k.cubin").exists()
     close_workers()

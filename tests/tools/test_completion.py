@@ -14,7 +14,7 @@ import pytest
 from tests.optional import needs
 
 from tileir.tools import main
-from tileir.tools.help import completion
+from tileir.tools.more import completion
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,8 +35,8 @@ CASES = [
     ("tileir dis --output-dir exa", ["examples"], "README.md"),
     ("tileir run --backend ", ["auto", "cpu", "interpreter"], "check"),
     ("tileir emulate --target b", ["b200", "b300"], "h100"),
-    ("tileir compile --target sm_9", ["sm_90"], "sm_80"),
-    ("tileir cost --target h", ["h100", "h200"], "sm_90"),
+    ("tileir compile --target h", ["h100", "h200"], "sm_90"),
+    ("tileir cost --target sm_9", ["sm_90"], "h200"),
     ("tileir run --sanitize=", ["all", "mistakes"], "check"),
     ("tileir explain load_", ["load_ptr_tko", "load_view_tko"], "addf"),
     ("tileir docs command", ["command_line"], "cpu"),

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tileir.analyze.documentation import markdown
 from tileir.tools import main
-from tileir.tools.help import documents
+from tileir.tools.more import documents
 
 ROOT = Path(__file__).parents[2]
 # Of a checkout those of the repository, of a wheel those that it carries.
@@ -38,14 +39,14 @@ def test_section_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_headings_in_code_are_none() -> None:
     text = "# A\n```\n# no heading\n```\n## B, c: `d`\nx\n### E\ny\n## F\nz\n"
-    assert documents.sections(text) == [
+    assert markdown.sections(text) == [
         ("a", 1, "A", 0),
         ("b-c-d", 2, "B, c: `d`", 4),
         ("e", 3, "E", 6),
         ("f", 2, "F", 8),
     ]
-    assert documents.section(text, "b-c-d") == "## B, c: `d`\nx\n### E\ny\n"
-    assert documents.section(text, "no-heading") == ""
+    assert markdown.section(text, "b-c-d") == "## B, c: `d`\nx\n### E\ny\n"
+    assert markdown.section(text, "no-heading") == ""
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from tests.tools.grammar_pattern import grammar_pattern
 import tileir
 from tileir.analyze.documentation.grammar import grammar, word_form
 from tileir.analyze.documentation.meanings import ATTRIBUTES, ELEMENT_TYPES, ENUMERATIONS, KEYWORDS, TYPES, VERSIONS
+from tileir.analyze.documentation.numbers import number_pages
 from tileir.analyze.documentation.pages import Code, operation_page, operations, title_of
+from tileir.analyze.documentation.plain_text import overview_text, page_text, styled
 from tileir.analyze.documentation.vocabulary import all_entries, close_names, find
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import ELEMENT_SINCE, number_palette
@@ -20,8 +22,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import NEWEST
 from tileir.text.syntax.format import CUSTOM
-from tileir.tools.help import explain
-from tileir.tools.help.explain import overview_text, page_text, styled
+from tileir.tools.programs import explain
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if not d.testing]
 
@@ -338,7 +339,9 @@ def test_color_changes_no_words() -> None:
 
 
 def test_names_that_are_known_load_no_difflib() -> None:
-    code = "import sys; from tileir.tools.help import explain; explain.run(['addf']); print('difflib' in sys.modules)"
+    code = (
+        "import sys; from tileir.tools.programs import explain; explain.run(['addf']); print('difflib' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("False\n")
 
@@ -379,7 +382,7 @@ def test_meaning_of_a_number(number: str, meaning: str, capsys: pytest.CaptureFi
 def test_every_opcode_is_explained() -> None:
     for declaration in operations():
         if declaration.opcode is not None:
-            titles = [page.name for page in explain.pages_of(f"{declaration.opcode:#x}")]
+            titles = [page.name for page in number_pages(f"{declaration.opcode:#x}")]
             assert title_of(declaration) in titles
 
 

@@ -20,25 +20,25 @@ from tileir.tools.main import run
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")
 ARRAYS = ["--arg", "iota:f32:300", "--arg", "ones:f32:300", "--arg", "zeros:f32:300", "--arg", "300"]
-LAUNCH = [VECTOR_ADD, "--grid", "3", *ARRAYS, "--targets", "h200"]
+LAUNCH = [VECTOR_ADD, "--grid", "3", *ARRAYS, "--target", "h200"]
 
 
 def test_export_writes_one_file_and_says_what_is_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
-    assert run(["explore", *LAUNCH, "--export", str(page)]) == 0
+    assert run(["explore", *LAUNCH, "--html", str(page)]) == 0
     assert re.fullmatch(r".*page\.html: \d\.\d MB, values of 3 of 3 tile blocks\n", capsys.readouterr().out)
     assert page.read_text().startswith("<!doctype html>")
 
 
 def test_blocks_choose_whose_values_are_carried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explore", *LAUNCH, "--export", str(tmp_path / "page.html"), "--blocks", "0,2"]) == 0
+    assert run(["explore", *LAUNCH, "--html", str(tmp_path / "page.html"), "--blocks", "0,2"]) == 0
     shown = capsys.readouterr()
     assert "values of 2 of 3 tile blocks" in shown.out
     assert "This page carries the values of tile blocks 0, 2 of 3." in shown.err
 
 
 def test_program_without_arguments_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explore", VECTOR_ADD, "--export", str(tmp_path / "page.html")]) == 0
+    assert run(["explore", VECTOR_ADD, "--html", str(tmp_path / "page.html")]) == 0
     assert "values of 0 of 0 tile blocks" in capsys.readouterr().out
 
 
@@ -46,7 +46,7 @@ def test_kernel_that_fails_is_shown_up_to_there(tmp_path: Path, capsys: pytest.C
     """The page is where one looks for what is wrong."""
     arguments = ["--arg", "iota:f32:300", "--arg", "ones:f32:300", "--arg", "zeros:f32:100", "--arg", "300"]
     page = tmp_path / "page.html"
-    assert run(["explore", VECTOR_ADD, "--grid", "3", *arguments, "--targets", "h200", "--export", str(page)]) == 0
+    assert run(["explore", VECTOR_ADD, "--grid", "3", *arguments, "--target", "h200", "--html", str(page)]) == 0
     assert page.exists()
 
 
@@ -66,13 +66,17 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
         ([VECTOR_ADD, "--arg", "1"], 1, "@vector_add takes 4 arguments"),
         ([VECTOR_ADD, "--arg", "what"], 2, "'what' is no argument"),
         ([VECTOR_ADD, "--entry", "other"], 2, "the module has no entry @other"),
-        ([VECTOR_ADD, "--targets", "h900"], 2, "--targets: there is no target 'h900'"),
+        ([VECTOR_ADD, "--target", "h900"], 2, "--target: there is no target 'h900'"),
         ([VECTOR_ADD, "--port", "70000"], 2, "'--port 70000': give a number from 0 to 65535"),
-        ([VECTOR_ADD, "--memory", "much"], 2, "'--memory much' is no size: give one as 512M or 4G"),
-        ([VECTOR_ADD, "--memory", "0"], 2, "'--memory 0' is no size"),
+        (
+            [VECTOR_ADD, "--memory-limit", "much"],
+            2,
+            "'--memory-limit much' is no size: give one with its unit, as 512M or 4G",
+        ),
+        ([VECTOR_ADD, "--memory-limit", "0"], 2, "'--memory-limit 0' is no size"),
         ([VECTOR_ADD, "--launch", "2"], 2, "--launch is for a script"),
-        ([VECTOR_ADD, "--blocks", "1"], 2, "--blocks is about the page that --export writes"),
-        ([VECTOR_ADD, "--export", "/tmp/nothing.html", "--blocks", "0"], 2, "--blocks is about a launch"),
+        ([VECTOR_ADD, "--blocks", "1"], 2, "--blocks is about the page that --html writes"),
+        ([VECTOR_ADD, "--html", "/tmp/nothing.html", "--blocks", "0"], 2, "--blocks is about a launch"),
         ([VECTOR_ADD, "--record", "/tmp/nothing.tilerec"], 2, "--record is about a launch, and nothing runs"),
         ([VECTOR_ADD, "--compare", "/tmp/nothing.tilerec"], 2, "--compare is about a launch, and nothing runs"),
         ([VECTOR_ADD, "--schedule", "sideways", *ARRAYS], 2, "sideways"),
@@ -85,7 +89,7 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
         (["nowhere.py"], 2, "cannot open 'nowhere.py': there is no such file"),
         (["nowhere.mlir"], 2, "cannot read 'nowhere.mlir'"),
         ([str(EXAMPLES / "broken.mlir")], 1, "error"),
-        ([VECTOR_ADD, "--export", "/nowhere/page.html"], 2, "cannot write '/nowhere/page.html'"),
+        ([VECTOR_ADD, "--html", "/nowhere/page.html"], 2, "cannot write '/nowhere/page.html'"),
     ],
 )
 def test_mistakes_are_named(arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,14 +100,14 @@ def test_mistakes_are_named(arguments: list[str], status: int, words: str, capsy
 def test_a_kernel_without_parameters_runs_without_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program, page = tmp_path / "nothing.mlir", str(tmp_path / "page.html")
     program.write_text("cuda_tile.module @m { entry @nothing() { return } }")
-    assert run(["explore", str(program), "--grid", "3", "--export", page]) == 0
+    assert run(["explore", str(program), "--grid", "3", "--html", page]) == 0
     assert "values of 3 of 3 tile blocks" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("blocks", ["3", "2-1", "x", "-1", ""])
 def test_lists_of_blocks_that_make_no_sense(blocks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = str(tmp_path / "page.html")
-    status = run(["explore", *LAUNCH, "--export", page, f"--blocks={blocks}"])
+    status = run(["explore", *LAUNCH, "--html", page, f"--blocks={blocks}"])
     assert status == (0 if blocks == "" else 2)
     assert ("--blocks" in capsys.readouterr().err) == (blocks != "")
 
@@ -145,7 +149,7 @@ def explored(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_script_is_run_up_to_the_launch_that_is_shown(script: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    options = ["--export", str(page), "--targets", "h200"]
+    options = ["--html", str(page), "--target", "h200"]
     second = explored(str(script), *options, "--launch", "2", "--", "--own", "3")
     assert second.returncode == 0, second.stderr
     assert second.stdout.splitlines()[:2] == ["arguments ['--own', '3']", "double 6.0"]
@@ -158,7 +162,7 @@ def test_script_is_run_up_to_the_launch_that_is_shown(script: Path, tmp_path: Pa
 
 def test_script_that_fails_shows_its_own_traceback(script: Path, tmp_path: Path) -> None:
     script.write_text("raise RuntimeError('before any launch')")
-    found = explored(str(script), "--export", str(tmp_path / "page.html"))
+    found = explored(str(script), "--html", str(tmp_path / "page.html"))
     assert found.returncode == 1
     assert found.stderr.splitlines()[-1] == "RuntimeError: before any launch"
     assert "tools/explore.py" not in found.stderr
@@ -167,7 +171,7 @@ def test_script_that_fails_shows_its_own_traceback(script: Path, tmp_path: Path)
 def test_a_mistake_of_the_command_line_is_not_the_scripts_to_catch(script: Path, tmp_path: Path) -> None:
     launch = "ct.launch(0, (4,), double, (x, y))"
     script.write_text(SCRIPT.replace(launch, f"try:\n    {launch}\nexcept Exception:\n    print('caught')"))
-    found = explored(str(script), "--export", str(tmp_path / "page.html"), "--memory", "1K")
+    found = explored(str(script), "--html", str(tmp_path / "page.html"), "--memory-limit", "1K")
     assert found.returncode == 1
     assert "a recording of this launch takes" in found.stderr and "Traceback" not in found.stderr
     assert "caught" not in found.stdout and "double" not in found.stdout
@@ -207,17 +211,17 @@ def test_an_interrupt_of_the_script_interrupts_the_command(tmp_path: Path) -> No
 
 def test_a_recording_is_written_and_compared_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording, page = tmp_path / "before.tilerec", tmp_path / "page.html"
-    assert run(["explore", *LAUNCH, "--record", str(recording), "--export", str(page)]) == 0
-    assert len(tileir.recording.load(recording).blocks) == 3
-    assert run(["explore", *LAUNCH, "--compare", str(recording), "--export", str(page)]) == 0
+    assert run(["explore", *LAUNCH, "--record", str(recording), "--html", str(page)]) == 0
+    assert len(tileir.load_recording(recording).blocks) == 3
+    assert run(["explore", *LAUNCH, "--compare", str(recording), "--html", str(page)]) == 0
     # A page that is given away does not tell where the other recording was.
     bundle = page.read_text().partition('"summary":"')[2].partition('"')[0]
     summary = gzip.decompress(base64.b64decode(bundle)).decode()
     assert '"before.tilerec"' in summary and str(tmp_path) not in summary
     capsys.readouterr()
-    assert run(["explore", *LAUNCH, "--compare", str(tmp_path / "none"), "--export", str(page)]) == 2
+    assert run(["explore", *LAUNCH, "--compare", str(tmp_path / "none"), "--html", str(page)]) == 2
     assert "cannot read" in capsys.readouterr().err
-    assert run(["explore", *LAUNCH, "--compare", str(page), "--export", str(page)]) == 1
+    assert run(["explore", *LAUNCH, "--compare", str(page), "--html", str(page)]) == 1
     assert "no recording" in capsys.readouterr().err
 
 
@@ -228,7 +232,7 @@ def test_sanitize_chooses_what_is_looked_for(tmp_path: Path) -> None:
     arguments += ["--picture", str(tmp_path / "c.svg")]
     kinds = {}
     for what in ("mistakes", "all", "none"):
-        found = explored(*arguments, "--sanitize", what)
+        found = explored(*arguments, f"--sanitize={what}")
         assert found.returncode == 0, found.stderr
         recording = tileir.recording.load(tmp_path / "launch.rec")
         kinds[what] = sorted({finding.kind for finding in recording.findings})

@@ -1,4 +1,4 @@
-"""`tileir run` on the CPU engine: whatever a kernel does, the tool has the last word."""
+"""`tileir run` on the CPU backend: whatever a kernel does, the tool has the last word."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_arrays_too_small_for_a_vector_addition() -> None:
 
 def test_results_and_mistakes_pass_the_guard(program: str, tmp_path: Path) -> None:
     out = tmp_path / "out.npy"
-    assert ran(program, "--entry=store", "--arg=zeros:i32:4", "--arg=2", f"--out=0={out}") == (
+    assert ran(program, "--entry=store", "--arg=zeros:i32:4", "--arg=2", f"--output=0={out}") == (
         0,
         "argument 0: int32[4]  min 0, max 1, mean 0.25  [0, 0, 1, 0]\n",
         "",
@@ -86,7 +86,7 @@ def test_results_and_mistakes_pass_the_guard(program: str, tmp_path: Path) -> No
     assert numpy.load(out).tolist() == [0, 0, 1, 0]
     status, text, message = ran(program, "--entry=store", "--arg=zeros:i32:4")
     assert (status, text, message.count("takes 2 arguments")) == (1, "", 1)
-    status, text, message = ran(program, "--entry=store", "--arg=zeros:i32:4", "--arg=2", "--out=0=/none/such.npy")
+    status, text, message = ran(program, "--entry=store", "--arg=zeros:i32:4", "--arg=2", "--output=0=/none/such.npy")
     assert (status, text, message.count("cannot write '/none/such.npy'")) == (2, "", 1)
 
 

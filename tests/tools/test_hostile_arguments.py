@@ -18,13 +18,13 @@ import pytest
 
 import tileir
 from tileir.tools import main
+from tileir.tools.bytecode import assemble, disassemble, objdump
+from tileir.tools.bytecode import run as run_tool
 from tileir.tools.command import run_process
+from tileir.tools.cutile import cost
 from tileir.tools.drop_in import opt as drop_in_opt
 from tileir.tools.drop_in import translate as drop_in_translate
-from tileir.tools.help import explain
-from tileir.tools.kernels import cost
-from tileir.tools.kernels import run as run_tool
-from tileir.tools.programs import assemble, check, disassemble, info, lint, objdump, opt
+from tileir.tools.programs import check, explain, info, lint, opt
 from tileir.tools.programs import format as format_tool
 
 MODULE = """\
@@ -185,15 +185,15 @@ def test_odd_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     for word in ODD_WORDS:
         hold("run", ["k.mlir", *needed, "--arg", word, "--arg", "1"], monkeypatch)
         hold("run", ["k.mlir", *needed, "--arg", "ones:f32:1", "--arg", word], monkeypatch)
-        hold("run", ["k.mlir", *needed, "--arg", "ones:f32:1", "--arg", "1", "--out", f"0={word}"], monkeypatch)
-        hold("run", ["k.mlir", *needed, "--arg", "ones:f32:1", "--arg", "1", "--out", f"{word}=x.npy"], monkeypatch)
+        hold("run", ["k.mlir", *needed, "--arg", "ones:f32:1", "--arg", "1", "-o", f"0={word}"], monkeypatch)
+        hold("run", ["k.mlir", *needed, "--arg", "ones:f32:1", "--arg", "1", "-o", f"{word}=x.npy"], monkeypatch)
         hold("run", ["k.mlir", "--threads", word, "--arg", "ones:f32:1", "--arg", "1"], monkeypatch)
 
 
 def test_unicode_digits_are_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("k.mlir").write_text(MODULE)
     arguments = ["--arg", "ones:f32:1", "--arg", "1"]
-    for option in (["--threads", "²"], ["--threads", "٣"], ["--grid", "²"], ["--trace", "٠"], ["--out", "²=x"]):
+    for option in (["--threads", "²"], ["--threads", "٣"], ["--grid", "²"], ["--trace", "٠"], ["-o", "²=x"]):
         assert hold("run", ["k.mlir", *option, *arguments], monkeypatch) == 2
     assert hold("run", ["k.mlir", "--arg", "ones:f32:²", "--arg", "1"], monkeypatch) == 2
     assert hold("run", ["k.mlir", "--arg", "ones:f32:1", "--arg", "٣"], monkeypatch) == 2

@@ -142,6 +142,6 @@ def test_installation_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["version"] == tileir.__version__
     assert found["build"] == ("compiled" if str(tileir.ir.core.__file__).endswith((".so", ".pyd")) else "pure Python")
-    assert {"cpu", "interpreter"} <= set(found["engines"])
-    assert found["engines"]["interpreter"]["missing"] is None
+    assert {"cpu", "interpreter"} <= set(found["backends"])
+    assert found["backends"]["interpreter"]["missing"] is None
     assert set(found["confinement"]) == {"limits", "files", "system calls"}

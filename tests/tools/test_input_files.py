@@ -37,7 +37,7 @@ COMMANDS = {
     "tune": ["{file}"],
     "diff": ["{file}", "{file}"],
     "cost": ["{file}", "--no-assembler"],
-    "explore": ["{file}", "--export", "{folder}/page.html"],
+    "explore": ["{file}", "--html", "{folder}/page.html"],
     "debug": ["{file}", "--batch"],
     "reduce": ["{file}", "--interesting", "true"],
     "report": ["{file}"],
@@ -309,7 +309,7 @@ def test_a_script_that_goes_on_after_the_launch_does_not_change_it(how: str, tmp
     status, out, error = tileir("opt", "--launch", "4", path)
     assert (status, error) == (0, "printed by the script 2.0\n") and "entry @add(" in out and "@scale" not in out
     page = tmp_path / "page.html"
-    status, out, _ = tileir("explore", "--launch", "4", "--targets", "h200", "--export", page, path)
+    status, out, _ = tileir("explore", "--launch", "4", "--target", "h200", "--html", page, path)
     assert status == 0 and "went on" not in out and "<title>add: " in page.read_text()
 
 
@@ -344,7 +344,7 @@ def test_launches_of_several_threads_have_a_number_each() -> None:
     def work() -> None:
         for _ in range(20):
             with contextlib.suppress(LaunchReached):
-                counter.launch(None, (None, None, {}))
+                counter.launch(None, None, None, {})
 
     counter = LaunchCounter(30, see)
     with patch.object(watching, "launch"):

@@ -61,7 +61,7 @@ def test_debug_info_shows_locations(program: str, capsys: pytest.CaptureFixture[
 
 
 def test_draft_names_are_used_where_asked_for(program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert opt.run([program, "--names", "draft"]) == 0
+    assert opt.run([program, "--draft-names"]) == 0
     assert "%cst_1 = constant <i32: 1>" in capsys.readouterr().out
 
 
@@ -178,7 +178,7 @@ def test_wrong_optimization_is_a_usage_mistake(
 
 
 def test_what_happened_is_told_on_standard_error(program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert opt.run([program, "-O1", "--print-after-each", "--timing", "--statistics", "--debug"]) == 0
+    assert opt.run([program, "-O1", "--print-after-all", "--timing", "--statistics", "--trace-rewrites"]) == 0
     output, told = capsys.readouterr()
     assert output.startswith("cuda_tile.module")
     assert "// -----// after canonicalize //----- //\ncuda_tile.module" in told

@@ -94,9 +94,9 @@ def test_a_command_that_fails_on_the_original_is_shown(tmp_path: Path, capsys: p
         (["--interesting", "no-such-command-here"], "cannot run 'no-such-command-here'"),
         (["--interesting", "'"], "is no command line"),
         (["--interesting", "true", "-j", "0"], "'--jobs 0': give a number from 1 to 1024"),
-        (["--interesting", "true", "--timeout", "x"], "is no number of seconds"),
-        (["--crashes", "abacus"], "there is no backend 'abacus'"),
-        (["--differs", "interpreter", "abacus"], "there is no backend 'abacus'"),
+        (["--interesting", "true", "--timeout", "x"], "is no time"),
+        (["--crashes", "--backend", "abacus"], "there is no backend 'abacus'"),
+        (["--differs", "--backend", "interpreter,abacus"], "there is no backend 'abacus'"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,7 +204,7 @@ cuda_tile.module @sums {
 def test_engines_that_differ(wrong: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "sum.mlir"
     source.write_text(SUM.replace("OPERATION", "muli").replace("--grid", "--entry add --grid"))
-    words = ["reduce", str(source), "--differs", "interpreter", "wrong", "--entry", "add", "-q"]
+    words = ["reduce", str(source), "--differs", "--backend", "interpreter,wrong", "--entry", "add", "-q"]
     assert run(words) == 0
     text = capsys.readouterr().out
     module = tileir.parse(text, verify=True)
@@ -212,14 +212,14 @@ def test_engines_that_differ(wrong: None, tmp_path: Path, capsys: pytest.Capture
     # The launch is that of the parameters that are left, and shows the difference again.
     again = tmp_path / "again.mlir"
     again.write_text(text)
-    assert run(["reduce", str(again), "--differs", "interpreter,wrong", "-q"]) == 0
+    assert run(["reduce", str(again), "--differs", "--backend", "interpreter,wrong", "-q"]) == 0
     assert capsys.readouterr().out == text
 
 
 def test_an_engine_that_crashes(wrong: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "sum.mlir"
     source.write_text(SUM.replace("OPERATION", "xori"))
-    assert run(["reduce", str(source), "--crashes", "wrong", "--entry", "add", "-q", "-j", "2"]) == 0
+    assert run(["reduce", str(source), "--crashes", "--backend", "wrong", "--entry", "add", "-q", "-j", "2"]) == 0
     module = tileir.parse(capsys.readouterr().out)
     assert [o.declaration.mnemonic for o in module.walk()][2:-1][-1] == "xori"
     assert sum(1 for _ in module.walk()) <= 5
@@ -228,11 +228,11 @@ def test_an_engine_that_crashes(wrong: None, tmp_path: Path, capsys: pytest.Capt
 def test_engines_that_agree_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "sum.mlir"
     source.write_text(SUM.replace("OPERATION", "muli"))
-    assert run(["reduce", str(source), "--differs", "interpreter", "interpreter", "--entry", "add"]) == 1
+    assert run(["reduce", str(source), "--differs", "--backend", "interpreter,interpreter", "--entry", "add"]) == 1
     told = "not interesting to begin with: interpreter and interpreter give the same results\n"
     assert capsys.readouterr().err.endswith(told)
     assert run(["reduce", str(source), "--message", "no such words"]) == 1
-    assert capsys.readouterr().err.endswith(": a check does not say 'no such words'\n")
+    assert capsys.readouterr().err.endswith(": a check does not print 'no such words'\n")
 
 
 def test_a_state_of_another_reduction_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,9 +275,9 @@ def test_bytes_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--differs", "interpreter", "nobody"], "there is no backend 'nobody'"),
-        (["--differs", "interpreter"], "names no two engines"),
-        (["--interesting", "true", "--differs", "a,b"], "say what is interesting with one of"),
+        (["--differs", "--backend", "interpreter,nobody"], "there is no backend 'nobody'"),
+        (["--differs", "--backend", "interpreter"], "--differs is about two backends"),
+        (["--interesting", "true", "--differs"], "say what is interesting with one of"),
     ],
 )
 def test_mistakes_about_what_is_ready_made(

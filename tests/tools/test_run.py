@@ -14,13 +14,13 @@ import numpy
 import pytest
 
 import tileir
+from tileir import terminal
 from tileir.execute.arguments.argument_text import argument
 from tileir.execute.arithmetic import rounding
 from tileir.execute.arithmetic.conversion import float_to_float
+from tileir.execute.array_summary import summary
 from tileir.ir.types import F64, FLOAT_TYPES
-from tileir.tools import terminal
-from tileir.tools.kernels import run as run_tool
-from tileir.tools.kernels.run import summary
+from tileir.tools.bytecode import run as run_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")
@@ -44,7 +44,7 @@ def test_run_adds_vectors_and_tells_about_the_result(capsys: pytest.CaptureFixtu
     numpy.save(tmp_path / "a.npy", a)
     status, out, err = tool(
         capsys, VECTOR_ADD, "--grid", "2", "--arg", str(tmp_path / "a.npy"), "--arg", "ones:f32:200",
-        "--arg=zeros:f32:200", "--arg", "200", "--out", f"2={tmp_path / 'c.npy'}",
+        "--arg=zeros:f32:200", "--arg", "200", "-o", f"2={tmp_path / 'c.npy'}",
     )  # fmt: skip
     assert (status, err) == (0, "")
     assert out == "argument 2: float32[200]  min 1, max 200, mean 100.5  [1, 2, 3, 4, 5, 6, ...]\n"
@@ -91,7 +91,7 @@ def test_what_out_writes_arg_reads(name: str, capsys: pytest.CaptureFixture[str]
       %u = store_ptr_tko weak %q, %v : tile<ptr<{name}>>, tile<{name}> -> token
       return }} }}""")
     file = str(tmp_path / "a.npy")
-    first = tool(capsys, str(path), "--arg", f"rand:{name}:3", "--arg", f"zeros:{name}:3", "--out", f"1={file}")
+    first = tool(capsys, str(path), "--arg", f"rand:{name}:3", "--arg", f"zeros:{name}:3", "-o", f"1={file}")
     again = tool(capsys, str(path), "--arg", file, "--arg", f"zeros:{name}:3")
     assert first == again and first[0] == 0
 
@@ -128,10 +128,10 @@ def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFix
         (["--arg", "zeros:f32"], 2, "'zeros:f32' is not an array: give a type and extents, as in zeros:f32:64x64"),
         (["--arg", "nonsense"], 2, "'nonsense' is no argument"),
         (["--arg", "missing.npy"], 2, "cannot read 'missing.npy'"),
-        (["--arg", "zeros:f32:4", "--out", "c.npy"], 2, "'--out c.npy' makes no sense"),
-        (["--arg", "4", "--out", "0=c.npy"], 2, "argument 0 is not an array of this launch, it has none"),
+        (["--arg", "zeros:f32:4", "-o", "c.npy"], 2, "'-o c.npy' makes no sense"),
+        (["--arg", "4", "-o", "0=c.npy"], 2, "argument 0 is not an array of this launch, it has none"),
         (
-            ["--arg", "4", "--arg", "ones:i8:2", "--out", "2=c.npy"],
+            ["--arg", "4", "--arg", "ones:i8:2", "-o", "2=c.npy"],
             2,
             "argument 2 is not an array of this launch, its arrays are 1",
         ),
@@ -150,7 +150,7 @@ def test_mistakes_are_told_with_the_right_status(
     assert message in err
 
 
-# --- the CPU engine ---
+# --- the CPU backend ---
 
 ADDING = [
     "--grid",
@@ -204,19 +204,23 @@ def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--threads", "2", "--backend", "interpreter"], 2, "--threads is for the CPU engine: add --backend cpu"),
-        (["--fast", "--backend", "interpreter"], 2, "--fast is for the CPU engine: add --backend cpu"),
-        (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU engine: add --backend cpu"),
-        (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU engine: add --backend cpu"),
-        (["--backend", "cpu", "--trace", "0"], 2, "--trace watches the interpreter: leave out --backend cpu"),
-        (["--backend", "cpu", "--sanitize=all"], 2, "--sanitize=all watches the interpreter: leave out --backend cpu"),
+        (["--threads", "2", "--backend", "interpreter"], 2, "--threads is for the CPU backend: add --backend cpu"),
+        (["--fast", "--backend", "interpreter"], 2, "--fast is for the CPU backend: add --backend cpu"),
+        (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU backend: add --backend cpu"),
+        (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU backend: add --backend cpu"),
+        (["--backend", "cpu", "--trace", "0"], 2, "--trace is for the interpreter: add --backend interpreter"),
+        (["--backend", "cpu", "--sanitize=all"], 2, "--sanitize=all is for the interpreter: add --backend interpreter"),
         (["--sanitize=some"], 2, "'some' is not a value of '--sanitize': use mistakes or all"),
-        (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan watches the interpreter: leave out --backend cpu"),
-        (["--backend", "cpu", "--schedule", "reverse"], 2, "--schedule is the interpreter's"),
+        (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan is for the interpreter: add --backend interpreter"),
+        (
+            ["--backend", "cpu", "--schedule", "reverse"],
+            2,
+            "--schedule is for the interpreter: add --backend interpreter",
+        ),
         (["--backend", "cpu", "--exact", "--fast"], 2, "--exact and --fast contradict each other"),
         (["--backend", "cpu", "--threads", "none"], 2, "'--threads none': give a number from 1 on"),
         (["--backend", "cpu", "--threads", "0"], 2, "'--threads 0': give a number from 1 on"),
-        (["--dump", "asm", "--out", "0=c.npy"], 2, "--dump prints code and runs nothing"),
+        (["--dump", "asm", "-o", "0=c.npy"], 2, "--output is about a launch, and --dump runs nothing"),
         (["--dump", "wasm"], 2, "there is no stage 'wasm' to dump: choose one of tiles, loops, llvm, llvm-opt, asm"),
         (["--dump", "asm", "--cpu", "zx81"], 2, "there is no CPU 'zx81' to make code for: choose one of native, "),
     ],
@@ -321,7 +325,7 @@ def test_the_summary_of_a_signalling_nan_brings_no_warning(
 
 
 def test_a_clean_run_says_what_was_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """A grid that is too small, and a race on the CPU engine, pass: silence would be taken for approval."""
+    """A grid that is too small, and a race on the CPU backend, pass: silence would be taken for approval."""
     values = ["ones:f32:1000", "ones:f32:1000", "zeros:f32:1000", "1000"]
     arguments = [VECTOR_ADD, "--grid", "7", *[part for value in values for part in ("--arg", value)]]
     status, _, err = tool(capsys, *arguments, "--sanitize")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools.programs import assemble, disassemble
+from tileir.tools.bytecode import assemble, disassemble
 
 KERNEL = "cuda_tile.module @kernels {\n  entry @NAME() {\n    return\n  }\n}\n"
 

@@ -26,7 +26,7 @@ def test_a_file_is_a_complete_program(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["smith", "--seed", "2", "--family", "arithmetic", "-o", str(path)]) == 0
     program = smith(2, family="arithmetic")
     number, wanted = program.results()[-1]
-    assert run(["run", str(path), "--out", f"{number}={out}", "-q"]) == 0
+    assert run(["run", str(path), "-o", f"{number}={out}", "-q"]) == 0
     assert numpy.load(out).tobytes() == wanted.tobytes()
 
 
@@ -45,7 +45,7 @@ def test_a_directory_takes_programs_and_results(tmp_path: Path) -> None:
 
 def test_bytecode_and_results_of_one(tmp_path: Path) -> None:
     path, results = tmp_path / "p.tileirbc", tmp_path / "p.npz"
-    words = ["--seed", "9", "--ops", "addi,mmai", "--version", "13.1"]
+    words = ["--seed", "9", "--ops", "addi,mmai", "--bytecode-version", "13.1"]
     assert run(["smith", *words, "--bytecode", "-o", str(path), "--expected", str(results)]) == 0
     module = tileir.load(path)
     program = smith(9, operations=["addi", "mmai"], version="13.1")
@@ -59,7 +59,7 @@ def test_bytecode_and_results_of_one(tmp_path: Path) -> None:
 
 
 def test_objects_describe_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["smith", "--count", "2", "--json", "--size", "20", "--family", "functions", "--open"]) == 0
+    assert run(["smith", "--count", "2", "--json", "--size", "20", "--family", "functions", "--allow-open"]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     program = smith(0, size=20, family="functions", allow_open=True)
     assert first["text"] == program.text() and second["seed"] == 1
@@ -68,7 +68,7 @@ def test_objects_describe_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_families_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["smith", "--list"]) == 0
+    assert run(["smith", "--list-families"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(SMITH_FAMILIES)
 
 
@@ -82,7 +82,7 @@ def test_families_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--family", "all"], "there is no family 'all' of programs: arithmetic,"),
         (["--ops", "addx"], "there is no operation 'addx' that programs could be made of"),
         (["--ops", ","], "'--ops' needs names, separated by commas"),
-        (["--version", "14"], "'14' is not a version of the dialect"),
+        (["--bytecode-version", "14"], "'14' is not a value of '--bytecode-version': use 13.1, 13.2, 13.3 or 13.4"),
         (["-o", "/nowhere/at/all.mlir"], "cannot write '/nowhere/at/all.mlir'"),
     ],
 )

@@ -22,11 +22,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vector_add.mlir"
 
 # What `check` imports beside what `dis` does too, and the modules of `tools` that preloading is a part of.
 CHECK = (
-    "text.attributes text.cursor text.dense text.dialect_types text.lexer text.locations text.parser"
+    "terminal text.attributes text.cursor text.dense text.dialect_types text.lexer text.locations text.parser"
     " text.reading text.statement_form text.types text.values tools.programs tools.programs.check"
     " tools.programs.reporting"
 )
-FIRST = "annotations forking public tools tools.main tools.preloading"
+FIRST = "annotations forking public tools tools.commands tools.main tools.preloading"
 
 
 def imported_by(*command: str, beside: str = "") -> tuple[set[str], set[str]]:

@@ -15,9 +15,10 @@ import pytest
 import tileir
 from tileir.judge.executor.scheduler import SweepProgress
 from tileir.judge.model import JudgeStage, Verdict
+from tileir.judge.report.text import progress_line, progress_summary
 from tileir.judge.results.results import Results
 from tileir.tools.main import run
-from tileir.tools.many.sweep import USAGE, SweepReporter, line, summary
+from tileir.tools.testing.sweep import USAGE, SweepReporter
 
 GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
 ENDLESS = """cuda_tile.module @m {
@@ -39,32 +40,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_all_passed_some_failed_and_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["sweep", "good.mlir", "--engines", "none", "-j", "1"]) == 0
+    assert run(["sweep", "good.mlir", "--backend", "none", "-j", "1"]) == 0
     out, error = capsys.readouterr()
     assert out.startswith("1 program: 1 passed; 1 judged in ") and error == ""
     (folder / "wrong.mlir").write_text(GOOD.replace("return", "nonsense"))
     (folder / "twin.mlir").write_text(GOOD)
-    assert run(["sweep", ".", "--engines", "none", "-j", "1"]) == 1
+    assert run(["sweep", ".", "--backend", "none", "-j", "1"]) == 1
     out, error = capsys.readouterr()
     counts, hint = out.splitlines()
     assert counts.startswith("3 programs: 1 passed, 1 failed; 1 judged in ")
     assert counts.endswith(", 1 judged before, 1 the same as another one")
     assert hint == "tileir report results.sqlite  shows what is wrong with which"
     assert error.startswith(f"failed: {os.path.join('.', 'wrong.mlir')}: check: ") and "'nonsense' is unknown" in error
-    assert run(["sweep", ".", "--engines", "none", "-q"]) == 1
+    assert run(["sweep", ".", "--backend", "none", "-q"]) == 1
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_plan_is_what_the_options_say(folder: Path) -> None:
-    options = "--optimize 2 --engines interpreter --sanitize --targets sm_90,sm_100 --cost h200 --time --seed 7"
-    limits = "--time-limit 2.5 --memory-limit 0.5"
+    options = "-O 2 --backend interpreter --sanitize --compile --cost --target h200,sm_100 --time --seed 7"
+    limits = "--timeout 2.5 --memory-limit 512M"
     # An archive that is missing is not judged, so none of it is done.
     assert run(["sweep", "none.zip", *options.split(), *limits.split(), "-q"]) == 1
     with Results("results.sqlite") as results:
         limits_found = results.settings.pop("limits")
         assert (limits_found["seconds"], limits_found["memory"]) == (2.5, 1 << 29)
-        expected = {"optimize": 2, "backends": ["interpreter"], "sanitize": True, "targets": ["sm_90", "sm_100"]}
-        assert {**results.settings, **expected, "cost": ["h200"], "time": True, "seed": 7} == results.settings
+        expected = {"optimize": 2, "engines": ["interpreter"], "sanitize": True, "targets": ["sm_90", "sm_100"]}
+        assert {**results.settings, **expected, "cost": ["h200", "b200"], "time": True, "seed": 7} == results.settings
 
 
 @pytest.mark.parametrize(
@@ -76,17 +77,16 @@ def test_the_plan_is_what_the_options_say(folder: Path) -> None:
         (["k", "--seeds", "1:2:3"], "'--seeds 1:2:3' is no range of seeds: give one as 7 or 0:10000"),
         (["k", "--family", "a"], "--family is about programs of seeds: give --seeds as well"),
         (["k", "--jobs", "0"], "'--jobs 0': give a number from 1 on"),
-        (["k", "--optimize", "4"], "'--optimize 4': give a number from 0 to 3"),
-        (["k", "--engines", "abacus"], "there is no backend 'abacus': choose one of"),
-        (["k", "--engines", ","], "'--engines' needs names, separated by commas"),
-        (["k", "--cost", "abacus"], "abacus"),
-        (["k", "--targets", "abacus"], "'abacus' is no GPU that Tile IR is compiled for"),
+        (["k", "--target", "h100"], "--target is about --compile and --cost: add one of them"),
+        (["k", "--backend", "abacus"], "there is no backend 'abacus': choose one of"),
+        (["k", "--backend", ","], "'--backend' needs names, separated by commas"),
+        (["k", "--cost", "--target", "abacus"], "abacus"),
+        (["k", "--compile", "--target", "abacus"], "'abacus' is no GPU that Tile IR is compiled for"),
         (["--seeds", "0:2", "--family", "abacus"], "there is no family 'abacus' of programs"),
         (["--seeds", "0:2", "--ops", "abacus"], "there is no operation 'abacus'"),
-        (["--seeds", "0:2", "--version", "abacus"], "'abacus' is not a version of the dialect"),
         (["k", "--retry", "slow"], "'slow' is no outcome: use passed, failed"),
-        (["k", "--memory-limit", "nan"], "'nan' is no amount of memory: give GiB, as in --memory-limit 4"),
-        (["k", "--time-limit", "0"], "'0' is no number of seconds: give one above 0, as in --time-limit 2.5"),
+        (["k", "--memory-limit", "nan"], "'--memory-limit nan' is no size: give one with its unit, as 512M or 4G"),
+        (["k", "--timeout", "0"], "'--timeout 0' is no time: give seconds, as 2.5, or a unit, as 30s, 10m or 1h"),
         (["k", "-o", "missing/results.sqlite"], "cannot write 'missing/results.sqlite': No such file or directory"),
         (["k", "-o", "good.mlir"], "'good.mlir' holds no results of a sweep: it is no SQLite file"),
         (["k", "--dask", "nonsense://x"], "there is no Dask scheduler at 'nonsense://x'"),
@@ -132,7 +132,7 @@ def is_alive(process: int) -> bool:
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_an_interrupted_sweep_leaves_what_is_done_and_no_process(folder: Path, name: str) -> None:
     (folder / "endless.mlir").write_text(ENDLESS)
-    sweep = process_of("good.mlir", "endless.mlir", "--engines", "interpreter", "-j", "2", folder=folder)
+    sweep = process_of("good.mlir", "endless.mlir", "--backend", "interpreter", "-j", "2", folder=folder)
     until = time.monotonic() + 100
     children: list[int] = []
     while time.monotonic() < until:
@@ -177,13 +177,13 @@ def progress(**figures: object) -> SweepProgress:
 
 
 def test_progress_in_a_line() -> None:
-    assert line(progress()) == "0 of 10,000: none judged yet"
+    assert progress_line(progress()) == "0 of 10,000: none judged yet"
     found = progress(judged=1204, seconds=14.0)
     found.outcomes.update({"failed": 9, "passed": 1190, "timeout": 5})
-    assert line(found) == "1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 86 a second, 2 minutes left"
+    assert progress_line(found) == "1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 86 a second, 2 minutes left"
     found.total = None
-    assert line(found) == "1,204: 1,190 passed, 9 failed, 5 timeout; 86 a second"
-    assert summary(progress(judged=1, seconds=0.5, lost=1)) == (
+    assert progress_line(found) == "1,204: 1,190 passed, 9 failed, 5 timeout; 86 a second"
+    assert progress_summary(progress(judged=1, seconds=0.5, lost=1)) == (
         "1 program: nothing; 1 judged in 0.5 seconds, 1 chunk lost and judged again"
     )
 

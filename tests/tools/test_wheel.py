@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,7 +16,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-INTERFACE = "hatchling.builders.hooks.plugin.interface"
+BUILDING = "hatchling.builders.hooks.plugin.interface"
+METADATA = "hatchling.metadata.plugin.interface"
 
 
 class Interface:
@@ -30,11 +32,12 @@ class Interface:
 
 @pytest.fixture
 def build(monkeypatch: pytest.MonkeyPatch) -> Any:
-    for name in ("", ".builders", ".builders.hooks", ".builders.hooks.plugin"):
-        monkeypatch.setitem(sys.modules, f"hatchling{name}", types.ModuleType("hatchling"))
-    interface = types.ModuleType(INTERFACE)
-    interface.BuildHookInterface = Interface
-    monkeypatch.setitem(sys.modules, INTERFACE, interface)
+    for name in (BUILDING, METADATA):
+        for end in [place for place, each in enumerate(name) if each == "."]:
+            monkeypatch.setitem(sys.modules, name[:end], types.ModuleType("hatchling"))
+        interface = types.ModuleType(name)
+        interface.BuildHookInterface = interface.MetadataHookInterface = Interface
+        monkeypatch.setitem(sys.modules, name, interface)
     monkeypatch.setattr(sys, "argv", ["build"])
     monkeypatch.delenv("TILEIR_COMPILE", raising=False)
     module = script("hatch_build")
@@ -188,3 +191,25 @@ def test_a_folder_named_editable_is_no_editable_installation(build: Any, monkeyp
     monkeypatch.setenv("TILEIR_COMPILE", "1")
     monkeypatch.setattr(sys, "argv", ["editable/_in_process.py", "get_requires_for_build_wheel"])
     assert built(build)[1] == build.NEEDED
+
+
+def test_links_of_the_readme_lead_from_the_package_index_to_the_release(build: Any, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in ("README.md", "docs/cpu.md", "docs/a.svg"):
+        (tmp_path / name).touch()
+    text = (
+        '[cpu](docs/cpu.md#measured) ![a](docs/a.svg) <img src="docs/a.svg"> [top](#top) [web](https://x.org/a) f[0](x)'
+    )
+    assert build.absolute_links(text, tmp_path, "https://host/t", "1.2") == (
+        "[cpu](https://host/t/blob/v1.2/docs/cpu.md#measured) ![a](https://host/t/raw/v1.2/docs/a.svg) "
+        '<img src="https://host/t/raw/v1.2/docs/a.svg"> [top](#top) [web](https://x.org/a) f[0](x)'
+    )
+
+
+def test_the_readme_of_the_package_has_no_relative_link(build: Any) -> None:
+    hook = build.ReadmeHook()
+    metadata: dict[str, Any] = {"version": "1.2", "urls": {"Homepage": "https://host/t"}}
+    hook.update(metadata)
+    assert metadata["readme"]["content-type"] == "text/markdown"
+    text = re.sub(r"^```.*?^```$", "", metadata["readme"]["text"], flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"\]\((?!https?:|#)([^)]*)\)", text) == []

@@ -7,7 +7,7 @@ from tests.documents import ROOT
 
 from tileir.tools import main
 from tileir.tools.arguments import Usage
-from tileir.tools.help.completion import usage_of
+from tileir.tools.more.completion import usage_of
 
 FILE = str(ROOT / "examples" / "vector_add.mlir")
 ARGUMENTS = ["--arg", "ones:f32:8", "--arg", "ones:f32:8", "--arg", "zeros:f32:8", "--arg", "8"]
@@ -46,7 +46,7 @@ def test_a_value_that_is_not_listed(command: str, option: str, capsys: pytest.Ca
         ["run", FILE, "--dump", "sass", "--backend", "tileiras", "--target", "nonsense"],
         ["explore", FILE, "--entry", "nonsense"],
         ["explore", FILE, "--schedule", "nonsense"],
-        ["explore", FILE, "--targets", "nonsense"],
+        ["explore", FILE, "--target", "nonsense"],
         ["explore", FILE, "--picture", "a:nonsense=x.svg", *ARGUMENTS],
         ["debug", FILE, "--entry", "nonsense", "--batch"],
         ["debug", FILE, "--schedule", "nonsense", "--batch"],
@@ -57,19 +57,18 @@ def test_a_value_that_is_not_listed(command: str, option: str, capsys: pytest.Ca
         ["diff", FILE, FILE, "--semantic", "--backend", "nonsense"],
         ["diff", FILE, FILE, "--semantic", "--entry", "nonsense"],
         ["tune", FILE, "--entry", "nonsense"],
-        ["reduce", FILE, "--crashes", "nonsense"],
+        ["reduce", FILE, "--crashes", "--backend", "nonsense"],
         ["reduce", FILE, "--message", "x", "--backend", "nonsense"],
-        ["reduce", FILE, "--differs", "interpreter", "nonsense"],
-        ["reduce", FILE, "--differs", "interpreter", "cpu", "--entry", "nonsense"],
-        ["reduce", FILE, "--passes", "nonsense"],
+        ["reduce", FILE, "--differs", "--backend", "interpreter,nonsense"],
+        ["reduce", FILE, "--differs", "--backend", "interpreter,cpu", "--entry", "nonsense"],
+        ["reduce", FILE, "--crashes", "--passes", "nonsense"],
         ["emulate", "--backend", "nonsense", "x.py"],
         ["emulate", "--target", "nonsense", "x.py"],
-        ["sweep", FILE, "--engines", "nonsense", "-o", "{folder}/x.sqlite"],
-        ["sweep", FILE, "--targets", "nonsense", "-o", "{folder}/x.sqlite"],
-        ["sweep", FILE, "--cost", "nonsense", "-o", "{folder}/x.sqlite"],
+        ["sweep", FILE, "--backend", "nonsense", "-o", "{folder}/x.sqlite"],
+        ["sweep", FILE, "--compile", "--target", "nonsense", "-o", "{folder}/x.sqlite"],
+        ["sweep", FILE, "--cost", "--target", "nonsense", "-o", "{folder}/x.sqlite"],
         ["lint", FILE, "--select", "nonsense"],
         ["lint", FILE, "--target", "nonsense"],
-        ["lint", "--explain", "nonsense"],
         ["opt", FILE, "--passes", "nonsense"],
         ["completion", "nonsense"],
     ],

@@ -67,16 +67,16 @@ def compile(
     only one.  The program may also be a `@cuda.tile.kernel` function, with example arguments in `args`: the kernel is
     compiled for arguments of their kind (`SpecializedKernel`).
 
-    `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed engine
-    (docs/guide/execution.md), or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that
-    only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit of
-    the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
-    step rounded once, so that the interpreter and the CPU engine give the same bits on every machine
-    (docs/reference/numerics.md).  `fast` lets the CPU engine use faster functions that round differently; it
+    `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed one
+    (docs/guide/execution.md), or "auto": the CPU backend if llvmlite is installed, and the interpreter for launches
+    that only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit
+    of the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
+    step rounded once, so that the interpreter and the CPU backend give the same bits on every machine
+    (docs/reference/numerics.md).  `fast` lets the CPU backend use faster functions that round differently; it
     contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
     code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
-    before, a path or bytes, for backend="tileiras" (docs/internals/gpu.md).  `tune` has the first launch of each kind
+    before, a path or bytes, for backend="tileiras" (docs/guide/gpu.md).  `tune` has the first launch of each kind
     search for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so
     changing it afterwards does not affect the kernel.
 
@@ -96,18 +96,12 @@ def compile(
     if isinstance(kernel, (str, os.PathLike, bytes, bytearray, memoryview)):
         # What cannot be read is an OSError, as from `tileir.load`.
         kernel = load(kernel, verify=False)
-    others["cubin"] = _bytes_of(cubin)
-    return launch.compile(kernel, entry=entry, backend=backend, exact=exact, fast=fast, tune=tune, **others)
-
-
-def _bytes_of(cubin: object) -> bytes | None:
-    """What is in a cubin that is given by its path or its bytes."""
-    if cubin is None or isinstance(cubin, bytes):
-        return cubin
     if isinstance(cubin, (str, os.PathLike)):
         with open(cubin, "rb") as file:
-            return file.read()
-    raise TypeError(f"a cubin is given by its path or its bytes, not as {type_text(cubin)}")
+            others["cubin"] = file.read()
+    elif cubin is not None and not isinstance(cubin, bytes):
+        raise TypeError(f"a cubin is given by its path or its bytes, not as {type_text(cubin)}")
+    return launch.compile(kernel, entry=entry, backend=backend, exact=exact, fast=fast, tune=tune, **others)
 
 
 def is_cutile_kernel(value: object) -> bool:

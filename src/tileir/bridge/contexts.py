@@ -36,12 +36,9 @@ class Emulation:
     gpu: Gpu
     options: dict[str, Any]
     watching: Watcher | None = None
-    is_real: bool = False
-    """Whether launches go to a GPU that is there, and `gpu` does not matter."""
-    sanitizes: bool = False
-    """Whether its launches are sanitized."""
-    is_process: bool = False
-    """Whether it is that of a whole process: a script that is written for a GPU."""
+    is_real: bool = False  # Whether launches go to a GPU that is there, and `gpu` does not matter.
+    sanitizes: bool = False  # Whether its launches are sanitized.
+    is_process: bool = False  # Whether it is that of a whole process: a script that is written for a GPU.
     outer: Emulation | None = None
     is_open: bool = True
     thread: int = field(default_factory=threading.get_ident)
@@ -49,14 +46,9 @@ class Emulation:
 
 _current: ContextVar[Emulation | None] = ContextVar("tileir.emulate", default=None)
 
-_everywhere: Final[list[Emulation]] = []
-"""Open contexts of the main thread, which hold for threads that have none of their own."""
-
-_process: Final[list[Emulation]] = []
-"""The context of the whole process, if it has one."""
-
-ENTERED: Final[list[bool]] = []
-"""Empty until there is a context for the first time: `active` need not be asked before."""
+_everywhere: Final[list[Emulation]] = []  # Open ones of the main thread, for threads that have none of their own.
+_process: Final[list[Emulation]] = []  # The context of the whole process, if it has one.
+ENTERED: Final[list[bool]] = []  # Empty until there is a context for the first time: `active` is not asked before.
 
 
 class CAPTURE:
@@ -82,9 +74,7 @@ def innermost() -> Emulation | None:
         for context in reversed(list(_everywhere)):
             if context.is_open and context.thread != thread:
                 return context
-    if found is None and _process:
-        return _process[0]
-    return found
+    return _process[0] if found is None and _process else found
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Final
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
-from tileir.bridge.emulated.installation import install
-from tileir.bridge.emulated.threads import enter_device, leave_device
+from tileir.bridge.emulated.installation import enter_device, install, leave_device
 from tileir.bridge.entry_points import hook_cutile
+from tileir.bridge.hooks import after_import
 from tileir.bridge.launch import cutile
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
@@ -88,7 +88,7 @@ class EmulationContext(ContextDecorator):
         self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 
     def __enter__(self) -> None:
-        hook_cutile(cutile())
+        cutile()
         manager = entered(self._make())
         context = manager.__enter__()
         self._entered.append((context, manager))
@@ -121,6 +121,8 @@ def emulate_process(settings: Settings, findings: Findings | None, watcher: Watc
 
 def _context(gpu: str, options: dict[str, Any], watching: Watcher | None, sanitizes: bool) -> Emulation:
     """A new context, with what it needs installed."""
+    # Each time: somebody may have replaced the functions since the last one.
+    after_import("cuda.tile", hook_cutile)
     is_real = runs_on_gpu(options["backend"])
     found = gpu_named(gpu) if is_real else install(gpu)
     if sanitizes:

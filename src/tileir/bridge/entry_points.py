@@ -41,10 +41,11 @@ def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any, **stream
         LAUNCHES.natively += 1
     else:
         LAUNCHES.here += 1
+    options = context.options | stream
     if context.watching is not None:
-        watched_launch(context, kernel, grid, arguments, {**context.options, **stream})
+        watched_launch(context, kernel, grid, arguments, options)
     else:
-        launch(kernel, grid, arguments, **context.options, **stream)
+        launch(kernel, grid, arguments, **options)
 
 
 def _launch_somewhere(original: Any, *arguments: Any, **keywords: Any) -> Any:

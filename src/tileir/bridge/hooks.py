@@ -89,16 +89,19 @@ def after_import(name: str, action: Callable[[Any], None]) -> None:
     module = sys.modules.get(name)
     if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
         action(module)
-    if action not in _after.setdefault(name, []):
-        _after[name].append(action)
-    _watch()
+    _add(_after, name, action)
 
 
 def provide(name: str, spec_of: Callable[[str], ModuleSpec | None]) -> None:
     """Have a function find a module; None leaves it to the others."""
-    if spec_of not in _before.setdefault(name, []):
-        _before[name].append(spec_of)
-    _watch()
+    _add(_before, name, spec_of)
+
+
+def _add(table: dict[str, list[Any]], name: str, function: Callable[..., Any]) -> None:
+    if function not in table.setdefault(name, []):
+        table[name].append(function)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
 
 
 def found_elsewhere(name: str) -> ModuleSpec | None:
@@ -108,11 +111,6 @@ def found_elsewhere(name: str) -> ModuleSpec | None:
         return importlib.util.find_spec(name)
     finally:
         _FINDER.is_searching = False
-
-
-def _watch() -> None:
-    if _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
 
 
 class _Finder(MetaPathFinder):
@@ -130,21 +128,17 @@ class _Finder(MetaPathFinder):
             if spec is not None:
                 return spec
         spec = found_elsewhere(name)
-        if spec is not None and spec.loader is not None and name in _after:
-            _act_after(spec.loader)
+        loader: Any = getattr(spec, "loader", None)
+
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module
+            loader.exec_module(module)
+            for action in _after.get(module.__name__, ()):
+                action(module)
+
+        if loader is not None and name in _after:
+            loader.exec_module = exec_module
         return spec
-
-
-def _act_after(loader: Any) -> None:
-    """Have a loader call the functions for the module that it executes next."""
-
-    def exec_module(module: ModuleType) -> None:
-        del loader.exec_module
-        loader.exec_module(module)
-        for action in _after.get(module.__name__, ()):
-            action(module)
-
-    loader.exec_module = exec_module
 
 
 _FINDER = _Finder()

@@ -15,6 +15,7 @@ from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
     Description,
+    Fact,
     ListParameter,
     Parameter,
     ScalarParameter,
@@ -79,9 +80,7 @@ def launch(
         known = known_for(kernel)
     if type(args) is not tuple:
         args = check_arguments(args)
-    variant: Variant | None = (backend, exact, fast)
-    if options:
-        variant = with_options(backend, exact, fast, options)
+    variant = with_options(backend, exact, fast, options) if options else (backend, exact, fast)
     if variant is not None and recognized(known, kernel, grid, args, variant):
         return
     if options:
@@ -109,13 +108,7 @@ _NONE: Final = frozenset(("schedule", "observer", "output", "progress", "threads
 """Options that None is the same for as leaving them out."""
 
 
-def recognized(
-    known: KnownLaunches,
-    kernel: Any,
-    grid: int | tuple[int, ...],
-    args: tuple[object, ...] | list[object],
-    variant: Variant,
-) -> bool:
+def recognized(known: KnownLaunches, kernel: Any, grid: Any, args: Sequence[object], variant: Variant) -> bool:
     """Launch a kernel, if it is recognized; False if it is not."""
     found = known.find(args, variant)
     if found is None:
@@ -130,8 +123,7 @@ def export(kernel: Any, args: Sequence[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     known_for(kernel)
     parameters = described(kernel, args).parameters
-    signature = _signature(kernel, parameters)
-    return _exported(kernel, parameters, signature, _architecture(kernel, signature))
+    return _exported(kernel, parameters, _architecture(kernel, parameters))
 
 
 def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
@@ -142,13 +134,13 @@ def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
 
 def known_for(kernel: Any) -> KnownLaunches:
     """What is known of a kernel."""
-    if not isinstance(kernel, cutile().kernel):
-        hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
-        raise LaunchError(f"{type_text(kernel)} cannot be launched as a cuTile kernel: {hint}")
-    context = active()
+    context = active() if ENTERED else None
     key: Hashable = id(kernel) if context is None else (id(kernel), context.gpu.architecture)
     found = _KNOWN.get(key)
     if found is None or found.kernel() is not kernel:
+        if not isinstance(kernel, cutile().kernel):
+            hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
+            raise LaunchError(f"{type_text(kernel)} cannot be launched as a cuTile kernel: {hint}")
         gone = weakref.ref(kernel, lambda _: _KNOWN.pop(key, None))
         found = _KNOWN[key] = KnownLaunches(gone, kernel._annotated_function.parameter_annotations)
     return found
@@ -164,10 +156,9 @@ def compiled_for(
         return found, False
     from tileir.bytecode.layouts import from_bytes
 
-    signature = _signature(kernel, parameters)
-    architecture = _architecture(kernel, signature)
+    architecture = _architecture(kernel, parameters)
     try:
-        module = from_bytes(_exported(kernel, parameters, signature, architecture))
+        module = from_bytes(_exported(kernel, parameters, architecture))
     except BytecodeError as error:
         raise _placed(error) from None
     found = known.compiled[key] = compile(module, backend=backend, exact=exact, fast=fast)
@@ -182,10 +173,7 @@ def _variables(
     from tileir.bridge.script_variables import captured
 
     kernel = known.kernel()
-    if kernel is None:
-        return None
-    signature = _signature(kernel, parameters)
-    return captured(lambda: _exported(kernel, parameters, signature, architecture), entry)
+    return None if kernel is None else captured(lambda: _exported(kernel, parameters, architecture), entry)
 
 
 def again(kernel: Any, args: Sequence[object], tables: object) -> tuple[tuple[object, ...], Any]:
@@ -220,9 +208,9 @@ def described(kernel: Any, args: Sequence[object]) -> Description:
 
 
 def _signature(kernel: Any, parameters: list[Parameter]) -> Any:
-    """The kinds of the arguments, in cuTile's words."""
-    compilation = cutile().compilation
+    """The kinds of the arguments, as cuTile describes them."""
     name = kernel._annotated_function.pyfunc.__name__
+    compilation = cutile().compilation
     try:
         constraints = [_constraint(parameter) for parameter in parameters]
         convention = compilation.CallingConvention.cutile_python_v2()
@@ -231,8 +219,8 @@ def _signature(kernel: Any, parameters: list[Parameter]) -> Any:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
 
 
-def _exported(kernel: Any, parameters: list[Parameter], signature: Any, architecture: str | None) -> bytes:
-    name = kernel._annotated_function.pyfunc.__name__
+def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None) -> bytes:
+    name, signature = kernel._annotated_function.pyfunc.__name__, _signature(kernel, parameters)
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
@@ -249,43 +237,41 @@ def _exported(kernel: Any, parameters: list[Parameter], signature: Any, architec
 
 
 class _ArchitectureFound(Exception):
-    """Says for which architecture cuTile compiles, where this class is its context."""
+    """Carries the architecture that cuTile compiles for; the class itself is passed as cuTile's context."""
 
 
 def _compile_tile(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    """cuTile's compiler, which `_architecture` asks only what it is to compile for."""
+    """cuTile's compiler; `_architecture` only asks it what it is to compile for."""
     if _ArchitectureFound in arguments:
         raise _ArchitectureFound(arguments[2])
     return original(*arguments, **keywords)
 
 
-def _architecture(kernel: Any, signature: Any) -> str | None:
+def _architecture(kernel: Any, parameters: list[Parameter]) -> str | None:
     """The architecture that cuTile compiles a kernel for in a context, so that it refuses what that one cannot do.
 
-    It is the one of the GPU unless somebody has replaced the method of the kernel that compiles it.
+    It is that of the GPU unless somebody has replaced the kernel's private method `_compile`, as cuTile's own tests do.
     """
     context = innermost()
     if context is None:
         return None
+    found: str = context.gpu.architecture
     if context.is_real:
-        # Imported here: without a GPU nothing of its engines is.
+        # Imported here: nothing of the GPU backends is imported without a GPU.
         from tileir.execute.gpu.driver.devices import target_here
 
         found = target_here()
-    else:
-        found = context.gpu.architecture
-    digits = found.removeprefix("sm_")
     compiler: Any = sys.modules.get("cuda.tile._compile")
-    if not hasattr(kernel, "_compile") or not hasattr(compiler, "compile_tile"):
-        return found
-    hook(compiler, "compile_tile", _compile_tile)
-    try:
-        kernel._compile(signature, _ArchitectureFound, (int(digits[:-1]), int(digits[-1])))
-    except _ArchitectureFound as error:
-        found = str(error.args[0])
-    except (TypeError, AttributeError, IndexError):
-        # Another version of cuTile: the method is private.
-        pass
+    if hasattr(kernel, "_compile") and hasattr(compiler, "compile_tile"):
+        digits = found.removeprefix("sm_")
+        hook(compiler, "compile_tile", _compile_tile)
+        try:
+            kernel._compile(_signature(kernel, parameters), _ArchitectureFound, (int(digits[:-1]), int(digits[-1])))
+        except _ArchitectureFound as error:
+            found = str(error.args[0])
+        except (TypeError, AttributeError, IndexError):
+            # Another version of cuTile: the method is private.
+            pass
     return found
 
 
@@ -294,11 +280,22 @@ def _constraint(parameter: Parameter) -> Any:
     tile = cutile()
     compilation = tile.compilation
     if isinstance(parameter, ArrayParameter):
-        facts = parameter._asdict()
-        dtype, rank, width = [facts.pop(name) for name in ("dtype", "rank", "index_width")]
-        facts |= {"stride_lower_bound_incl": 0, "alias_groups": ()}
+        rank, facts = parameter.rank, {fact[:2]: fact for fact in parameter.facts}
+        extents, strides = [
+            [facts.get((what, axis), Fact(what)) for axis in range(rank)] for what in ("extent", "stride")
+        ]
         return compilation.ArrayConstraint(
-            getattr(tile, dtype), rank, index_dtype=getattr(tile, f"int{width}"), **facts
+            getattr(tile, parameter.dtype),
+            rank,
+            index_dtype=getattr(tile, f"int{parameter.index_width}"),
+            stride_lower_bound_incl=0,
+            alias_groups=(),
+            may_alias_internally=Fact("distinct") not in parameter.facts,
+            shape_constant=[fact.number for fact in extents],
+            shape_divisible_by=[fact.divisor for fact in extents],
+            stride_constant=[fact.number for fact in strides],
+            stride_divisible_by=[fact.divisor for fact in strides],
+            base_addr_divisible_by=facts.get(("address", 0), Fact("address")).divisor,
         )
     if isinstance(parameter, ScalarParameter):
         return compilation.ScalarConstraint(getattr(tile, parameter.dtype))

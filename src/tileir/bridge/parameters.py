@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy
 
@@ -32,21 +32,33 @@ ALIGNMENT = 16
 SPECIALIZED_RANK = 5
 
 
+_FACTS: Final = ("extent", "stride", "address", "distinct")
+
+
+class Fact(NamedTuple):
+    """What a kernel relies on of an array: an extent or a stride that is known, or of which a number is a divisor."""
+
+    what: str  # One of `_FACTS`; "address" is in bytes, and "distinct" says that no two indices mean the same element.
+    axis: int = 0
+    divisor: int = 1
+    number: int | None = None
+
+    def __str__(self) -> str:
+        if self.what == "address":
+            return f"at a multiple of {self.divisor} bytes"
+        if self.what == "distinct":
+            return "without elements that overlap"
+        number = f"a multiple of {self.divisor}" if self.number is None else self.number
+        return f"{self.what} {number} along axis {self.axis}"
+
+
 class ArrayParameter(NamedTuple):
     """All that a kernel knows about an array when it is compiled."""
 
-    dtype: str
-    """The name of the dtype in `cuda.tile`."""
+    dtype: str  # The name in `cuda.tile`.
     rank: int
     index_width: int
-    # From here on as in cuTile's `ArrayConstraint`.
-    shape_constant: tuple[int | None, ...]
-    stride_constant: tuple[int | None, ...]
-    shape_divisible_by: tuple[int, ...]
-    stride_divisible_by: tuple[int, ...]
-    base_addr_divisible_by: int
-    may_alias_internally: bool
-    """Whether two indices may mean the same element, as in an array with a stride of zero."""
+    facts: frozenset[Fact]
 
 
 class ListParameter(NamedTuple):
@@ -69,14 +81,14 @@ class ConstantParameter:
     value: object = field(compare=False)
 
 
+Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter
+
+
 def constant_key(value: object) -> tuple[type, object]:
     """What tells constants apart: 1, True and 1.0 are three; -0.0 is not 0.0, and a NaN is itself."""
     if isinstance(value, numpy.generic):
         value = value.item()
     return type(value), struct.pack("=d", value) if isinstance(value, float) else value
-
-
-Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter
 
 
 def words_of(parameter: Parameter, all_facts: bool = False) -> str:
@@ -87,42 +99,38 @@ def words_of(parameter: Parameter, all_facts: bool = False) -> str:
         return parameter.dtype
     if isinstance(parameter, ConstantParameter):
         return f"the constant {parameter.value!r}"
-    if isinstance(parameter, TupleParameter):
-        if not all_facts:
-            return "a tuple"
-        return f"a tuple of {', '.join([words_of(item, True) for item in parameter.items]) or 'nothing'}"
-    words = [f"{parameter.dtype} of rank {parameter.rank}"]
-    if all_facts:
-        for what, numbers, divisors in (
-            ("extent", parameter.shape_constant, parameter.shape_divisible_by),
-            ("stride", parameter.stride_constant, parameter.stride_divisible_by),
-        ):
-            for axis, (number, divisor) in enumerate(zip(numbers, divisors, strict=True)):
-                if number is not None or divisor > 1:
-                    words.append(f"{what} {f'a multiple of {divisor}' if number is None else number} along axis {axis}")
-        if parameter.base_addr_divisible_by > 1:
-            words.append(f"at a multiple of {parameter.base_addr_divisible_by} bytes")
-        if parameter.may_alias_internally:
-            words.append("with elements that overlap")
-    return ", ".join(words)
+    if isinstance(parameter, ArrayParameter):
+        facts = sorted(parameter.facts, key=lambda fact: (_FACTS.index(fact.what), fact.axis)) if all_facts else []
+        return ", ".join([f"{parameter.dtype} of rank {parameter.rank}", *map(str, facts)])
+    if not all_facts:
+        return "a tuple"
+    return f"a tuple of {', '.join([words_of(item, True) for item in parameter.items]) or 'nothing'}"
+
+
+def fits(expected: Parameter, found: Parameter) -> bool:
+    """Whether what was compiled for one parameter is right for another."""
+    if isinstance(expected, ArrayParameter) and isinstance(found, ArrayParameter):
+        return expected[:3] == found[:3] and expected.facts <= found.facts
+    if isinstance(expected, ListParameter) and isinstance(found, ListParameter):
+        return fits(expected.element, found.element)
+    if isinstance(expected, TupleParameter) and isinstance(found, TupleParameter):
+        return len(expected.items) == len(found.items) and all(map(fits, expected.items, found.items))
+    return expected == found
 
 
 # --- errors, of the classes that cuTile raises: a script may catch those ---
 
 
-def _reduce(error: Any) -> tuple[object, tuple[object, ...]]:
-    """Pickled as what it is to users."""
-    return LaunchError, (error.message,)
-
-
-_SHOWN = {"__module__": LaunchError.__module__, "__qualname__": LaunchError.__qualname__, "__reduce__": _reduce}
-_CLASSES: dict[type[Exception], Any] = {
-    kind: type(LaunchError.__name__, (LaunchError, kind), _SHOWN) for kind in (TypeError, ValueError, OverflowError)
-}
+_CLASSES: Final[dict[type[Exception], Any]] = {}
 
 
 def _error(kind: type[Exception], message: str, cutile: str = "") -> LaunchError:
-    """An error with what cuTile says of the same mistake, which whoever knows cuTile recognizes."""
+    """A `LaunchError` that is also of cuTile's class, with what cuTile says of the same mistake."""
+    if kind not in _CLASSES:
+        # Shown and pickled as what it is to users.
+        members = {name: getattr(LaunchError, name) for name in ("__module__", "__qualname__")}
+        members["__reduce__"] = lambda error: (LaunchError, (error.message,))
+        _CLASSES[kind] = type(LaunchError.__name__, (LaunchError, kind), members)
     found: LaunchError = _CLASSES[kind](f"{message} (cuTile: {cutile})" if cutile else message)
     return found
 
@@ -140,10 +148,8 @@ class Description:
     """A launch as its kernel sees it."""
 
     parameters: list[Parameter] = field(default_factory=list)
-    values: list[object] = field(default_factory=list)
-    """The arguments of the compiled kernel."""
-    memory: list[Pointer] = field(default_factory=list)
-    """The arrays reached through tables."""
+    values: list[object] = field(default_factory=list)  # The arguments of the compiled kernel.
+    memory: list[Pointer] = field(default_factory=list)  # The arrays reached through tables.
 
 
 def describe(kernel: str, names: list[str], annotations: list[Any], arguments: tuple[object, ...]) -> Description:
@@ -175,9 +181,9 @@ def _describe(description: Description, annotation: Any, value: object, name: st
         return _describe_list(description, annotation.list, value, name)
     if is_array(value):
         buffer = memory_of(value, name)
-        facts = ArrayFacts(buffer, annotation.array, name)
-        description.values += (Pointer(value, name), *buffer.shape, *facts.strides)
-        return facts.parameter([facts])
+        strides = strides_of(buffer, annotation.array, name)
+        description.values += (Pointer(value, name), *buffer.shape, *strides)
+        return array_parameter(buffer, strides, annotation.array, name)
     return _describe_scalar(description, annotation.scalar, value, name)
 
 
@@ -230,52 +236,64 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
     if isinstance(value, numpy.generic):
         value = value.item()
     if isinstance(value, bool):
-        description.values.append(value)
-        return ScalarParameter("bool_")
-    if isinstance(value, int):
+        dtype = "bool_"
+    elif isinstance(value, int):
         width = integer_width(annotation)
         if not -(1 << (width - 1)) <= value < 1 << (width - 1):
             hint = "annotate the parameter with ct.ScalarInt64" if width == 32 else "pass a smaller number"
             raise too_large(f"{name} is {value}, which does not fit an int{width}: {hint}")
-        description.values.append(value)
-        return ScalarParameter(f"int{width}")
-    if isinstance(value, float):
-        description.values.append(value)
-        return ScalarParameter("float32")
-    raise wrong_type(
-        f"{name} is {type_text(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
-        "arrays or a tuple, or annotate the parameter with ct.Constant"
-    )
+        dtype = f"int{width}"
+    elif isinstance(value, float):
+        dtype = "float32"
+    else:
+        raise wrong_type(
+            f"{name} is {type_text(value)}, which no kernel can take: pass an array, a number, a bool, a list of "
+            "arrays or a tuple, or annotate the parameter with ct.Constant"
+        )
+    description.values.append(value)
+    return ScalarParameter(dtype)
 
 
 def integer_width(annotation: Any) -> int:
     """The bits of a number of a parameter with this annotation."""
-    return 32 if annotation is None else int(annotation.dtype.name.removeprefix("int"))
+    return 32 if annotation is None else int(annotation.dtype.bitwidth)
 
 
 def _describe_list(description: Description, annotation: Any, value: list[object], name: str) -> Parameter:
     if not value:
         raise wrong_type(f"{name} is an empty list: pass at least one array")
     element = None if annotation is None else annotation.element
-    facts: list[ArrayFacts] = []
+    buffers: list[Buffer] = []
     rows: list[list[int]] = []
+    parameters: list[ArrayParameter] = []
     for number, item in enumerate(value):
         what = item_name(number, name)
         if not is_array(item):
             raise wrong_type(f"{what} is {type_text(item)}, but a list is a list of arrays: pass an array")
         buffer = memory_of(item, what)
-        facts.append(ArrayFacts(buffer, element, what))
-        rows.append([buffer.address, *buffer.shape, *facts[-1].strides])
+        strides = strides_of(buffer, element, what)
+        buffers.append(buffer)
+        rows.append([buffer.address, *buffer.shape, *strides])
+        parameters.append(array_parameter(buffer, strides, element, what))
         description.memory.append(Pointer(item, what))
-        first = facts[0]
-        if (facts[-1].dtype, len(buffer.shape)) != (first.dtype, len(first.buffer.shape)):
+        if parameters[-1][:2] != parameters[0][:2]:
             raise wrong_type(
-                f"{what} is {buffer.description}, but item 0 is {first.buffer.description}: "
+                f"{what} is {buffer.description}, but item 0 is {buffers[0].description}: "
                 "the arrays of a list have one dtype and one rank"
             )
     table = _beside(value[0], numpy.array(rows, numpy.uint64).view(numpy.int64), name)
     description.values += (Pointer(table, f"the table of {name}"), len(value))
-    return ListParameter(facts[0].parameter(facts))
+    common = frozenset.intersection(*[each.facts for each in parameters])
+    for fact in sorted(parameters[0].facts - common):
+        static = getattr(element, _STATIC.get(fact.what, ""), None)
+        for other in [each.number for one in parameters for each in one.facts if static and each[:3] == fact[:3]]:
+            if other != fact.number:
+                # The annotation compiles it in.
+                arrays = f"{name} has arrays of {fact.what} {fact.number} and {other} along axis {fact.axis}"
+                static = "shape" if fact.what == "extent" else fact.what
+                words = f"Arrays in list vary in static {static} at axis {fact.axis} ({fact.number} vs {other})"
+                raise wrong_value(f"{arrays}, which its annotation compiles in: pass arrays that agree", words)
+    return ListParameter(parameters[0]._replace(facts=common))
 
 
 def memory_of(value: object, name: str) -> Buffer:
@@ -304,109 +322,78 @@ def _beside(array: Any, table: Any, name: str) -> object:
     )
 
 
-class ArrayFacts:
-    """What is to be known about one array."""
-
-    def __init__(self, buffer: Buffer, annotation: Any, name: str) -> None:
-        self.buffer: Buffer = buffer
-        self.name: str = name
-        self.dtype: str = _dtype_name(buffer, name)
-        self.annotation: Any = annotation
-        self.index_width: int = 32 if annotation is None else int(annotation.index_dtype.bitwidth)
-        self.strides: list[int] = []
-        size = buffer.dtype.itemsize
-        for axis, stride in enumerate(buffer.strides):
-            if stride < 0 or stride % size:
-                problem = "a negative stride" if not stride % size else f"a stride of {stride} bytes"
-                reason = "cuTile has no way to express" if not stride % size else "is no whole number of elements"
-                hint = "pass a contiguous copy, as numpy.ascontiguousarray(x)"
-                raise LaunchError(f"{name} has {problem} along axis {axis}, which {reason}: {hint}")
-            self.strides.append(stride // size)
-        if self.index_width == 32:
-            for number in (*buffer.shape, *self.strides):
-                if number >= 1 << 31:
-                    raise too_large(
-                        f"{name} ({buffer.description}) has an extent or a stride of {number}, which does not fit an "
-                        "int32: annotate the parameter with ct.IndexedWithInt64"
-                    )
-
-    def parameter(self, all_facts: list[ArrayFacts]) -> ArrayParameter:
-        """What holds for all these arrays."""
-        size = self.buffer.dtype.itemsize
-        rank = len(self.strides)
-        extents = [[facts.buffer.shape[axis] for facts in all_facts] for axis in range(rank)]
-        steps = [[facts.strides[axis] for facts in all_facts] for axis in range(rank)]
-        static_shape, static_strides = self._axes("static_shape_dims", rank), self._axes("static_stride_dims", rank)
-        shape: list[int | None] = [None] * rank
-        strides: list[int | None] = [None] * rank
-        shape_divisor, stride_divisor = [1] * rank, [1] * rank
-        for axis in range(rank):
-            is_specialized = rank <= SPECIALIZED_RANK
-            if axis in static_strides:
-                strides[axis] = _common(steps[axis], "stride", axis, self.name)
-            elif is_specialized and not static_strides and set(steps[axis]) == {1}:
-                strides[axis] = 1
-            elif is_specialized and all(step * size % ALIGNMENT == 0 for step in steps[axis]):
-                stride_divisor[axis] = ALIGNMENT // size
-            if axis in static_shape:
-                shape[axis] = _common(extents[axis], "extent", axis, self.name)
-            elif is_specialized and all(extent % ALIGNMENT == 0 for extent in extents[axis]):
-                shape_divisor[axis] = ALIGNMENT
-        return ArrayParameter(
-            self.dtype,
-            rank,
-            self.index_width,
-            tuple(shape),
-            tuple(strides),
-            tuple(shape_divisor),
-            tuple(stride_divisor),
-            ALIGNMENT if all(facts.buffer.address % ALIGNMENT == 0 for facts in all_facts) else 1,
-            any(facts.overlapping() for facts in all_facts),
-        )
-
-    def overlapping(self) -> bool:
-        """Whether two indices may mean one element: judged as cuTile does, which tells most arrays rightly."""
-        end = 1
-        for stride, extent in sorted(zip(self.strides, self.buffer.shape, strict=True)):
-            if stride < end:
-                return True
-            end = stride * extent
-        return False
-
-    def _axes(self, field: str, rank: int) -> list[int]:
-        """The axes an annotation names."""
-        axes = getattr(self.annotation, field, None) or ()
-        for axis in axes:
-            if not -rank <= axis < rank:
-                message = f"{self.name} has rank {rank}, but its annotation names axis {axis} in {field}"
-                words = f"{field} contains axis {axis} but array rank is {rank}"
-                raise wrong_value(message, words)
-        found = [axis % rank for axis in axes]
-        for axis in found:
-            if found.count(axis) > 1:
-                message = f"the annotation of {self.name} names axis {axis} twice in {field}"
-                raise wrong_value(message, f"{field} contains duplicate axis {axis}")
-        return found
+# --- arrays ---
 
 
-def _common(numbers: list[int], what: str, axis: int, name: str) -> int:
-    for number in numbers:
-        if number != numbers[0]:
-            message = (
-                f"{name.partition(' of ')[2]} has arrays of {what} {numbers[0]} and {number} along axis {axis}, "
-                f"which its annotation compiles in: pass arrays that agree"
-            )
-            static = "shape" if what == "extent" else what
-            words = f"Arrays in list vary in static {static} at axis {axis} ({numbers[0]} vs {number})"
-            raise wrong_value(message, words)
-    return numbers[0]
-
-
-def _dtype_name(buffer: Buffer, name: str) -> str:
-    name_here = buffer.dtype.name
-    if name_here not in TORCH_DTYPES or not buffer.dtype.isnative:
+def strides_of(buffer: Buffer, annotation: Any, name: str) -> list[int]:
+    """The strides of an array in elements; it is refused if cuTile would refuse its dtype, extents or strides."""
+    dtype, size = buffer.dtype, buffer.dtype.itemsize
+    if dtype.name not in TORCH_DTYPES or not dtype.isnative:
         raise wrong_type(
-            f"{name} is an {buffer.kind} of {buffer.dtype}, which cuTile has no dtype for: convert it, "
+            f"{name} is an {buffer.kind} of {dtype}, which cuTile has no dtype for: convert it, "
             "as x.astype(numpy.float32)"
         )
-    return "bool_" if name_here == "bool" else name_here
+    for axis, stride in enumerate(buffer.strides):
+        if stride < 0 or stride % size:
+            problem = "a negative stride" if not stride % size else f"a stride of {stride} bytes"
+            reason = "cuTile has no way to express" if not stride % size else "is no whole number of elements"
+            hint = "pass a contiguous copy, as numpy.ascontiguousarray(x)"
+            raise LaunchError(f"{name} has {problem} along axis {axis}, which {reason}: {hint}")
+    strides = [stride // size for stride in buffer.strides]
+    largest = max(*buffer.shape, *strides, 0, 0)
+    if largest >= 1 << 31 and _index_width(annotation) == 32:
+        raise too_large(
+            f"{name} ({buffer.description}) has an extent or a stride of {largest}, which does not fit an int32: "
+            "annotate the parameter with ct.IndexedWithInt64"
+        )
+    return strides
+
+
+_STATIC: Final = {"stride": "static_stride_dims", "extent": "static_shape_dims"}
+
+
+def array_parameter(buffer: Buffer, strides: Sequence[int], annotation: Any, name: str) -> ArrayParameter:
+    rank, size = len(strides), buffer.dtype.itemsize
+    facts: list[Fact] = []
+    for what, numbers, divisor in (("stride", strides, ALIGNMENT // size), ("extent", buffer.shape, ALIGNMENT)):
+        static = _static_axes(annotation, _STATIC[what], rank, name)
+        for axis, number in enumerate(numbers):
+            if axis in static or (rank <= SPECIALIZED_RANK and what == "stride" and not static and number == 1):
+                facts.append(Fact(what, axis, 1, number))
+            elif rank <= SPECIALIZED_RANK and number % divisor == 0:
+                facts.append(Fact(what, axis, divisor))
+    if buffer.address % ALIGNMENT == 0:
+        facts.append(Fact("address", 0, ALIGNMENT))
+    if not _overlaps(buffer, strides):
+        facts.append(Fact("distinct"))
+    dtype = "bool_" if buffer.dtype.name == "bool" else buffer.dtype.name
+    return ArrayParameter(dtype, rank, _index_width(annotation), frozenset(facts))
+
+
+def _index_width(annotation: Any) -> int:
+    return 32 if annotation is None else int(annotation.index_dtype.bitwidth)
+
+
+def _overlaps(buffer: Buffer, strides: Sequence[int]) -> bool:
+    """Whether two indices may mean one element: judged as cuTile does, which tells most arrays rightly."""
+    end = 1
+    for stride, extent in sorted(zip(strides, buffer.shape, strict=True)):
+        if stride < end:
+            return True
+        end = stride * extent
+    return False
+
+
+def _static_axes(annotation: Any, field: str, rank: int, name: str) -> list[int]:
+    """The axes whose extents or strides an annotation compiles in."""
+    axes = getattr(annotation, field, None) or ()
+    for axis in axes:
+        if not -rank <= axis < rank:
+            message = f"{name} has rank {rank}, but its annotation names axis {axis} in {field}"
+            raise wrong_value(message, f"{field} contains axis {axis} but array rank is {rank}")
+    found = [axis % rank for axis in axes]
+    for axis in found:
+        if found.count(axis) > 1:
+            message = f"the annotation of {name} names axis {axis} twice in {field}"
+            raise wrong_value(message, f"{field} contains duplicate axis {axis}")
+    return found

@@ -11,11 +11,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tileir.bridge.hooks import after_import, before_import
+from tileir.bridge.hooks import before_import
 from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
 
 if TYPE_CHECKING:
-    from types import ModuleType, TracebackType
+    from types import TracebackType
 
     from tileir.bridge.contexts import Watcher
     from tileir.bridge.watching import Findings
@@ -31,12 +31,9 @@ class Process:
     def __init__(self, settings: Settings, collects: bool, watcher: Watcher | None = None) -> None:
         self.settings: Settings = settings
         self.collects: bool = collects
-        self.watcher: Watcher | None = watcher
-        """Who is given every launch; None if they are looked at as the settings say."""
-        self.findings: Findings | None = None
-        """What was found; there from the first import on that has to do with GPUs."""
-        self.status: int = 0
-        """What the process ends with as far as the script is concerned."""
+        self.watcher: Watcher | None = watcher  # Who is given every launch, in place of what the settings say.
+        self.findings: Findings | None = None  # There from the first import on that has to do with GPUs.
+        self.status: int = 0  # What the process ends with as far as the script is concerned.
 
 
 _process: Final[list[Process]] = []
@@ -89,7 +86,6 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
     before_import(("torch", "cupy", "cuda.tile"), lambda name: _emulate(process))
-    after_import("cuda.tile", _hook_cutile)
     if (settings.watches or settings.trace_block is not None) and collects:
         # The first to be registered is the last to be called.
         atexit.register(_end, process)
@@ -110,24 +106,14 @@ def _emulate(process: Process) -> None:
     emulate_process(process.settings, process.findings if process.collects else None, process.watcher)
 
 
-def _hook_cutile(tile: ModuleType) -> None:
-    from tileir.bridge.entry_points import hook_cutile
-
-    hook_cutile(tile)
-
-
 def _end(process: Process) -> None:
     """The last words of a process whose launches were looked at, and its status where something was found."""
-    findings = process.findings
-    trace = process.settings.trace_block
+    findings, trace = process.findings, process.settings.trace_block
     if trace is not None and findings is not None and not findings.was_traced:
         sys.stderr.write(findings.without_trace(trace[0]) + "\n")
-    if not process.settings.watches:
-        return
-    if findings is None or not findings.launches:
-        sys.stderr.write("tileir: no kernel was launched\n")
-        return
-    sys.stderr.write(findings.summary() + "\n")
+    if process.settings.watches:
+        summary = findings.summary() if findings is not None else ""
+        sys.stderr.write((summary or "tileir: no kernel was launched") + "\n")
     if findings and process.status == 0:
         # Nothing else can change the status of a process that is ending.
         exit_now(_EXIT_FINDINGS)
@@ -181,12 +167,10 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
     while place is not None:
         frames.append(place)
         place = place.tb_next
-    is_own = [frame.tb_frame.f_code.co_filename.startswith(_PACKAGE) for frame in frames]
+    kept = [frame for frame in frames if not frame.tb_frame.f_code.co_filename.startswith(_PACKAGE)]
     is_reported = isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"
-    if all(is_own) or (is_own[-1] and not is_reported):
+    if not kept or (kept[-1] is not frames[-1] and not is_reported):
         kept = frames
-    else:
-        kept = [frame for frame, own in zip(frames, is_own, strict=True) if not own]
     following = None
     for frame in reversed(kept):
         following = TracebackType(following, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)

@@ -27,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("always", "auto"),
         help="emulate a GPU in all tests; =auto: only where there is none",
     )
-    group.addoption("--tileir-target", metavar="NAME", help="the GPU that tests find, as in h100 or b200")
-    group.addoption("--tileir-backend", metavar="NAME", help="the engine that runs kernels: cpu or interpreter")
+    group.addoption("--tileir-target", metavar="NAME", help="the GPU that tests find, as h100 or sm_90")
+    group.addoption("--tileir-backend", metavar="NAME", help="what runs kernels: cpu or interpreter")
     group.addoption(
         "--tileir-sanitize",
         nargs="?",

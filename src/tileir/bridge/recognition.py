@@ -20,35 +20,33 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy
-from numpy import ndarray
 
 from tileir.bridge.contexts import ENTERED, torch_functions_off
 from tileir.bridge.parameters import (
     ALIGNMENT,
-    ArrayFacts,
     ArrayParameter,
+    array_parameter,
     constant_key,
     integer_width,
     item_annotations,
+    strides_of,
 )
-from tileir.execute.arguments.array_memory import address_of
+from tileir.execute.arguments.array_memory import DATA_OFFSET, READS_HEADERS, word_at
 from tileir.execute.arguments.binding import HOST_ARRAY, TORCH_DTYPES, Buffer, tensor_dtype
 from tileir.execute.binder import torch_classes
 from tileir.execute.engine.interface import DirectLaunches, Given
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel
 
-MOST_KEPT: Final = 4096
-"""How many kinds of arrays, or launches, are remembered at a time; then all are forgotten."""
-
+MOST_KEPT: Final = 4096  # Kinds of arrays, or launches, that are remembered at a time; then all are forgotten.
 Variant = tuple[Any, ...]
 """What else a launch asks for that has kernels of its own: backend, exact, fast, and options where they were given."""
-_COMPILED_FOR: Final = 3
-"""How many items of a `Variant` a kernel is compiled for; the others are those of `Kernel.direct`."""
+_COMPILED_FOR: Final = 3  # Items of a `Variant` that a kernel is compiled for; the others are those of `Kernel.direct`.
 
-_UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
+_UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError, LaunchError)
 """What the inspection of arguments raises that are not known, or out of the ordinary."""
 _MISALIGNMENT: Final = ALIGNMENT - 1
+_NDARRAY: Final[Any] = numpy.ndarray if READS_HEADERS else None
 _word: Final = struct.Struct("<Q").pack
 
 # --- arrays ---
@@ -79,15 +77,11 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
             dtype = tensor_dtype(name)
             strides = tuple([dtype.itemsize * each for each in strides])
         buffer = Buffer(ALIGNMENT + misalignment, tuple(shape), strides, dtype, writable, None, "array")
-        try:
-            facts = ArrayFacts(buffer, self._annotation, "")
-            parameter = facts.parameter([facts])
-        except LaunchError:
-            # Reported elsewhere, with the name of the argument.
-            raise KeyError(key) from None
+        elements = strides_of(buffer, self._annotation, "")
+        parameter = array_parameter(buffer, elements, self._annotation, "")
         number = _numbers.setdefault((parameter, writable), len(_numbers))
         _kinds[number] = parameter, writable
-        words = struct.pack(f"<{2 * len(shape)}Q", *shape, *facts.strides)
+        words = struct.pack(f"<{2 * len(shape)}Q", *shape, *elements)
         if len(self) >= MOST_KEPT:
             self.clear()
         found = self[key] = (number, words, buffer.high - buffer.low)
@@ -95,21 +89,20 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
 
 
 _without_annotation: Final = ArrayKinds(None)
-
-
 _TENSORS: Final[set[object]] = set()
 """torch's own classes of tensors, once one was launched with: the data of others may be elsewhere."""
 
 # --- arguments ---
 
-Parameter = tuple[Any, ArrayKinds, bool]
-"""Its annotation, what is known of arrays in its place, and whether it is a constant."""
+Parameter = tuple[Any, ArrayKinds, bool, int]
+"""The annotation, what is known of arrays in its place, whether it is a constant, the least int that is too large."""
 
 
 def _parameter(annotation: Any) -> Parameter:
     of_array = getattr(annotation, "array", None)
     kinds = _without_annotation if of_array is None else ArrayKinds(of_array)
-    return annotation, kinds, getattr(annotation, "constant", False)
+    limit = 1 << integer_width(getattr(annotation, "scalar", None)) - 1
+    return annotation, kinds, getattr(annotation, "constant", False), limit
 
 
 Inspected = tuple[list[Any], Any, list[tuple[Any, list[int]]]]
@@ -122,18 +115,18 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
     key, numbers, _ = found
     if len(arguments) != len(parameters):
         raise KeyError
-    for parameter, value in zip(parameters, arguments):  # noqa: B905
-        annotation, kinds, is_constant = parameter
+    for (annotation, kinds, is_constant, limit), value in zip(parameters, arguments):  # noqa: B905
         kind = type(value)
         if is_constant:
             if kind is tuple:
                 _inspect_tuple(annotation, value, found)
             else:
                 key.append((kind, value) if kind is int else constant_key(value))
-        elif kind is ndarray:
-            address = address_of(value)
-            misalignment = address & _MISALIGNMENT
-            number, words, size = kinds[value.dtype, value.shape, value.strides, value.flags.writeable, misalignment]
+        elif kind is _NDARRAY:
+            address = word_at(id(value) + DATA_OFFSET).value
+            number, words, size = kinds[
+                value.dtype, value.shape, value.strides, value.flags.writeable, address & _MISALIGNMENT
+            ]
             key.append(number)
             numbers += (address, words, size)
         elif kind in _TENSORS:
@@ -158,7 +151,6 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
             key.append(kind)
             numbers.append(value)
         elif kind is int:
-            limit = 1 << integer_width(annotation.scalar) - 1
             if not -limit <= value < limit:
                 raise KeyError
             key.append(kind)
@@ -169,12 +161,12 @@ def _inspect(parameters: Sequence[Parameter], arguments: Sequence[Any], found: I
             _inspect_list(annotation.list, value, found)
         elif hasattr(kind, HOST_ARRAY):
             # An array of an emulated device, which has its memory in one of NumPy.
-            _inspect((parameter,), (getattr(kind, HOST_ARRAY)(value),), found)
+            _inspect(((annotation, kinds, is_constant, limit),), (getattr(kind, HOST_ARRAY)(value),), found)
         elif isinstance(value, numpy.generic) and not isinstance(item := value.item(), numpy.generic):
-            _inspect((parameter,), (item,), found)
-        elif "torch" in sys.modules and not _TENSORS:
-            _TENSORS.update(torch_classes())
-            _inspect((parameter,), (value,), found)
+            _inspect(((annotation, kinds, is_constant, limit),), (item,), found)
+        elif "torch" in sys.modules and kind in torch_classes():
+            _TENSORS.add(kind)
+            _inspect(((annotation, kinds, is_constant, limit),), (value,), found)
         else:
             raise KeyError
 
@@ -189,7 +181,7 @@ def _inspect_list(annotation: Any, items: list[Any], found: Inspected) -> None:
     kinds = _without_annotation if annotation is None or annotation.element is None else ArrayKinds(annotation.element)
     inner_key: list[Any] = []
     inner_numbers: list[Any] = []
-    _inspect([(None, kinds, False)] * len(items), items, (inner_key, inner_numbers, []))
+    _inspect([(None, kinds, False, 0)] * len(items), items, (inner_key, inner_numbers, []))
     if len(inner_numbers) != 3 * len(inner_key):
         # Not only arrays on the host.
         raise KeyError
@@ -231,8 +223,7 @@ class KnownLaunches:
     __slots__ = ("_direct", "_parameters", "compiled", "kernel")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
-        self.kernel: Callable[[], Any] = kernel
-        """A weak reference."""
+        self.kernel: Callable[[], Any] = kernel  # A weak reference.
         self.compiled: dict[Hashable, Kernel] = {}
         self._parameters: list[Parameter] = [_parameter(annotation) for annotation in annotations]
         self._direct: dict[tuple[Any, ...], DirectLaunches] = {}

@@ -65,13 +65,10 @@ def _launched(
 ) -> tuple[Kernel, tuple[object, ...], list[object]]:
     """The kernel of a launch, its arguments, and the arrays that it reaches through memory."""
     more = checked_arrays(memory, "memory") if memory else []
-    values = arguments
     if isinstance(kernel, SpecializedKernel) or is_cutile_kernel(kernel):
         function = kernel.cutile_kernel if isinstance(kernel, SpecializedKernel) else kernel
         description = described(function, arguments)
         exact = isinstance(kernel, SpecializedKernel) and kernel.kernel.exact
         kernel, _ = compiled_for(known_for(function), function, description.parameters, "interpreter", exact, False)
-        values, more = tuple(description.values), [*more, *description.memory]
-    elif not isinstance(kernel, Kernel):
-        kernel = compile(kernel, backend="interpreter")
-    return kernel, values, more
+        return kernel, tuple(description.values), [*more, *description.memory]
+    return kernel if isinstance(kernel, Kernel) else compile(kernel, backend="interpreter"), arguments, more

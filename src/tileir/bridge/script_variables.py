@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -28,6 +30,7 @@ from tileir.execute.recording.script_variables import (
     ScriptVariables,
 )
 from tileir.ir.core import Block, Operation
+from tileir.ir.traversal import ancestors
 
 _CONSTANTS: Final = (bool, int, float, complex, str, type(None))
 
@@ -58,10 +61,10 @@ class _Table:
         self._capture: VariableCapture = capture
         self._program: NumberedProgram = program
         self._locations: list[int] = self._operation_locations()
-        self._at_location: dict[int, list[int]] = {}
+        self._at_location: dict[int, list[int]] = defaultdict(list)
         for number, place in enumerate(self._locations):
-            self._at_location.setdefault(place, []).append(number)
-        self._defined: dict[int, list[tuple[int, int]]] = {}
+            self._at_location[place].append(number)
+        self._defined: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self._number_values()
         self._cutile: str = os.path.dirname(os.path.abspath(sys.modules["cuda.tile"].__file__ or "")) + os.sep
         self._arrays: dict[str, str] = {}
@@ -74,16 +77,15 @@ class _Table:
     def variables(self) -> ScriptVariables:
         if self._capture.scopes:
             self._name_arrays(next(iter(self._capture.scopes.values())))
-        at = [self._environment_at(number) for number in range(len(self._program.operations))]
+        operations, numbers = self._program.operations, self._program.operation_numbers
+        at = [self._environment_at(number) for number in range(len(operations))]
         # What the compiler adds belongs to no statement: it stands before the one that follows, or in what is around.
-        for number in reversed(range(len(at))):
-            following = self._program.operations[number].next
-            if at[number] < 0 and following is not None:
-                at[number] = at[self._program.operation_numbers[following]]
-        for number, operation in enumerate(self._program.operations):
-            around = operation.parent_operation
-            if at[number] < 0 and around in self._program.operation_numbers:
-                at[number] = at[self._program.operation_numbers[around]]
+        for number, operation in reversed(list(enumerate(operations))):
+            if at[number] < 0 and operation.next is not None:
+                at[number] = at[numbers[operation.next]]
+        for number, operation in enumerate(operations):
+            if at[number] < 0 and operation.parent_operation in numbers:
+                at[number] = at[numbers[operation.parent_operation]]
         self._mark_unassigned()
         return ScriptVariables(self._environments, at, self._bindings)
 
@@ -95,21 +97,17 @@ class _Table:
         operations = self._program.operations
         if emitted and emitted[-1][0] != len(operations):
             raise ValueError(f"{emitted[-1][0]} operations were written, and {len(operations)} read")
-        found: list[int] = []
-        place = -1
-        for number in range(len(operations)):
-            while place + 1 < len(emitted) and emitted[place + 1][0] <= number:
-                place += 1
-            location = emitted[place][1] if place >= 0 else None
-            found.append(id(location) if location is not None else 0)
-        return found
+        starts = [start for start, _ in emitted]
+        places = [bisect_right(starts, number) - 1 for number in range(len(operations))]
+        locations = [emitted[place][1] if place >= 0 else None for place in places]
+        return [0 if location is None else id(location) for location in locations]
 
     def _number_values(self) -> None:
         """Number the values as the bytecode does, where those of a block end with it."""
         count = 0
 
         def note(number: int, value: Any) -> None:
-            self._defined.setdefault(number, []).append((count, self._program.value_numbers[value]))
+            self._defined[number].append((count, self._program.value_numbers[value]))
 
         def read(block: Block, first: int) -> None:
             nonlocal count
@@ -147,12 +145,10 @@ class _Table:
         return self._environment(place)
 
     def _around(self, number: int) -> set[int]:
-        found: set[int] = set()
-        around = self._program.operations[number].parent_operation
-        while around is not None and around is not self._program.entry:
-            found.add(self._locations[self._program.operation_numbers[around]])
-            around = around.parent_operation
-        return found
+        """The locations of the loops and branches around an operation."""
+        numbers = self._program.operation_numbers
+        around = ancestors(self._program.operations[number])
+        return {self._locations[numbers[each]] for each in around if each in numbers}
 
     # --- environments ---
 
@@ -188,9 +184,7 @@ class _Table:
         function, variables = scope.scopes[-1]
 
         def name(variable: Any, text: str) -> None:
-            if variable is None or not variable.is_aggregate():
-                return
-            value = variable.get_aggregate()
+            value: Any = variable.get_aggregate() if variable is not None and variable.is_aggregate() else None
             if type(value).__name__ == "ArrayValue":
                 self._arrays[variable.name] = text
             elif type(value).__name__ == "TupleValue":
@@ -261,35 +255,30 @@ class _Table:
         seen: set[str] = set()
         pending = [variable]
         while pending:
-            one = pending.pop()
-            if one.name in seen:
+            name = pending.pop().name
+            if name in seen:
                 continue
-            seen.add(one.name)
-            known = self._capture.numbers.get(one.name)
-            if known is not None:
-                number, count = known
-                defined = [value for begun, value in self._defined.get(number, []) if begun <= count]
-                if defined:
-                    found[defined[-1]] = None
-            pending += self._capture.replaced.get(one.name, [])
+            seen.add(name)
+            if name in self._capture.numbers:
+                number, count = self._capture.numbers[name]
+                defined = [value for begun, value in self._defined[number] if begun <= count]
+                found |= dict.fromkeys(defined[-1:])
+            pending += self._capture.replaced[name]
         return list(found)
 
     def _leading(self, place: int) -> list[int]:
         """The operations at a location that lead to a merge: a terminator, or where a loop begins."""
-        numbers = self._at_location.get(place, [])
+        numbers = self._at_location[place]
         loops = [one for one in numbers if self._program.operations[one].declaration.is_loop]
         if not loops:
             return [one for one in numbers if self._program.operations[one].declaration.is_terminator]
         # A loop that the compiler splits goes on in the second part.
-        first: dict[Block | None, int] = {}
-        for one in loops:
-            first.setdefault(self._program.operations[one].parent, one)
-        return list(first.values())
+        return list({self._program.operations[one].parent: one for one in reversed(loops)}.values())
 
     def _keeping(self, place: int) -> list[int]:
         """The loops that keep the branch that ends at a location, and not the `if`."""
         found: list[int] = []
-        for counter in self._capture.kept.get(place, []):
+        for counter in self._capture.kept[place]:
             for number in self._values(counter):
                 block = self._program.values[number].parent_block
                 if block is not None and block.parent_operation is not None:
@@ -298,13 +287,14 @@ class _Table:
 
     def _mark_unassigned(self) -> None:
         """Mark merges that something without a value leads to."""
+        merges = [each for each in self._bindings if each.merged is not None]
         changed = True
         while changed:
             changed = False
-            for binding in self._bindings:
-                if binding.merged is not None and not binding.may_be_unassigned:
-                    if any(self._may_be_unassigned(one) for one in (*binding.merged.values(), *binding.kept.values())):
-                        binding.may_be_unassigned = changed = True
+            for binding in merges:
+                leading = (*(binding.merged or {}).values(), *binding.kept.values())
+                if not binding.may_be_unassigned and any(map(self._may_be_unassigned, leading)):
+                    binding.may_be_unassigned = changed = True
 
     def _may_be_unassigned(self, number: int) -> bool:
         binding = self._bindings[number]

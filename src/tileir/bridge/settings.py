@@ -21,12 +21,14 @@ OPTIONS = {
     "target": "NAME",
     "sanitize": "mistakes|all",
     "watch-nan": "",
-    "trace-block": "[KERNEL:]X[,Y[,Z]]",
+    "trace": "[KERNEL:]X[,Y[,Z]]",
     "names": "script|tile",
-    "debug": "",
+    "pdb": "",
     "exact": "",
     "fast": "",
 }
+# What `Settings` and `tileir.emulate` call those that have another name there.
+_ATTRIBUTES = {"watch-nan": "watch_nan", "trace": "trace_block", "pdb": "debug"}
 NO = ("", "0", "no", "off", "false")
 _YES = ("1", "yes", "on", "true")
 
@@ -66,12 +68,12 @@ class Settings:
         """As TILEIR_EMULATE says it: for the processes that a script starts."""
         found = []
         for name in OPTIONS:
-            attribute = name.replace("-", "_")
+            attribute = _ATTRIBUTES.get(name, name)
             value = getattr(self, attribute)
-            # Not `debug`: a process without a terminal of its own cannot be talked to.
-            if value == getattr(Settings, attribute) or name == "debug":
+            # Not `pdb`: a process without a terminal of its own cannot be talked to.
+            if value == getattr(Settings, attribute) or name == "pdb":
                 continue
-            if name == "trace-block":
+            if name == "trace":
                 kernel, block = value
                 value = f"{f'{kernel}:' if kernel else ''}{','.join([str(number) for number in block])}"
             found.append(name if value is True else f"{name}={value}")
@@ -89,7 +91,7 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
             raise SettingsMistake(f"{name} takes no value, but '{value}' was given")
         if not value and takes and name != "sanitize":
             raise SettingsMistake(f"{name} needs a value: {name}={takes}")
-        setattr(found, name.replace("-", "_"), _READERS.get(name, str)(value or "") if takes else True)
+        setattr(found, _ATTRIBUTES.get(name, name), _READERS.get(name, str)(value or "") if takes else True)
     if found.exact and found.fast:
         raise SettingsMistake("exact and fast contradict each other: use one of them")
     return found
@@ -138,5 +140,5 @@ def _sanitize_of(text: str) -> bool | str:
 _READERS: dict[str, Callable[[str], object]] = {
     "names": names_of,
     "sanitize": _sanitize_of,
-    "trace-block": trace_block_of,
+    "trace": trace_block_of,
 }

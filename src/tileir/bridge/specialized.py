@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import again, compiled_for, described, known_for, recognized, with_options
-from tileir.bridge.parameters import ArrayParameter, Description, ListParameter, Parameter, TupleParameter, words_of
+from tileir.bridge.parameters import Description, Parameter, fits, words_of
 from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.execute.arguments.binding import is_array
 from tileir.execute.bound import BoundLaunch, Run
@@ -36,8 +36,7 @@ class SpecializedKernel:
     """
 
     def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:
-        self.cutile_kernel: Any = kernel
-        """The function."""
+        self.cutile_kernel: Any = kernel  # The function.
         self._options: tuple[str, bool, bool] = (backend, exact, fast)
         self._parameters: list[Parameter] = described(kernel, args).parameters
         self.kernel: Kernel = compiled_for(known_for(kernel), kernel, self._parameters, backend, exact, fast)[0]
@@ -163,24 +162,3 @@ def arrays_in(args: Sequence[object]) -> list[object] | None:
         elif is_array(value):
             found.append(value)
     return found
-
-
-def fits(expected: Parameter, found: Parameter) -> bool:
-    """Whether what was compiled for one parameter is right for another."""
-    if isinstance(expected, ArrayParameter) and isinstance(found, ArrayParameter):
-        kinds = [(one.dtype, one.rank, one.index_width) for one in (expected, found)]
-        known, here = [(*one.shape_constant, *one.stride_constant) for one in (expected, found)]
-        divisors, multiples = [
-            (*one.shape_divisible_by, *one.stride_divisible_by, one.base_addr_divisible_by) for one in (expected, found)
-        ]
-        return (
-            kinds[0] == kinds[1]
-            and all(one is None or one == other for one, other in zip(known, here, strict=True))
-            and all(other % one == 0 for one, other in zip(divisors, multiples, strict=True))
-            and (expected.may_alias_internally or not found.may_alias_internally)
-        )
-    if isinstance(expected, ListParameter) and isinstance(found, ListParameter):
-        return fits(expected.element, found.element)
-    if isinstance(expected, TupleParameter) and isinstance(found, TupleParameter):
-        return len(expected.items) == len(found.items) and all(map(fits, expected.items, found.items))
-    return expected == found

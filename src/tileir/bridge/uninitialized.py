@@ -20,8 +20,7 @@ from tileir.ir.quoting import harmless
 if TYPE_CHECKING:
     from types import FrameType
 
-Extent = tuple[int, int, Elements]
-"""Where memory begins, its bytes, and what it holds."""
+Extent = tuple[int, int, Elements]  # Where memory begins, its bytes, and what it holds.
 _LIBRARIES: Final = ("cupy", "numpy", "torch")
 _FLOATS: Final = ("bfloat", "complex", "float")
 

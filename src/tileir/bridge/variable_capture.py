@@ -17,6 +17,7 @@ All of them are private.  If one of them changes, there are no variables, and ev
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -30,10 +31,9 @@ class CapturedScope:
     def __init__(self, location: Any, scope: Any) -> None:
         self.location: Any = location
         self.function: Any = scope.func_hir
-        self.scopes: list[tuple[Any, tuple[Any, ...]]] = []
         functions = (*scope.func_hir.enclosing_funcs, scope.func_hir)
-        for function, local in zip(functions, scope.local_scopes, strict=True):
-            self.scopes.append((function, tuple(local._map)))
+        variables = [tuple(local._map) for local in scope.local_scopes]
+        self.scopes: list[tuple[Any, tuple[Any, ...]]] = list(zip(functions, variables, strict=True))
 
 
 class VariableCapture:
@@ -41,28 +41,24 @@ class VariableCapture:
 
     def __init__(self) -> None:
         self.scopes: dict[int, CapturedScope] = {}
-        self.chains: dict[int, tuple[int, ...]] = {}
-        """For the location of an operation those of the loops and branches around it."""
-        self.loop_starts: dict[int, int] = {}
-        """For the location of a loop that of the first operation in it."""
+        self.chains: dict[int, tuple[int, ...]] = {}  # For an operation's location those of loops and branches around.
+        self.loop_starts: dict[int, int] = {}  # For the location of a loop that of the first operation in it.
         self.aliases: dict[str, Any] = {}
-        self.unassigned: set[str] = set()
-        """What stands for a value that there is not."""
-        self.merges: dict[str, list[tuple[int, Any]]] = {}
+        self.unassigned: set[str] = set()  # What stands for a value that there is not.
+        self.merges: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         """For what is merged: the location of each operation that leads to it, and the value it is then."""
         self.for_loops: set[int] = set()
         self.joins: list[tuple[int, Any, tuple[Any, ...]]] = []
         """Loops and branches: the location, what cuTile notes of the jumps in it, and the variables before it."""
         self.partial: dict[tuple[int, int], str] = {}
         """What a loop or branch, by location, ends with for a variable, by number, that has no value on some path."""
-        self.replaced: dict[str, list[Any]] = {}
-        self.kept: dict[int, list[Any]] = {}
+        self.replaced: dict[str, list[Any]] = defaultdict(list)
+        self.kept: dict[int, list[Any]] = defaultdict(list)
         """For the location where a branch ends: the counters of loops that keep that branch, and not the `if`."""
-        self.emitted: list[tuple[int, Any]] = []
-        """Locations of the bytecode's operations, each from one number on."""
+        self.emitted: list[tuple[int, Any]] = []  # Locations of the bytecode's operations, each from one number on.
         self.numbers: dict[str, tuple[int, int]] = {}
         """For a value the number it has in the bytecode, and how many operations there are by then."""
-        self._kept: list[Any] = []
+        self._alive: list[Any] = []  # What has the locations that go by `id`.
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -94,21 +90,16 @@ class VariableCapture:
         return found
 
     def _join(self, original: Any, stored_locals: Any, *rest: Any, **options: Any) -> Any:
-        from cuda.tile._ir.ir import Builder
-        from cuda.tile._ir.scope import Scope
-
         found = original(stored_locals, *rest, **options)
-        location = Builder.get_current().loc
-        self._kept.append(location)
-        self.joins.append((id(location), found, tuple(Scope.get_current().local._map)))
+        location, variables = _here()
+        self._alive.append(location)
+        self.joins.append((id(location), found, tuple(variables)))
         return found
 
     def _store_invalid(self, original: Any, index: int, *rest: Any) -> None:
-        from cuda.tile._ir.ir import Builder
-        from cuda.tile._ir.scope import Scope
-
         original(index, *rest)
-        self.partial[id(Builder.get_current().loc), index] = Scope.get_current().local._map[index].name
+        location, variables = _here()
+        self.partial[id(location), index] = variables[index].name
 
     # --- the program before it is optimized ---
 
@@ -123,7 +114,7 @@ class VariableCapture:
 
         for operation in block:
             place = id(operation.loc)
-            self._kept.append(operation)
+            self._alive.append(operation)
             self.chains.setdefault(place, chain)
             if isinstance(operation, Assign):
                 self.aliases[operation.result_var.name] = operation.value
@@ -134,8 +125,7 @@ class VariableCapture:
                 if operation.is_for_loop:
                     self.for_loops.add(place)
                     self._merge(operation.result_vars, place, operation.initial_values)
-                first = next(iter(operation.body), None)
-                if first is not None:
+                for first in tuple(operation.body)[:1]:
                     self.loop_starts[place] = id(first.loc)
                 self._read(operation.body, (*chain, place), operation)
             elif isinstance(operation, IfElse):
@@ -158,7 +148,9 @@ class VariableCapture:
         for place, info, before in self.joins:
             start = self.scopes.get(self.loop_starts.get(place, 0))
             is_for = place in self.for_loops
-            for number, index in enumerate(info.stored_locals):
+            for number, index in enumerate(info.stored_locals, -len(info.stored_locals)):
+                # The merge, whether it goes on from what was before and from iteration to iteration, and whether it
+                # has what the loop or branch ends with.
                 into: list[tuple[str, bool, bool]] = []
                 body = start.scopes[-1][1][index] if start is not None else None
                 if body is not None and isinstance(body.get_type_allow_invalid(), InvalidType):
@@ -166,24 +158,22 @@ class VariableCapture:
                 if (place, index) in self.partial:
                     into.append((self.partial[place, index], is_for, True))
                 for name, goes_on, ends in into:
-                    merged = self.merges.setdefault(name, [])
                     if goes_on:
-                        merged.append((place, before[index]))
+                        self.merges[name].append((place, before[index]))
                     for jump in info.jumps:
                         leads = goes_on if isinstance(jump.jump_op, Continue) else ends
                         if jump.jump_op is not None and leads:
-                            value = jump.outputs[len(jump.outputs) - len(info.stored_locals) + number]
-                            merged.append((id(jump.jump_op.loc), value))
+                            self.merges[name].append((id(jump.jump_op.loc), jump.outputs[number]))
 
     def _merge(self, into: Any, place: int, values: Any) -> None:
         for one, value in zip(into, values, strict=True):
-            self.merges.setdefault(one.name, []).append((place, value))
+            self.merges[one.name].append((place, value))
 
     # --- while it is optimized and written ---
 
     def _set_var(self, original: Any, mapper: Any, old: Any, new: Any) -> None:
         original(mapper, old, new)
-        self.replaced.setdefault(old.name, []).append(new)
+        self.replaced[old.name].append(new)
 
     def _clone_loop(self, original: Any, loop: Any, *rest: Any) -> Any:
         from cuda.tile._ir.control_flow_ops import EndBranch, IfElse
@@ -194,7 +184,7 @@ class VariableCapture:
             if isinstance(operation, IfElse) and operation in flattened:
                 end = getattr(operation, branch)[-1]
                 if isinstance(end, EndBranch):
-                    self.kept.setdefault(id(end.loc), []).append(found.induction_var)
+                    self.kept[id(end.loc)].append(found.induction_var)
         return found
 
     @contextmanager
@@ -208,6 +198,14 @@ class VariableCapture:
     def _set_value(self, original: Any, context: Any, variable: Any, value: Any) -> None:
         original(context, variable, value)
         self.numbers[variable.name] = (value.value_id, _count(context))
+
+
+def _here() -> tuple[Any, Any]:
+    """The location that the compiler is at, and the variables of the function there."""
+    from cuda.tile._ir.ir import Builder
+    from cuda.tile._ir.scope import Scope
+
+    return Builder.get_current().loc, Scope.get_current().local._map
 
 
 def _count(context: Any) -> int:

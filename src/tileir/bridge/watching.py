@@ -40,7 +40,7 @@ class Findings:
         self.launches_with_findings: int = 0
         self.findings: int = 0
         self.was_traced: bool = False
-        self._kernels: dict[str, None] = {}
+        self.kernels: dict[str, None] = {}  # The names of those that were launched where one is to be traced.
         self._reported: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -58,26 +58,23 @@ class Findings:
                 if not is_reported:
                     _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
 
-    def note_kernel(self, name: str, is_traced: bool) -> None:
-        """That a kernel was launched where one is to be traced."""
-        self._kernels[name] = None
-        self.was_traced = self.was_traced or is_traced
-
     def without_trace(self, kernel: str) -> str:
         """What to say at the end where no launch was traced."""
-        if not self._kernels:
-            return "tileir: nothing was traced: no kernel was launched"
-        launched = ", ".join([harmless(name) for name in self._kernels])
-        return f"tileir: nothing was traced: no kernel named '{harmless(kernel)}' was launched, but {launched}"
+        why = "no kernel was launched"
+        if self.kernels:
+            names = ", ".join([harmless(name) for name in self.kernels])
+            why = f"no kernel named '{harmless(kernel)}' was launched, but {names}"
+        return f"tileir: nothing was traced: {why}"
 
     def summary(self) -> str:
+        """What is said of all launches; nothing if there were none."""
+        if not self.launches:
+            return ""
         of_all = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
         if not self.findings:
             return f"tileir: nothing found in {of_all}"
-        return (
-            f"tileir: {several(self.findings, 'different finding')} in {self.launches_with_findings} of {of_all}, "
-            "written above"
-        )
+        different = several(self.findings, "different finding")
+        return f"tileir: {different} in {self.launches_with_findings} of {of_all}, written above"
 
 
 _LINES = "\n\t"
@@ -93,41 +90,39 @@ class Watching:
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at; what is found is an error, or written where findings are collected."""
-        caller = launching_frame()
+        settings, caller = self._settings, launching_frame()
         name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
         reports: list[SanitizerReport] = []
         observers: list[Observer] = []
-        if self._settings.watch_nan:
+        if settings.watch_nan:
             watch = NumberWatch()
             observers.append(watch)
             reports.append(watch.report)
         try:
             try:
                 # Traces of several threads are written one after the other.
-                with _TRACING if self._settings.trace_block is not None else nullcontext():
+                with _TRACING if settings.trace_block is not None else nullcontext():
                     self._add_trace(observers, name, grid, caller)
                     if options.get("observer") is not None:
                         observers.append(options["observer"])
                     if observers:
                         options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
-                    launch(kernel, grid, args, sanitize=self._settings.sanitize, **options)
+                    launch(kernel, grid, args, sanitize=settings.sanitize, **options)
             except SanitizerError as error:
                 reports.insert(0, error.report)
             for report in reports:
-                report.kernel = report.kernel or name
-                report.names = self._settings.names
+                report.kernel, report.names = report.kernel or name, settings.names
             if self._findings is not None:
                 # The debugger shows what it stops at.
-                self._findings.add(reports, frame_words(caller), is_reported=self._settings.debug)
-                if not self._settings.debug:
-                    return
-            for report in reports:
-                if report:
-                    raise SanitizerError(report)
+                self._findings.add(reports, frame_words(caller), is_reported=settings.debug)
+            if self._findings is None or settings.debug:
+                for report in reports:
+                    if report:
+                        raise SanitizerError(report)
         except Exception as error:
-            if self._settings.names == "tile" and isinstance(error, ExecutionError):
+            if settings.names == "tile" and isinstance(error, ExecutionError):
                 error.tell_as_tile_program()
-            if self._settings.debug:
+            if settings.debug:
                 _stop(error, caller)
             raise
 
@@ -137,7 +132,8 @@ class Watching:
         kernel_name, block = self._settings.trace_block
         is_traced = kernel_name in ("", name)
         if self._findings is not None:
-            self._findings.note_kernel(name, is_traced)
+            self._findings.kernels[name] = None
+            self._findings.was_traced |= is_traced
         if not is_traced:
             return
         blocks = check_grid(grid)
@@ -206,8 +202,7 @@ class LaunchCounter:
 VARIABLE: Final = "TILEIR_DEBUG"
 # The debugger stands above what it debugs, so it is found by name, as plugins are.
 _DEBUGGER: Final = "tileir.serve.debugger.scripts"
-_found: Final[list[Any]] = []
-"""The one of this process: the first launch is the first of all contexts."""
+_found: Final[list[Any]] = []  # The one of this process: the first launch is the first of all contexts.
 
 
 def watcher_of(settings: Settings, findings: Findings | None = None) -> Watcher | None:

@@ -1,6 +1,6 @@
 """The functions that only the drafts have, each as a formula of public operations on f64.
 
-`legalize` writes the steps as operations (passes/expansions.py), the interpreter and the CPU engine compute them
+`legalize` writes the steps as operations (passes/expansions.py), the interpreter and the CPU backend compute them
 (execute/arithmetic/functions.py), so that a legalized program has the bits of the operation itself.  Narrower types
 become f64 and are rounded once: in f32 the errors of the steps would add up to more than the last bit.
 """

@@ -27,20 +27,13 @@ from tileir.ir.types import FloatType, Type
 class Difference:
     """How a tile differs from another; at least one element does."""
 
-    different: int
-    """How many elements differ."""
-    count: int
-    """How many elements there are."""
-    largest: float
-    """The largest distance of two elements."""
-    relative: float
-    """The largest distance relative to the larger one of the two elements."""
-    ulps: float | None
-    """The largest distance in units in the last place; None for integers."""
-    overall: float
-    """The largest distance relative to the largest number of the second tile."""
-    place: tuple[int, ...]
-    """The index of the first element that differs."""
+    different: int  # How many elements differ.
+    count: int  # How many elements there are.
+    largest: float  # The largest distance of two elements.
+    relative: float  # The largest distance relative to the larger one of the two elements.
+    ulps: float | None  # The largest distance in units in the last place; None for integers.
+    overall: float  # The largest distance relative to the largest number of the second tile.
+    place: tuple[int, ...]  # The index of the first element that differs.
 
     def __repr__(self) -> str:
         ulps = "" if self.ulps is None else f", {self.ulps:.4g} ulps"

@@ -1,7 +1,7 @@
 """The one binder of arguments: Python functions written for the signature of a kernel.
 
 A loop over parameters takes twice the time of code that is written for them.  `Slots` is that code: it
-packs parameters into a record for the CPU engine (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`).
+packs parameters into a record for the CPU backend (`cpu/runtime/binder.py`) and for GPUs (`gpu/short_launches.py`).
 Parameters come as objects that the caller passes, or as numbers that somebody has looked at already: for a cuTile
 launch that is like one before, `bridge/recognition.py` (`engine.DirectLaunches`).
 

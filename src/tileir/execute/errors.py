@@ -128,7 +128,7 @@ def raise_if_interrupted(module: str, name: str) -> None:
     """Refuse a signal handler that interrupts the import of a module on its own thread: `name` is not there yet."""
     half = sys.modules.get(module)
     if half is not None and not hasattr(half, name):
-        raise LaunchError("this signal handler interrupts the loading of the CPU engine, and cannot use it") from None
+        raise LaunchError("this signal handler interrupts the loading of the CPU backend, and cannot use it") from None
 
 
 def _is_of_signal_handler(error: Exception) -> bool:

@@ -1,6 +1,6 @@
 """`overlap`: launches that do not wait for each other unless one needs what another makes.
 
-The CPU engine has launches wait for each other's memory (`cpu.runtime.overlap`); whatever cannot be left to that, a
+The CPU backend has launches wait for each other's memory (`cpu.runtime.overlap`); whatever cannot be left to that, a
 launch on the interpreter above all, comes after everything before it.
 """
 
@@ -26,7 +26,7 @@ def overlapped() -> Launches | None:
 
 @contextmanager
 def overlap() -> Iterator[None]:
-    """Within this context a launch on the CPU engine checks its arguments and returns; it runs as soon as it may.
+    """Within this context a launch on the CPU backend checks its arguments and returns; it runs as soon as it may.
 
     A launch waits for earlier ones that write what it reads or writes, or read what it writes, so that results are
     those of one launch after the other; independent ones run at the same time.  Leaving the context waits for all of

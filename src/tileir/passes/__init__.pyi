@@ -10,4 +10,4 @@ from tileir.rewrite.fact import Fact as Fact
 from tileir.rewrite.facts import Facts as Facts
 from tileir.rewrite.rewriter import Rewriter as Rewriter
 
-__all__: list[str]
+__all__ = ["Fact", "Facts", "Fold", "InsertionPoint", "Pass", "PassReport", "PassSession", "Pattern", "Rewriter", "Statistics", "apply_greedily", "register_pass", "registered_passes", "run_pipeline"]

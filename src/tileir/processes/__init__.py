@@ -1,6 +1,7 @@
 """Child processes: start one, limit it, talk to it, end it, say how it ended.
 
 child.py         `Child`: a fork with its own pipes, watched until it is over
+forked.py        `forked`: a copy of this process with its streams, for native code that may crash
 exit_status.py   `ExitStatus`: how a process ended
 command.py       `Command`: a program with arguments, limited, and ended with all that it started
 messages.py      length-prefixed frames through pipes, and a reader that believes nothing

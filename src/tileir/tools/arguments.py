@@ -1,17 +1,16 @@
 """Command lines: a table of options, read in one pass.
 
-It is not argparse because importing that takes as long as Python takes to start: with it, `tileir dis` of a small file
-takes 3.1 times the processor time of bare Python, without it 2.4; the bar is 2.5 (`benchmarks/startup.py`).
+It is not argparse because importing that takes almost as long as Python takes to start: `tileir dis` of a small file
+takes 2.4 times the processor time of bare Python, with argparse 3.2; the bar is 2.5 (`benchmarks/startup.py`).
 """
 
 from __future__ import annotations
-
-import os
 
 from tileir.annotations import TYPE_CHECKING, Callable, Iterable, Iterator
 from tileir.ir.quoting import close_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TextIO
 
 EXIT_FINE = 0
@@ -22,10 +21,15 @@ EXIT_TIMED_OUT = 124
 EXIT_INTERRUPTED = 128 + 2
 EXIT_BROKEN_PIPE = 128 + 13
 
-_STATUS = """\
-Exit status: 0 fine, 1 the input is wrong, 2 the command line is wrong or a file cannot be read or written."""
+STATUSES = {
+    EXIT_FINE: "success",
+    EXIT_WRONG_INPUT: "the input is wrong",
+    EXIT_USAGE: "the command line is wrong, or a file cannot be read or written",
+    EXIT_INTERRUPTED: "interrupted",
+}
+"""The exit statuses of a command that does not say otherwise."""
 _LONGEST_TIME = 1e8
-_GIBIBYTE = 1 << 30
+_UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 class ToolFailure(Exception):
@@ -45,14 +49,16 @@ class Option:
     """One option, spelled as the help shows it: `-o, --output FILE`.
 
     A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`
-    or the first word; it is given with `=` only: `--sanitize[=mistakes|all]`.
+    or the first word; it is given with `=` only: `--sanitize[=mistakes|all]`.  Options that are common to many commands
+    are named on one line of their help.
     """
 
-    __slots__ = ("bare", "choices", "help", "name", "short", "spelling", "value")
+    __slots__ = ("bare", "choices", "help", "is_common", "name", "short", "spelling", "value")
 
-    def __init__(self, spelling: str, help: str, *, bare: str = "") -> None:
+    def __init__(self, spelling: str, help: str, *, bare: str = "", is_common: bool = False) -> None:
         self.spelling: str = spelling
         self.help: str = help
+        self.is_common: bool = is_common
         short, _, long = spelling.rpartition(", ")
         is_optional = long.endswith("]") and "[=" in long
         name, _, value = long[:-1].partition("[=") if is_optional else long.partition(" ")
@@ -109,12 +115,15 @@ class Arguments:
         return number
 
     def seconds(self, name: str, default: float = 0.0) -> float:
+        """A time: a number of seconds, or of what its unit says."""
         text = self.options.get(name)
         if text is None:
             return default
-        if not 0 < _number(text) < float("inf"):
-            raise ToolFailure(f"'{text}' is no number of seconds: give one above 0, as in --{name} 2.5")
-        return min(_number(text), _LONGEST_TIME)
+        unit = _UNITS.get(text[-1:], 0)
+        found = _number(text[:-1] if unit else text) * (unit or 1)
+        if not 0 < found < float("inf"):
+            raise ToolFailure(f"'--{name} {text}' is no time: give seconds, as 2.5, or a unit, as 30s, 10m or 1h")
+        return min(found, _LONGEST_TIME)
 
     def amount(self, name: str) -> float | None:
         """A number from 0 on; None if there is none."""
@@ -123,13 +132,23 @@ class Arguments:
             raise ToolFailure(f"'--{name} {text}' is no amount: give a number, as 0.01")
         return None if text is None else _number(text)
 
-    def gibibytes(self, name: str, default: int) -> int:
-        """A number of bytes, which the command line gives in GiB."""
-        text = self.options.get(name, "")
-        size = int(_number(text) * _GIBIBYTE) if 0 < _number(text) < 1 << 20 else 0
-        if name in self.options and not size:
-            raise ToolFailure(f"'{text}' is no amount of memory: give GiB, as in --{name} 4")
-        return size or default
+    def size(self, name: str, default: int) -> int:
+        """A number of bytes, which the command line gives with a unit."""
+        if name not in self.options:
+            return default
+        from tileir.execute.arguments.argument_text import LaunchDescriptionError, size_of
+
+        text = self.options[name]
+        try:
+            return size_of("" if text.isdecimal() else text)
+        except LaunchDescriptionError:
+            raise ToolFailure(f"'--{name} {text}' is no size: give one with its unit, as 512M or 4G") from None
+
+    def format(self) -> str:
+        """How results are written: --json is --format json."""
+        if self.has("json") and self.value("format", "json") != "json":
+            raise ToolFailure(f"'--json' and '--format {self.value('format')}' exclude each other")
+        return self.value("format", "json" if self.has("json") else "text")
 
     def only_one(self, *names: str) -> str:
         """The one of some options that is given, or an empty text; several are a mistake."""
@@ -138,16 +157,20 @@ class Arguments:
             raise ToolFailure(f"'--{found[0]}' and '--{found[1]}' exclude each other")
         return found[0] if found else ""
 
-    def refuse(self, names: tuple[str, ...], why: str) -> None:
+    def refuse(self, names: Iterable[str], why: str) -> None:
         """Refuse options that have no meaning here."""
         for name in names:
             if name in self.options:
-                raise ToolFailure(f"--{name} {why}")
+                raise ToolFailure(f"{'--' if len(name) > 1 else '-'}{name} {why}")
 
     def wants_color(self, stream: TextIO) -> bool:
         """Whether what is written to a stream has colors: as the command line says, else the environment."""
         chosen = self.options.get("color", "auto")
-        return wants_color(stream) if chosen == "auto" else chosen == "always"
+        if chosen != "auto":
+            return chosen == "always"
+        from tileir.terminal import wants_color
+
+        return wants_color(stream)
 
 
 def _number(text: str) -> float:
@@ -157,17 +180,6 @@ def _number(text: str) -> float:
     except ValueError:
         return -1.0
     return number if number == number else -1.0
-
-
-def wants_color(stream: TextIO) -> bool:
-    """Colors are for people at a terminal who did not refuse them (no-color.org), and for those who insist."""
-    environment = os.environ
-    if environment.get("NO_COLOR"):
-        return False
-    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
-        if environment.get(name, "0") not in ("", "0"):
-            return True
-    return environment.get("TERM") != "dumb" and environment.get("CLICOLOR") != "0" and stream.isatty()
 
 
 def did_you_mean(name: str, known: Iterable[str], before: str = "") -> str:
@@ -180,39 +192,44 @@ class Usage:
     """The command line of one command.
 
     `operands` is how the help shows what is not an option, and says how many there are: `[FILE]` may be left out,
-    `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  With `single_dash` long
-    options may begin with one dash or two, as with LLVM's tools, and mistakes have the status of theirs.  With
-    `rest_after` what follows the first operand, or one of the options it names, are operands whatever they look like:
-    the command line of another program.  `more_help`, given the command line, makes what the help ends with and takes
-    time to find out.
+    `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  The summary of a command
+    of `tileir` is that of the table of commands; `statuses` are the exit statuses that mean more than `STATUSES` says.
+    With `single_dash` long options may begin with one dash or two, as with LLVM's tools, and mistakes have the status
+    of theirs.  With `rest_after` what follows the first operand, or one of the options it names, are operands whatever
+    they look like: the command line of another program.  `more_help`, given the command line, makes what the help ends
+    with and takes time to find out.
     """
 
     def __init__(
         self,
         program: str,
-        summary: str,
         operands: str,
+        examples: tuple[str, ...],
         options: tuple[Option, ...],
+        details: str = "",
         *,
+        summary: str = "",
+        statuses: Mapping[int, str] | None = None,
         least: int | None = None,
         most: int | None = None,
-        details: str = "",
         single_dash: bool = False,
         rest_after: tuple[str, ...] | None = None,
         more_help: Callable[[list[str]], str] | None = None,
     ) -> None:
         self.program: str = program
-        self.summary: str = summary
         self.operands: str = operands
+        self.examples: tuple[str, ...] = examples
         self.options: tuple[Option, ...] = options
+        self.details: str = details
+        self.statuses: dict[int, str] = STATUSES if statuses is None else {**STATUSES, **statuses}
         words = operands.split()
         required = len([word for word in words if not word.startswith("[")])
         self.least: int = required if least is None else least
         self.most: int = (-1 if "..." in operands else len(words)) if most is None else most
-        self.details: str = details
         self.single_dash: bool = single_dash
         self.rest_after: tuple[str, ...] | None = rest_after
-        self.more_help: Callable[[list[str]], str] | None = more_help
+        self._summary: str = summary
+        self._more_help: Callable[[list[str]], str] | None = more_help
 
     def parse(self, arguments: list[str]) -> Arguments | None:
         """Read a command line, or raise `UsageMistake`; None after printing the help."""
@@ -226,7 +243,7 @@ class Usage:
                 if self.rest_after is not None:
                     found.operands.extend(words)
             elif word in ("-h", "--help") or (self.single_dash and word == "-help"):
-                more = self.more_help(arguments) if self.more_help is not None else ""
+                more = self._more_help(arguments) if self._more_help is not None else ""
                 print(f"{self.help()}\n\n{more}" if more else self.help())
                 return None
             else:
@@ -264,8 +281,7 @@ class Usage:
                 raise self._mistake(f"option '{spelled}' needs a value: {option.spelling}")
             value = following
         if option.choices and value not in option.choices:
-            *others, last = option.choices
-            choices = f"{', '.join(others)} or {last}" if others else last
+            choices = " or ".join(", ".join(option.choices).rsplit(", ", 1))
             raise self._mistake(f"'{value}' is not a value of '{spelled}': use {choices}")
         found.options[option.name] = value
         found.sequence.append((option.name, value))
@@ -286,17 +302,26 @@ class Usage:
                 return option
         return None
 
+    @property
+    def summary(self) -> str:
+        from tileir.tools.commands import COMMANDS
+
+        return self._summary or COMMANDS[self.program.partition(" ")[2]][0]
+
     def help(self) -> str:
-        rows = [(option.spelling, option.help) for option in self.options]
+        rows = [(option.spelling, option.help) for option in self.options if not option.is_common]
+        common = [f"--{option.name}" for option in self.options if option.is_common]
         rows.append(("-h, --help" if not self.single_dash else "-help", "show this text"))
         width = min(max([len(left) for left, _ in rows]), 30)
         words = [*self.operands.split(), "[options]"] if self.rest_after is None else ["[options]", self.operands]
-        lines = [" ".join(["usage:", self.program, *words]), "", self.summary, "", "options:"]
+        lines = [f"{self.summary}.", "", *[f"  {example}" for example in self.examples]]
+        lines += [*([""] if self.examples else []), " ".join(["usage:", self.program, *words]), "", "options:"]
         for left, right in rows:
             # A long left column has a line of its own.
             lines.append(f"  {left}\n  {'':{width}}  {right}" if len(left) > width else f"  {left:{width}}  {right}")
-        if self.details:
-            lines += ["", self.details]
-        if "xit status" not in self.details and not self.single_dash:
-            lines += ["", _STATUS]
+        lines += [f"  and {', '.join(common)}: see 'tileir --help'"] if common else []
+        lines += ["", self.details] if self.details else []
+        if self.statuses and not self.single_dash:
+            lines += ["", "exit status:"]
+            lines += [f"  {status:<5}{meaning}" for status, meaning in sorted(self.statuses.items()) if meaning]
         return "\n".join(lines)

@@ -83,8 +83,7 @@ def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | Non
     """What colors a text by its kind for a stream that has colors."""
     if not given.wants_color(stream):
         return None
-    # Imported here: most output has no colors.
-    from tileir.tools.terminal import paint
+    from tileir.terminal import paint
 
     return paint
 
@@ -127,27 +126,35 @@ def _missing(error: ModuleNotFoundError) -> TileIRError:
     """The message about a package that running programs needs; any other missing module is a defect of tileir."""
     if (error.name or "").partition(".")[0] in ("numpy", "ml_dtypes"):
         try:
-            # Its error says what to install.
-            __import__("tileir.execute.launching.kernel")
+            need_packages()
         except TileIRError as missing:
             return missing
     raise error
 
 
-# --- the process ---
+def need_packages() -> None:
+    """Raise an error that says what to install where what running a kernel needs is missing."""
+    __import__("tileir.execute.launching.kernel")
 
 
-def end_as_interrupted() -> None:
-    """Let signals that end the process do so as Ctrl-C does: what is done is written, and no process stays."""
+def stay(*, interruptible: bool = False) -> None:
+    """Prepare a process that runs on for long: garbage is collected, and signals end it as Ctrl-C does on request."""
+    import gc
     import signal
+
+    gc.freeze()
+    gc.enable()
 
     def end(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGTERM", "SIGHUP") if interruptible else ():
         # nohup has it ignored.
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), end)
+
+
+# --- the process ---
 
 
 def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:

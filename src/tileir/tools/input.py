@@ -60,36 +60,28 @@ def read_program(path: str, given: Arguments, arguments: Sequence[str] = (), cho
 
     `choose` is how the user chooses one of several kernels.
     """
-    if is_script(path):
-        from tileir.tools.scripts import only_kernel, script_launches
+    programs = read_programs(path, given, arguments)
+    if len(programs) > 1:
+        launches = [each.launch for each in programs if each.launch is not None]
+        listed = ", ".join([f"{each.number} ({each.kernel})" for each in launches])
+        raise ToolFailure(f"the script '{path}' launches {len(programs)} kernels: choose one with {choose}: {listed}")
+    return programs[0]
 
-        launches = script_launches(path, arguments, given.number("launch"))
-        return _of_launch(path, given, only_kernel(path, launches, choose))
-    return program_in(read_bytes(path), name_of(path), given)
 
-
-def read_launches(path: str, given: Arguments, arguments: Sequence[str] = ()) -> list[Program]:
-    """Read and verify what a file holds; of a script, what each launch runs, or the one that --launch names."""
+def read_programs(
+    path: str, given: Arguments, arguments: Sequence[str] = (), *, repeated: bool = False
+) -> list[Program]:
+    """Read and verify what a file holds; of a script, each kernel, or what each launch runs with `repeated`."""
     if not is_script(path):
-        return [read_program(path, given)]
-    from tileir.tools.scripts import script_launches
-
-    return [_of_launch(path, given, each) for each in script_launches(path, arguments, given.number("launch"))]
-
-
-def read_programs(path: str, given: Arguments) -> list[Program]:
-    """Read and verify what a file holds; of a script, all kernels that it launches."""
-    if not is_script(path):
-        return [read_program(path, given)]
+        return [program_in(read_bytes(path), name_of(path), given)]
     from tileir.tools.scripts import kernels_of, script_launches
 
-    return [_of_launch(path, given, each) for each in kernels_of(script_launches(path))]
-
-
-def _of_launch(path: str, given: Arguments, launch: ScriptLaunch) -> Program:
-    program = program_in(launch.data, path, given)
-    program.launch = launch
-    return program
+    found: list[Program] = []
+    launches = script_launches(path, arguments, given.number("launch"))
+    for launch in launches if repeated else kernels_of(launches):
+        found.append(program_in(launch.data, path, given))
+        found[-1].launch = launch
+    return found
 
 
 def is_script(path: str) -> bool:
@@ -134,7 +126,6 @@ def program_in(data: bytes, name: str, given: Arguments) -> Program:
     """Decode and verify what was in a file."""
     if is_bytecode(data):
         return _read_bytecode(data, given)
-    # Imported here: bytecode does not need the parser.
     from tileir.text.reading import read_text
 
     text = decode(data, name)
@@ -163,7 +154,6 @@ def program_in(data: bytes, name: str, given: Arguments) -> Program:
 
 def _read_bytecode(data: bytes, given: Arguments) -> Program:
     """Bytecode says itself which version it is written in, and is verified by the rules of the newest."""
-    # Imported here: a text does not need it.
     from tileir.bytecode.layouts import from_bytes
     from tileir.bytecode.primitives import BytecodeError
 
@@ -210,9 +200,6 @@ def _place(diagnostic: Diagnostic) -> tuple[int, int]:
         return (sys.maxsize, 0)
     _, line, column = diagnostic.position
     return (line, column)
-
-
-# --- files and streams ---
 
 
 # /dev/zero and its like would be read until there is no memory left.

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from tileir.execute.arguments.argument_text import (
-    MARK,
-    LaunchDescription,
-    LaunchDescriptionError,
-    argument,
-    grid_of,
-    size_of,
-    stated_launch,
-)
-from tileir.execute.errors import LaunchError
+from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, stated_launch
+from tileir.execute.errors import HostCopyWarning, LaunchError
 from tileir.execute.launching.entries import check_number
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import note
 from tileir.ir.location import UNKNOWN
-from tileir.tools.arguments import Arguments, ToolFailure
+from tileir.tools.arguments import Arguments
 from tileir.tools.input import Program
 from tileir.tools.output import write_file
+
+if TYPE_CHECKING:
+    from tileir.execute.launching.kernel import Kernel
 
 _EXAMPLE = f"'{MARK} --grid 4 --arg rand:f32:1024 --arg 3'"
 STATED = f"""A program may state its launch itself: without --grid and --arg, they are those of a comment at its
 top, as in {_EXAMPLE}. FILE may be '-' for standard input."""
-"""For the help of commands that launch."""
 
 
 def given_launch(given: Arguments, program: Program) -> LaunchDescription:
@@ -43,6 +39,21 @@ def given_launch(given: Arguments, program: Program) -> LaunchDescription:
     return LaunchDescription(
         grid if given.has("grid") else stated.grid, arguments or stated.arguments, entry or stated.entry
     )
+
+
+def compiled(module: Operation, wanted: LaunchDescription, backend: str, **options: Any) -> Kernel:
+    # Imported here: its error says what to install where NumPy is missing.
+    from tileir.execute.launching import kernel
+
+    return kernel.compile(module, entry=wanted.entry, backend=backend, **options)
+
+
+@contextmanager
+def host_arrays() -> Iterator[None]:
+    """A block in which arrays of the host may go to a GPU: they are made here, so nobody can place them elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HostCopyWarning)
+        yield
 
 
 def check_given(entry: Operation, arguments: Sequence[str]) -> None:
@@ -68,14 +79,6 @@ def uninitialized(values: Sequence[Any], texts: Sequence[str]) -> list[Any]:
     return [value for value, text in zip(values, texts, strict=True) if text.startswith("empty:")]
 
 
-def recording_limit(given: Arguments, default: int) -> int:
-    """The bytes of --memory."""
-    try:
-        return size_of(given.value("memory")) if given.has("memory") else default
-    except LaunchDescriptionError:
-        raise ToolFailure(f"'--memory {given.value('memory')}' is no size: give one as 512M or 4G") from None
-
-
 def is_array(value: object) -> bool:
     import numpy
 
@@ -87,9 +90,8 @@ def plain(array: Any) -> Any:
     return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
 
 
-def save(path: str, array: Any) -> None:
-    import numpy
-
+def save(path: str, write: Callable[..., None], *array: Any, **arrays: Any) -> None:
+    """Write what `numpy.save` or `numpy.savez` makes of arrays."""
     contents = io.BytesIO()
-    numpy.save(contents, plain(array))
+    write(contents, *map(plain, array), **{name: plain(each) for name, each in arrays.items()})
     write_file(path, contents.getbuffer())

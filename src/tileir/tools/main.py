@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 
+from tileir.tools.commands import COMMANDS, GROUPS
 from tileir.tools.preloading import NEEDED, preload
 
 # Type checkers know the name.
@@ -13,49 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
-
-# The commands under the headings of the help: a line about each, and its file where that has another name.  The folder
-# has the first word of the heading for its name.
-GROUPS = {
-    "programs": {
-        "check": ("report every mistake in a program at its position", ""),
-        "lint": ("give advice about programs that are correct: what is useless, slow or doubtful", ""),
-        "format": ("lay out texts, keeping names and comments", ""),
-        "opt": ("read a program, verify it, optimize it on request, and print it", ""),
-        "as": ("write a program as bytecode", "assemble"),
-        "dis": ("print the program in a bytecode file, as NVIDIA's disassembler does", "disassemble"),
-        "objdump": ("show every byte of a bytecode file and what it means", ""),
-        "diff": ("show what is different about two programs", ""),
-        "info": ("show what is in a program, or versions and engines", ""),
-    },
-    "kernels": {
-        "compile": ("compile kernels for a GPU; no GPU is needed", ""),
-        "run": ("run a kernel and show what it wrote", ""),
-        "debug": ("debug a kernel at a terminal or in an editor, forwards and backwards", ""),
-        "explore": ("show what a kernel does as a page in the browser", ""),
-        "cost": ("estimate what a launch costs on a GPU, and why; no GPU is needed", ""),
-        "tune": ("search for the schedule with which Triton's code of a kernel is fastest", ""),
-        "emulate": ("run a Python program that launches cuTile kernels, without a GPU", ""),
-    },
-    "many programs": {
-        "smith": ("write random programs with their expected results, for anyone's compiler", ""),
-        "reduce": ("make a program smaller while a command keeps succeeding on it", ""),
-        "sweep": ("run many programs in sandboxes; store results in SQLite", ""),
-        "report": ("show what a sweep found: a table, failures grouped by cause, a page", ""),
-    },
-    "help": {
-        "explain": ("show the documentation of an operation, type, attribute or opcode", ""),
-        "docs": ("print a page of the documentation", "documents"),
-        "lsp": ("serve editors: the language server", ""),
-        "completion": ("print a script that completes command lines in bash, zsh or fish", ""),
-    },
-}
-# Each command with the line about it and its module: `USAGE` is its command line, `run` runs it.
-COMMANDS = {
-    name: (summary, f"tileir.tools.{heading.partition(' ')[0]}.{module or name}")
-    for heading, commands in GROUPS.items()
-    for name, (summary, module) in commands.items()
-}
 
 
 def command() -> NoReturn:
@@ -77,7 +35,7 @@ def command() -> NoReturn:
 def main() -> int:
     if sys.argv[1:2] == ["emulate"]:
         # The program that it runs has the streams and the collector that Python gives it, and ends as Python ends it.
-        from tileir.tools.kernels import emulate
+        from tileir.tools.cutile import emulate
 
         return emulate.run(sys.argv[2:])
     # The process ends with the command, so collecting garbage would only cost: a tenth of the start-up time.
@@ -107,13 +65,12 @@ def run(arguments: list[str]) -> int:
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]
     if name in COMMANDS:
-        # Imported here: a command pays for itself only.
-        command: Callable[[list[str]], int] = __import__(COMMANDS[name][1], fromlist=["run"]).run
+        command: Callable[[list[str]], int] = __import__(f"tileir.tools.{COMMANDS[name][1]}", fromlist=["run"]).run
         return command(rest)
     if name in ("--help", "-h", "help"):
         print(help_text())
         return EXIT_FINE
-    if name in ("--version", "version"):
+    if name in ("-V", "--version", "version"):
         print(identity_text())
         return EXIT_FINE
     from tileir.tools.command import complain
@@ -132,18 +89,32 @@ def identity_text() -> str:
 
 
 def help_text() -> str:
-    lines: list[str] = []
-    for group, commands in GROUPS.items():
-        lines += [f"{group}:", *[f"  {name:10}  {summary}" for name, (summary, _) in commands.items()], ""]
-    listed = "\n".join(lines)
-    return f"""\
-usage: tileir COMMAND ...
+    from tileir.tools.options import READING
 
+    lines: list[str] = []
+    for title, folder in GROUPS.items():
+        commands = [(name, summary) for name, (summary, module) in COMMANDS.items() if module.startswith(f"{folder}.")]
+        lines += ["", f"{title}:", *[f"  {name:10}  {summary}" for name, summary in commands]]
+    common = [f"  {option.spelling}\n      {option.help}" for option in READING]
+    return "\n".join([_HELP, *lines, "", "options of commands that read programs:", *common, "", _OPTIONS])
+
+
+_HELP = """\
 The toolkit for CUDA Tile IR.
 
-{listed}
-options:
-  -h, --help  show this text; 'tileir COMMAND --help' describes a command
-  --version   show the version
+  tileir check examples/softmax.mlir
+  tileir explain mmaf
 
-Exit status of every command: 0 fine, 1 the input is wrong, 2 the command line is wrong."""
+usage: tileir COMMAND ..."""
+
+_OPTIONS = """\
+options:
+  -h, --help     show this text; 'tileir COMMAND --help' describes a command
+  -V, --version  show the version
+
+exit status:
+  0    success
+  1    the input is wrong
+  2    the command line is wrong, or a file cannot be read or written
+  124  stopped by --timeout
+  130  interrupted"""

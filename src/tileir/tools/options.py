@@ -6,24 +6,33 @@ from tileir.ir.declaration import HINT_MODES
 from tileir.ir.versions import VERSION_NAMES
 from tileir.tools.arguments import Option
 
-# What is written.
-OUTPUT = Option("-o, --output OUT", "where to write (default: standard output)")
-OUTPUT_DIRECTORY = Option("--output-dir DIR", "write the output of each FILE there, under its name")
-OVERWRITE = Option("--overwrite", "let the output replace an input file of another kind")
-JSON = Option("--json", "print JSON")
-QUIET = Option("-q, --quiet", "print less")
-COLOR = Option("--color auto|always|never", "colors: on a terminal (auto, the default), always or never")
-# How a program is read and verified, and its diagnostics are printed.
-READING_OPTIONS = (
-    COLOR,
-    Option(f"--dialect-version {'|'.join(VERSION_NAMES)}", "the dialect a text is written in (default: the newest)"),
-    Option(f"--hints {'|'.join(HINT_MODES)}", "what to do about doubtful hints (default: ignore)"),
-    Option("--no-draft-spellings", "accept only the spellings NVIDIA's tools accept"),
-    Option("--allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
-)
-LAUNCH = Option("--launch N", "of a script, the launch whose kernel is taken, counted from 1")
 _VERSIONS = "|".join(VERSION_NAMES)
+
+# What is written.
+OUTPUT = Option("-o, --output FILE", "where to write (default: standard output)")
+OUTPUT_DIRECTORY = Option("--output-dir DIR", "write the output of each FILE there, under its name")
+JSON = Option("--json", "print JSON")
+HTML = Option("--html FILE", "write a page that needs nothing else")
+QUIET = Option("-q, --quiet", "print only what is wrong: no counts, summaries or progress")
+VERBOSE = Option("-v, --verbose", "print each step of the work")
+DEBUG_INFO = Option("-g, --debug-info", "print locations")
 VERSION = Option(f"--bytecode-version {_VERSIONS}", "the version to write (default: the newest of the layout)")
+LAYOUT = Option("--layout public|documented", "read the file in this layout (default: recognized by content)")
+
+# How a program is read and verified, and its diagnostics are printed.
+COLOR = Option(
+    "--color auto|always|never", "colors: on a terminal (auto, the default), always or never", is_common=True
+)
+READING = (
+    COLOR,
+    Option(f"--dialect-version {_VERSIONS}", "the dialect a text is written in (default: the newest)", is_common=True),
+    Option(f"--hints {'|'.join(HINT_MODES)}", "what to do about doubtful hints (default: ignore)", is_common=True),
+    Option("--no-draft-spellings", "accept only the spellings that NVIDIA's tools accept", is_common=True),
+    Option("--allow-unregistered-dialect", "accept operations of other dialects, in the generic form", is_common=True),
+)
+
+# Programs of scripts.
+LAUNCH = Option("--launch N", "of a script, the launch whose kernel is taken, counted from 1")
 SCRIPT = "A SCRIPT.py is run, as by tileir emulate; its output goes to standard error."
 SCRIPT_ARGUMENTS = "Arguments after SCRIPT.py are passed to the script; put -- before those that begin with a dash."
 
@@ -31,21 +40,20 @@ SCRIPT_ARGUMENTS = "Arguments after SCRIPT.py are passed to the script; put -- b
 GRID = Option("--grid X[,Y[,Z]]", "the number of tile blocks along x, y and z (default: 1)")
 ENTRY = Option("--entry NAME", "the kernel (default: the only one)")
 ARG = Option("--arg WHAT", "an argument, as for tileir run; repeat for each parameter, in order")
-LAUNCH_OPTIONS = (GRID, ENTRY, ARG)
-BACKEND = Option("--backend NAME", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)")
+LAUNCHING = (GRID, ENTRY, ARG)
+BACKEND = Option("--backend NAME", "what runs it: cpu, interpreter, another one of tileir info, or auto (default)")
 SCHEDULE = Option("--schedule ORDER", "the order of tile blocks: forward, reverse, random:SEED, interleaved")
-NAMES = Option(
-    "--names script|tile", "names of values: those of the Python script, if it is from one (default), or tile"
-)
-_SANITIZE = "find and explain mistakes of the kernel ('tileir docs sanitizer'); all: also elements never written"
+NAMES = Option("--names script|tile", "names of values: of the Python script, if it is from one (default), or tile")
+_SANITIZE = "explain mistakes of the kernel ('tileir docs sanitizer'); all: also what is never written"
 SANITIZE = Option("--sanitize[=mistakes|all]", _SANITIZE)
 WATCH_NAN = Option("--watch-nan", "name every operation that produces a NaN or an infinity")
 EXACT = Option("--exact", "mmaf as a chain of fused multiply-adds: the same bits on every machine")
-TARGET = Option("--target GPU", "the GPU, as in sm_90 (default: that of this machine)")
+FAST = Option("--fast", "faster functions and matmuls: results differ in their last bits")
+TARGET = Option("--target NAME", "the GPU, as h100 or sm_90; repeat for several (default: that of this machine)")
+OPTIMIZE = Option("-O 0|1|2|3", "how much to optimize")
 
 # Limits.
-TIMEOUT = Option("--timeout SECONDS", "stop what takes longer; exit status 124")
-TIME_LIMIT = Option("--time-limit SECONDS", "the most time that one may take")
-MEMORY_LIMIT = Option("--memory-limit GIB", "the most memory that one may have")
-RECORDING_LIMIT = Option("--memory BYTES", "the most that the recording takes, as 512M or 4G (default: 1G)")
+TIMEOUT = Option("--timeout SECONDS", "stop it after this time, as 2.5, 30s, 10m or 1h")
+MEMORY_LIMIT = Option("--memory-limit SIZE", "the most memory that it may take, as 512M or 4G")
+RECORDING_LIMIT = MEMORY_LIMIT.with_help("the most memory that the recording takes, as 512M or 4G (default: 1G)")
 JOBS = Option("-j, --jobs N", "how many processes work at a time (default: one for each processor)")

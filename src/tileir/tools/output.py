@@ -17,7 +17,7 @@ from contextlib import suppress
 from tileir.tools.arguments import Arguments, ToolFailure
 from tileir.tools.command import SYSTEM, refusing
 from tileir.tools.input import name_of
-from tileir.tools.options import OUTPUT_DIRECTORY, OVERWRITE
+from tileir.tools.options import OUTPUT_DIRECTORY
 
 # What the system says of a file that may be written to and not replaced: a mount point, one of another user in /tmp.
 _PINNED = (errno.EBUSY, errno.EPERM, errno.EACCES)
@@ -71,17 +71,19 @@ def write_bytes(path: str, data: bytes, subject: str = "bytecode is") -> None:
 def write_file(path: str, data: bytes | memoryview) -> None:
     """Give a file new contents, or fail with what was there before in place."""
     with refusing(f"cannot write '{path}': ", SYSTEM):
-        descriptor = _open_descriptor(path)
+        descriptor, target, existing = _open_descriptor(path), path, None
         if descriptor >= 0:
             sys.stdout.flush()
             sys.stderr.flush()
-            _write_to(os.dup(descriptor), data)
-            return
-        target, existing = _checked(path)
-        if existing is not None and not stat.S_ISREG(existing.st_mode):
-            _write_to(os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), data)
+            descriptor = os.dup(descriptor)
         else:
-            _replace(target, existing, data)
+            target, existing = _checked(path)
+            if existing is not None and not stat.S_ISREG(existing.st_mode):
+                descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+        if descriptor < 0:
+            return _replace(target, existing, data)
+        with open(descriptor, "wb") as file:
+            file.write(data)
 
 
 def check_target(path: str) -> None:
@@ -93,12 +95,12 @@ def check_target(path: str) -> None:
             _checked(path)
 
 
-def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, str]) -> None:
+def protect_input(path: str, source: str, kinds: tuple[str, str]) -> None:
     """Refuse to replace an input by something of another kind; `kinds` are what it holds and what would be written.
 
     Symbolic and hard links to the input are the input.
     """
-    if kinds[0] == kinds[1] or given.has(OVERWRITE.name) or path == "-":
+    if kinds[0] == kinds[1] or path == "-":
         return
     try:
         written = os.stat(path)
@@ -107,15 +109,9 @@ def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, st
         # It is not the file that was read; writing reports what is wrong with it.
         return
     if stat.S_ISREG(read.st_mode) and os.path.samestat(written, read):
-        name = name_of(source)
         same = "it" if path == source else f"'{path}', which is the same file,"
-        raise ToolFailure(
-            f"'{name}' holds {kinds[0]}, and {same} would be replaced by {kinds[1]}: "
-            f"choose another file, or add '--{OVERWRITE.name}'"
-        )
-
-
-# --- places ---
+        loss = f"'{name_of(source)}' holds {kinds[0]}, and {same} would be replaced by {kinds[1]}"
+        raise ToolFailure(f"{loss}: choose another file")
 
 
 def _open_descriptor(path: str) -> int:
@@ -151,14 +147,6 @@ def _checked(path: str) -> tuple[str, os.stat_result | None]:
         # A rename would replace it all the same.
         raise PermissionError(0, "it may not be written to")
     return target, existing
-
-
-# --- writing ---
-
-
-def _write_to(descriptor: int, data: bytes | memoryview) -> None:
-    with open(descriptor, "wb") as file:
-        file.write(data)
 
 
 def _replace(target: str, existing: os.stat_result | None, data: bytes | memoryview) -> None:

@@ -1,8 +1,7 @@
 """What the commonest commands always import, loaded from where it is known to be.
 
-`tileir dis` of a small file takes the time of importing eighty modules, and Python spends a fifth of that on finding
-them: it asks finders, reads directories, takes locks.  With this module `dis` takes 2.4 times as long as bare Python,
-without it 2.7, with a finder of our own at the head of `sys.meta_path` 2.6; the bar is 2.5 (`benchmarks/startup.py`).
+`tileir dis` of a small file takes the time of importing eighty modules, a fifth of which Python spends on finding them.
+With this module it takes 2.4 times as long as bare Python, without it 2.7; the bar is 2.5 (`benchmarks/startup.py`).
 This is for the process of a command, where no other thread imports anything yet.
 """
 
@@ -28,12 +27,12 @@ text.syntax.structure text.syntax.aggregates dialect.ops.integer dialect.ops.mem
 """
 DISASSEMBLING = """
 bytecode.primitives bytecode.container bytecode.records bytecode.layouts text.names text.output text.printer
-tools.programs tools.programs.disassemble bytecode.entry_tables bytecode.debug dialect.availability bytecode.types
+tools.bytecode tools.bytecode.disassemble bytecode.entry_tables bytecode.debug dialect.availability bytecode.types
 bytecode.tables bytecode.attributes bytecode.region_reader bytecode.body_reader bytecode.reader
 """
 NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
 
-_PACKAGES = frozenset(("bytecode", "dialect", "dialect.ops", "ir", "text", "text.syntax", "tools.programs"))
+_PACKAGES = frozenset(("bytecode", "dialect", "dialect.ops", "ir", "text", "text.syntax", "tools.bytecode"))
 
 
 def preload(names: str) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, ToolFailure
+from tileir.tools.command import need_packages
 
 if TYPE_CHECKING:
     from tileir.bridge.parameters import Parameter
@@ -88,57 +89,74 @@ def kernels_of(launches: Sequence[ScriptLaunch]) -> list[ScriptLaunch]:
     return list({each.data: each for each in reversed(launches)}.values())[::-1]
 
 
-def only_kernel(path: str, launches: Sequence[ScriptLaunch], choose: str) -> ScriptLaunch:
-    """The launch of the only kernel, for commands that take one; `choose` is how the user chooses one of several."""
-    found = kernels_of(launches)
-    if len(found) > 1:
-        listed = ", ".join([f"{each.number} ({each.kernel})" for each in found])
-        kernels = f"the script '{path}' launches {len(found)} kernels"
-        raise ToolFailure(f"{kernels}: choose one with {choose}: {listed}")
-    return found[0]
-
-
 # --- in the process of the script ---
 
 
-class _Recorder:
-    """Writes down each launch of a script before it runs: the script may end at any time."""
+def main(arguments: list[str]) -> int:
+    """Run a script and write each launch down before it runs: the script may end at any time; the script's status."""
+    import gc
+    from contextlib import suppress
+    from importlib.util import find_spec
 
-    def __init__(self, record: str, until: int) -> None:
-        self._record: str = record
-        self._until: int = until
-        self._process: int = os.getpid()
-        self._programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
+    record, until, *operands = arguments
+    try:
+        need_packages()
+        is_there = None
+        with suppress(ImportError):
+            is_there = find_spec("cuda.tile")
+        if is_there is None:
+            from tileir.bridge.launch import cutile
 
-    def see(self, number: int, kernel: Any, grid: Any, args: Any) -> None:
-        from tileir.bridge.launch import described, export, known_for
-        from tileir.bridge.process import exit_now
-        from tileir.execute.arguments.binding import Pointer
-        from tileir.execute.launching.entries import check_grid
-        from tileir.execute.locations.wording import script_name
+            cutile()
+    except TileIRError as error:
+        _append(record, {"error": error.message})
+        return EXIT_FINE
+    from tileir.bridge.process import begin, exit_now
+    from tileir.bridge.settings import Settings
+    from tileir.bridge.watching import LaunchCounter
+    from tileir.tools.cutile.emulate import perform, program_of
 
-        if os.getpid() != self._process:
-            # A process that the script forked: its launches are not those of the script.
-            return
-        # Refuses what is no kernel.
-        known_for(kernel)
-        description = described(kernel, args)
-        key = (kernel, tuple(description.parameters))
-        if key not in self._programs:
-            self._programs[key] = export(kernel, args).hex()
-        names = [script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values]
-        launch = {
-            "number": number,
-            "kernel": kernel._annotated_function.pyfunc.__name__,
-            "program": self._programs[key],
-            "grid": list(check_grid(grid)),
-            "arguments": [_words(value) for value in description.values],
-            "names": names,
-        }
-        _append(self._record, launch)
-        if number == self._until:
-            # The script could catch an exception, and go on.
-            exit_now(EXIT_FINE)
+    this = os.getpid()
+    programs: dict[tuple[Any, tuple[Parameter, ...]], str] = {}
+
+    def see(number: int, kernel: Any, grid: Any, args: Any) -> None:
+        # Launches of a process that the script forked are not those of the script.
+        if os.getpid() == this:
+            _append(record, _launch(number, kernel, grid, args, programs))
+            if number == int(until):
+                # The script could catch an exception, and go on.
+                exit_now(EXIT_FINE)
+
+    gc.enable()
+    work = program_of({}, operands)
+    process = begin(Settings(), watcher=LaunchCounter(int(until), see))
+    perform(process, work)
+    return process.status
+
+
+def _launch(
+    number: int, kernel: Any, grid: Any, args: Any, programs: dict[tuple[Any, tuple[Parameter, ...]], str]
+) -> dict[str, Any]:
+    """What is written down of a launch; `programs` are the kernels that were compiled."""
+    from tileir.bridge.launch import described, export, known_for
+    from tileir.execute.arguments.binding import Pointer
+    from tileir.execute.launching.entries import check_grid
+    from tileir.execute.locations.wording import script_name
+
+    # Refuses what is no kernel.
+    known_for(kernel)
+    description = described(kernel, args)
+    key = (kernel, tuple(description.parameters))
+    if key not in programs:
+        programs[key] = export(kernel, args).hex()
+    return {
+        "number": number,
+        "kernel": kernel._annotated_function.pyfunc.__name__,
+        "program": programs[key],
+        "grid": list(check_grid(grid)),
+        "arguments": [_words(value) for value in description.values],
+        "names": [script_name(value.name) if isinstance(value, Pointer) else "" for value in description.values],
+    }
 
 
 def _words(value: object) -> str:
@@ -156,45 +174,6 @@ def _words(value: object) -> str:
     count = (buffer.high - buffer.low) // size
     shape = buffer.shape if math.prod(buffer.shape) == count else (count,)
     return f"zeros:{name}:{'x'.join([str(extent) for extent in shape]) or '1'}"
-
-
-def main(arguments: list[str]) -> int:
-    """Run a script and write its launches down; the script's status."""
-    import gc
-
-    record, until, *operands = arguments
-    try:
-        _check_packages()
-    except TileIRError as error:
-        _append(record, {"error": error.message})
-        return EXIT_FINE
-    from tileir.bridge.process import begin
-    from tileir.bridge.settings import Settings
-    from tileir.bridge.watching import LaunchCounter
-    from tileir.tools.kernels.emulate import perform, program_of
-
-    gc.enable()
-    recorder = _Recorder(record, int(until))
-    work = program_of({}, operands)
-    process = begin(Settings(), watcher=LaunchCounter(int(until), recorder.see))
-    perform(process, work)
-    return process.status
-
-
-def _check_packages() -> None:
-    """Raise an error that says what to install where what every cuTile script needs is missing."""
-    from importlib.util import find_spec
-
-    # Its error says it of NumPy.
-    __import__("tileir.execute.launching.kernel")
-    try:
-        is_there = find_spec("cuda.tile") is not None
-    except ImportError:
-        is_there = False
-    if not is_there:
-        from tileir.bridge.launch import cutile
-
-        cutile()
 
 
 def _append(record: str, line: dict[str, Any]) -> None:

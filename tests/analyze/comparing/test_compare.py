@@ -90,7 +90,7 @@ def test_the_error_of_an_f16_does_not_make_an_f32_wrong() -> None:
 
 @pytest.mark.parametrize("launch", [kinds_recording, sum_recording])
 def test_the_cpu_engine_has_the_values_of_the_interpreter(launch: Any) -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite: pip install 'tileir[cpu]'")
     recording = launch()
     comparison = compare(recording, "cpu")
     assert comparison.first is None and not comparison.array_differences()

@@ -1,4 +1,4 @@
-"""The examples and cuTile kernels, value by value, on the CPU engine and in f64."""
+"""The examples and cuTile kernels, value by value, on the CPU backend and in f64."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def same_values(comparison: Comparison, blocks: list[int]) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["vector_add", "softmax", "layer_norm", "matmul", "attention", "histogram"])
 def test_an_example_has_the_same_values_on_the_cpu_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite: pip install 'tileir[cpu]'")
     monkeypatch.syspath_prepend(str(EXAMPLES))
     recording = recorded(name, example_of(name))
     comparison = compare(recording, "cpu")
@@ -69,11 +69,11 @@ def test_a_comparison_does_not_depend_on_the_order_of_tile_blocks(
 
 @pytest.mark.long
 def test_cutile_kernels_have_the_same_values_on_the_cpu_engine_and_more_digits_in_f64() -> None:
-    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")
+    pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite: pip install 'tileir[cpu]'")
     compared = 0
     for make in comparisons().values():
         comparison = make()
-        given = comparison.kernel, comparison.grid, *comparison.arguments
+        given = comparison.kernel, comparison.grid, comparison.arguments
         recording = record(*given, output=lambda text: None)
         try:
             compare(recording, "f64").block(0)

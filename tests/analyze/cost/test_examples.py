@@ -117,7 +117,7 @@ def test_cutile_kernel_costs_what_it_is_seen_to_move(name: str, examples: Any) -
     kernel = getattr(examples.cutile_kernels, name)
     arguments = (*arrays, *example.cutile_scalars)
     seen = Counted(arrays)
-    tileir.launch(kernel, example.grid, arguments, "interpreter", observer=seen)
+    tileir.launch(kernel, example.grid, arguments, backend="interpreter", observer=seen)
     cost = tileir.cost(kernel, example.grid, arguments, target="h100", assemble=False)
     moved = sum(seen.read) + sum(seen.written)
     if name == "histogram":

@@ -79,7 +79,7 @@ def engines() -> Iterator[None]:
 def test_stages_of_an_engine_are_forms_without_links() -> None:
     forms = Representations(tileir.parse(TEXT))
     titles = {each.id: each.title for each in forms.list()}
-    assert titles["dumping-ttir"] == "ttir, the engine 'dumping'"
+    assert titles["dumping-ttir"] == "ttir, the backend 'dumping'"
     form = forms.get("dumping-ptx")
     assert form.lines == ["ptx constant", "ptx addi", "ptx store_ptr_tko", "ptx return"]
     assert form.links == [[], [], [], []]

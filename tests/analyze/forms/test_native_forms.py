@@ -1,4 +1,4 @@
-"""What the CPU engine makes of a program, with the operations that each line comes from."""
+"""What the CPU backend makes of a program, with the operations that each line comes from."""
 
 from __future__ import annotations
 

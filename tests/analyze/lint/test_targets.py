@@ -25,7 +25,7 @@ def test_targets_are_gpus_or_architectures(text: str, name: str) -> None:
 
 @pytest.mark.parametrize("text", ["h101", "sm_70", 90, ""])
 def test_an_unknown_target_is_named_with_what_there_is(text: object) -> None:
-    with pytest.raises(OptionError, match=r"there is no target .*: choose one of sm_80, .*h100"):
+    with pytest.raises(OptionError, match=r"is no GPU that Tile IR is compiled for: choose one of sm_80, .*h100"):
         architecture_named(text)
 
 
@@ -59,7 +59,7 @@ def test_types_are_told_once_where_they_come_from() -> None:
 
 
 def test_a_target_that_is_none_is_a_mistake_of_the_options() -> None:
-    with pytest.raises(OptionError, match="there is no target 'sm_1'"):
+    with pytest.raises(OptionError, match="'sm_1' is no GPU"):
         lint(tileir.parse(RULES["f32-product"].positive), target="sm_1")
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import tileir.smith
-
+import tileir
 from tileir.analyze.reducing.candidate_tests import ask_difference, ask_engine, same_difference
 from tileir.analyze.reducing.program import Program
 from tileir.dialect import ops

@@ -10,7 +10,7 @@ from tileir.analyze.reducing.candidate_tests import FINE, ask_difference
 from tileir.analyze.reducing.program import Program
 from tileir.execute.arguments.argument_text import LaunchDescription
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite: pip install 'tileir[cpu]'")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite: pip install 'tileir[cpu]'")
 
 
 @pytest.mark.parametrize("element", ["bf16", "f32"])

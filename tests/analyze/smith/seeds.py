@@ -2,7 +2,7 @@
 
     PYTHONPATH=src:. python -m tests.analyze.smith.seeds 0 10000 -n 16 --assembler 10
 
-Each program must verify, come back from text and bytecode, run on the interpreter and on the CPU engine with equal bits,
+Each program must verify, come back from text and bytecode, run on the interpreter and on the CPU backend with equal bits,
 before and after optimizing and with tile blocks in another order, and give the sanitizer nothing to find; `--assembler 10` gives one of ten to NVIDIA's assembler.  The last line is the
 verdict; every seed that fails has a line of its own.
 """
@@ -23,12 +23,13 @@ from typing import Any
 
 import tileir
 from tileir import smith
+from tileir.analysis import SmithProgram
 
 COMPILE_SECONDS = 120
 MEMORY = 8 << 30
 
 
-def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
+def check_engines(program: SmithProgram, sanitize: bool = True) -> str:
     """What is wrong with a program, or nothing."""
     tileir.verify(program.module)
     if sanitize:
@@ -63,7 +64,7 @@ def check_engines(program: smith.SmithProgram, sanitize: bool = True) -> str:
     return ""
 
 
-def check_assembler(program: smith.SmithProgram, tool: str) -> str:
+def check_assembler(program: SmithProgram, tool: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "program.tileirbc"
         source.write_bytes(program.bytecode())

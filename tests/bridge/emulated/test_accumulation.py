@@ -157,6 +157,14 @@ def test_products_in_a_wider_type():
     assert torch.mm(a, a).is_cuda and torch.mm(a, a).dtype is torch.float16
 
 
+@pytest.mark.skipif(torch.__version__ < (2, 8), reason="torch 2.8 brought it")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64], ids=str)
+def test_matmul_in_the_type_of_its_operands(dtype):
+    a = torch.arange(16, dtype=dtype, device="cuda").reshape(4, 4)
+    found = torch.mm(a, a, out_dtype=dtype)
+    assert found.is_cuda and found.dtype is dtype and torch.equal(found, torch.mm(a, a))
+
+
 def test_a_comparison_that_fails_tells_of_another_order():
     a = torch.ones(2, 2, dtype=torch.float16, device="cuda")
     torch.testing.assert_close(a @ a, a * 2)

@@ -1,4 +1,4 @@
-"""Every plain launch of the interpreter again on the CPU engine: same memory, same output, same failure.
+"""Every plain launch of the interpreter again on the CPU backend: same memory, same output, same failure.
 
 The engine runs in the very memory that the interpreter ran in, after its content has been put back: arguments that
 overlap, strided arrays, tensors of other libraries and tables of addresses need no special treatment.  Afterwards the
@@ -133,7 +133,7 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         finally:
             busy = False
 
-    Kernel.launch = launch  # type: ignore[method-assign]
+    Kernel.launch = launch  # type: ignore[assignment, method-assign]
     try:
         yield compared
     finally:
@@ -178,7 +178,7 @@ def _compare(
     try:
         places = stretches(kernel, arguments, memory)
     except LaunchError:
-        return plain(_interpreted(kernel), grid, *arguments, **options)
+        return plain(_interpreted(kernel), grid, arguments, **options)
     before = [place.content() for place in places]
     failure: ExecutionError | None = None
     try:
@@ -200,9 +200,9 @@ def _compare(
     again: list[str] = []
     try:
         plain(native, grid, arguments, **{**options, "output": again.append, "threads": 1})
-        assert failure is None, f"the CPU engine does not fail as the interpreter does: {failure}"
+        assert failure is None, f"the CPU backend does not fail as the interpreter does: {failure}"
         for place, found, right in zip(places, (place.content() for place in places), wanted, strict=True):
-            assert place.same(found, right), f"the CPU engine computes something else: {kernel.entry}"
+            assert place.same(found, right), f"the CPU backend computes something else: {kernel.entry}"
         compared.launches += 1
     except ExecutionError as error:
         assert failure is not None and type(error) is type(failure), error

@@ -7,8 +7,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 
-from tileir.execute.cpu.matmul.amx import configure, release
 from tileir.execute.cpu.matmul.macrokernel import MacroKernel, Operands
+from tileir.execute.cpu.matmul.microkernel import configure, release
 from tileir.execute.cpu.matmul.plan import AMX_BYTES, TILE_BYTES, Layout, Plan
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.module import Module

@@ -1,4 +1,4 @@
-"""What the tests of the CPU engine's lower half run: hand-written LLVM IR, and kernels as the engine has them."""
+"""What the tests of the CPU backend's lower half run: hand-written LLVM IR, and kernels as the engine has them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 
 
 
 def cpu_kernel(kernel: Kernel) -> CpuKernel:
-    """A kernel as the CPU engine has it."""
+    """A kernel as the CPU backend has it."""
     prepared = kernel.prepare()
     assert isinstance(prepared, CpuKernel)
     return prepared

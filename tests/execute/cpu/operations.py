@@ -149,7 +149,7 @@ def all_operations() -> list[tuple[str, Operation]]:
 
 
 def operations() -> list[tuple[str, Operation]]:
-    """Those of which the CPU engine gives the interpreter's bits."""
+    """Those of which the CPU backend gives the interpreter's bits."""
     return [(text, operation) for text, operation in all_operations() if not _FAST.match(text)]
 
 

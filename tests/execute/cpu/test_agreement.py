@@ -1,4 +1,4 @@
-"""The CPU engine computes what the interpreter computes: random programs of every family, bit for bit.
+"""The CPU backend computes what the interpreter computes: random programs of every family, bit for bit.
 
 Which NaN a NaN is may differ (docs/internals/cpu.md), so results are compared in the types they were stored with.
 """

@@ -1,4 +1,4 @@
-"""Launches on the CPU engine: what may be asked for, who is told how far they are, and what is too large."""
+"""Launches on the CPU backend: what may be asked for, who is told how far they are, and what is too large."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_a_numpy_function_without_instructions_is_named(monkeypatch: pytest.Monk
     monkeypatch.setitem(KERNELS, SINH, lambda operation, exact: numpy.sinh)
     with pytest.raises(tileir.LaunchError) as raised:
         tileir.compile(tileir.parse(text), backend="cpu").dump("llvm")
-    message = "the CPU engine cannot compile 'cuda_tile.sinh': its NumPy function uses numpy.sinh, and can only use "
+    message = "the CPU backend cannot compile 'cuda_tile.sinh': its NumPy function uses numpy.sinh, and can only use "
     assert raised.value.message.startswith(message) and "backend='interpreter'" in raised.value.message
     x = numpy.ones(1, "f4")
     tileir.compile(tileir.parse(text), backend="interpreter").launch(1, (x,))

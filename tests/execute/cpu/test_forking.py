@@ -297,5 +297,5 @@ def test_signal_handler_that_interrupts_the_import_of_the_engine_is_told(monkeyp
     kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k() { return } }"), backend="cpu")
     # As it is while the module is executed.
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    with pytest.raises(tileir.LaunchError, match="interrupts the loading of the CPU engine"):
+    with pytest.raises(tileir.LaunchError, match="interrupts the loading of the CPU backend"):
         kernel.launch(1)

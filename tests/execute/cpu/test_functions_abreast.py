@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 
 def program(operation: str, tile: int, element: str = "f32", before: str = "") -> str:

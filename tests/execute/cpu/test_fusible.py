@@ -1,4 +1,4 @@
-"""Functions that are fused in the CPU engine give the interpreter's bits, for every argument."""
+"""Functions that are fused in the CPU backend give the interpreter's bits, for every argument."""
 
 from __future__ import annotations
 

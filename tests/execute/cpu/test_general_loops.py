@@ -10,7 +10,7 @@ from tests.execute.cpu.pointer_products import program
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 TILE = (16, 32, 8)
 SIZES = (48, 96, 24)

@@ -121,7 +121,7 @@ def dtypes_of(kernel: Kernel) -> list[Any]:
 
 
 def check(seed: int, monkeypatch: pytest.MonkeyPatch, ways: list[tuple[str, int]]) -> None:
-    """Run a kernel on the interpreter, and on the CPU engine for machines with what a launch writes to stream."""
+    """Run a kernel on the interpreter, and on the CPU backend for machines with what a launch writes to stream."""
     written = whole_kernel(seed)
     module = tileir.parse(written.text)
     reference = tileir.compile(module, backend="interpreter", exact=True)

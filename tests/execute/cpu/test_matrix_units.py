@@ -14,13 +14,12 @@ from tileir.execute.arithmetic.elementary import matrix_float
 from tileir.ir import floats
 from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F16, F32
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tests.execute.cpu.emulated_amx import PAIRS, emulate, emulated, emulating_target
 from tests.execute.cpu.macrokernels import BFLOAT16, aligned, multiplied, parts_of, positions, text_of
 
-from tileir.execute.cpu.matmul.plan import make_plan
-from tileir.execute.cpu.matmul.special_values import is_found, nothing_found, scanned, split_bf16
+from tileir.execute.cpu.matmul.plan import SpecialValues, make_plan, split_bf16
 from tileir.execute.cpu.runtime.llvm_compile import assemble, assembly
 from tileir.execute.cpu.runtime.loader import load
 from tileir.execute.cpu.runtime.target import host
@@ -239,7 +238,8 @@ def test_every_half_is_the_sum_of_two():
 def test_guard_finds_what_it_is_about_and_nothing_else(name):
     def step(builder, pointer):
         number = builder.value(f"load <32 x i16>, ptr {pointer}, align 2", BFLOAT16, 32)
-        answer = is_found(builder, scanned(builder, name, nothing_found(32), number))
+        special = SpecialValues(builder, name)
+        answer = special.is_found(special.scanned(special.nothing(), number))
         wide = builder.emit(f"sext i1 {answer} to i512")
         return [f"<32 x i16> {builder.emit(f'bitcast i512 {wide} to <32 x i16>')}"]
 

@@ -14,7 +14,7 @@ from tileir.execute.arithmetic.rounding import widen
 from tileir.ir import floats
 from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I8, I32, TF32
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tests.execute.cpu.macrokernels import multiplied, positions, text_of
 

@@ -12,7 +12,7 @@ from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.expressions import BufferRead
 from tileir.execute.cpu.ir.statements import AtomicUpdate, LoopNest

@@ -1,4 +1,4 @@
-"""The sanitizer on the CPU engine: what it finds, it tells as the interpreter does; the process survives."""
+"""The sanitizer on the CPU backend: what it finds, it tells as the interpreter does; the process survives."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any
 
 
 def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.sanitizer.SanitizerReport:
-    """The report of the CPU engine, which is the interpreter's."""
+    """The report of the CPU backend, which is the interpreter's."""
     found = []
     arrays = []
     for backend in ("interpreter", "cpu"):

@@ -1,4 +1,4 @@
-"""The sanitizer on the CPU engine, where pointers are looked at a tile at a time: no mistake in a tile is missed."""
+"""The sanitizer on the CPU backend, where pointers are looked at a tile at a time: no mistake in a tile is missed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_tiles_are_judged_as_their_elements_are(index: str, bits: int) -> None:
                 places = [(start + lane * step - least) % (1 << bits) + least for lane in range(count)]
                 # Addresses are numbers modulo 2^64.
                 outside = any(4 * place % (1 << 64) >= 4 * SIZE for place in places)
-                kinds = both.launch(arrays_of(), (start, step, count))
+                kinds = both.launch(arrays_of(), start, step, count)
                 assert ("out-of-bounds" in kinds) == outside, (start, step, count)
                 found.add(outside)
     assert found == {False, True}
@@ -108,9 +108,9 @@ def test_tiles_are_judged_as_their_elements_are(index: str, bits: int) -> None:
 
 def test_tiles_of_what_nobody_wrote_are_found() -> None:
     both = Both(STRIDED.replace("INDEX", "i32"))
-    assert both.launch(arrays_of(), (3, 1, LANES), uninitialized=0) == ["uninitialized"]
-    assert both.launch(arrays_of(), (3, 1, 0), uninitialized=0) == []
-    assert both.launch(arrays_of(), (3, 1, LANES), uninitialized=1) == []
+    assert both.launch(arrays_of(), 3, 1, LANES, uninitialized=0) == ["uninitialized"]
+    assert both.launch(arrays_of(), 3, 1, 0, uninitialized=0) == []
+    assert both.launch(arrays_of(), 3, 1, LANES, uninitialized=1) == []
 
 
 @pytest.mark.parametrize("gap", [0, 4])
@@ -142,4 +142,4 @@ def test_one_misaligned_element_between_others_is_found(middle: int) -> None:
             expected.append("out-of-bounds")
         if start % 4 or middle % 4:
             expected.append("misaligned")
-        assert both.launch([numpy.zeros(64, numpy.int8)], (start,)) == expected
+        assert both.launch([numpy.zeros(64, numpy.int8)], start) == expected

@@ -12,7 +12,7 @@ from tests.execute.cpu.test_store_targets import program, store_targets
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 __all__ = ["unit"]
 

@@ -9,7 +9,7 @@ from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 
-pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreTarget
 from tileir.execute.cpu.kernel import CpuKernel, Options

@@ -1,4 +1,4 @@
-"""The list of operations that the CPU engine cannot run is empty."""
+"""The list of operations that the CPU backend cannot run is empty."""
 
 from __future__ import annotations
 

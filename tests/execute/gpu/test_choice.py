@@ -137,7 +137,9 @@ def test_without_an_engine_for_gpus_the_reason_is_told(gpu: Gpu, kernel: tileir.
     with pytest.raises(tileir.LaunchError) as caught:
         kernel.launch(1, (*there(vectors()), 128))
     message = caught.value.message
-    assert message.startswith("the arrays of this launch of @vector_add are on a GPU, and no engine can run it there; ")
+    assert message.startswith(
+        "the arrays of this launch of @vector_add are on a GPU, and no backend can run it there; "
+    )
     assert "gpu_of_a_test: its driver is too old" in message
     assert message.endswith("copy the arrays to the host first (tensor.cpu(), cupy.asnumpy(x)) to run it here")
 

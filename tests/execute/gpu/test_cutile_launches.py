@@ -11,7 +11,7 @@ from tests.execute.gpu.fake_gpu import FakeGpu
 
 import tileir
 from tileir.execute.gpu.engines import TileirasEngine
-from tileir.tools.kernels import emulate as emulate_tool
+from tileir.tools.cutile import emulate as emulate_tool
 
 ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")
 
@@ -214,11 +214,11 @@ def test_engine_for_gpus_without_a_gpu_is_refused_before_the_script_runs() -> No
 @pytest.mark.usefixtures("no_gpu")
 def test_command_refuses_an_engine_for_gpus_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert emulate_tool.run(["--backend", "tileiras", __file__]) == 2
-    assert "the engine 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
+    assert "the backend 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
 
 
 def test_command_refuses_a_gpu_to_emulate_where_there_is_one(
     engine: FakeGpu, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert emulate_tool.run(["--backend", engine.name, "--target", "b200", __file__]) == 2
-    assert "the GPU is the one that is there: leave out target" in capsys.readouterr().err
+    assert "the GPU is the one that is there: leave out gpu" in capsys.readouterr().err

@@ -62,7 +62,7 @@ def test_an_engine_that_works_here_is_named_where_a_gpu_is_missing(
         monkeypatch.setattr(CpuEngine, "missing", lambda engine, missing=missing: missing)
         with pytest.raises(tileir.MissingDependencyError) as caught:
             kernel.launch(1, (four(),))
-        assert caught.value.message.startswith("the engine 'tileiras' cannot work here: this machine has no NVIDIA")
+        assert caught.value.message.startswith("the backend 'tileiras' cannot work here: this machine has no NVIDIA")
         assert caught.value.message.endswith(f"; '{name}' can: backend='{name}', or --backend {name}")
     forget()
 

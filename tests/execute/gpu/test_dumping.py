@@ -61,7 +61,9 @@ def test_stages_of_triton_are_those_of_the_gpu(no_gpu: None, stage: str, target:
 def test_launch_after_a_dump_says_what_is_missing(no_gpu: None) -> None:
     kernel = compiled()
     kernel.dump("bytecode")
-    with pytest.raises(tileir.MissingDependencyError, match="the engine 'tileiras' cannot work here: this machine has"):
+    with pytest.raises(
+        tileir.MissingDependencyError, match="the backend 'tileiras' cannot work here: this machine has"
+    ):
         kernel.launch(1, (None, 1))
 
 
@@ -119,7 +121,7 @@ def test_what_the_disassembler_says_is_kept(
 
 def test_target_is_for_engines_on_gpus() -> None:
     kernel = tileir.compile(tileir.parse(TEXT), backend="cpu")
-    with pytest.raises(tileir.LaunchError, match="the CPU engine makes no code for one: leave it out"):
+    with pytest.raises(tileir.LaunchError, match="the CPU backend makes no code for one: leave it out"):
         kernel.dump("tiles", target="sm_90")
 
 

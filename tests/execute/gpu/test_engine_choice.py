@@ -338,7 +338,7 @@ def test_environment_names_an_engine(
     assert chosen() == name
     assert choose(entry_of(PARAMETERS, PURE), (), ORDINARY).name not in ("tileiras", "triton")
     monkeypatch.setenv("TILEIR_GPU_BACKEND", "cpu")
-    with pytest.raises(tileir.LaunchError, match="TILEIR_GPU_BACKEND is 'cpu', which is no engine for GPUs"):
+    with pytest.raises(tileir.LaunchError, match="TILEIR_GPU_BACKEND is 'cpu', which is no backend for GPUs"):
         chosen()
     monkeypatch.setenv("TILEIR_GPU_BACKEND", "abacus")
     with pytest.raises(tileir.LaunchError, match="there is no backend 'abacus'"):

@@ -105,7 +105,7 @@ def test_running_without_a_driver_names_an_engine_that_works(
     arguments = ["--backend", "tileiras", "--arg", "zeros:f32:1", "--arg", "1"]
     assert run(["run", str(program), *arguments]) == 1
     assert capfd.readouterr().err == (
-        f"error: the engine 'tileiras' cannot work here: this machine has no NVIDIA driver: {no_driver}, which "
+        f"error: the backend 'tileiras' cannot work here: this machine has no NVIDIA driver: {no_driver}, which "
         f"TILEIR_LIBCUDA names, cannot be loaded ({no_driver}: cannot open shared object file: No such file or "
         "directory); 'cpu' can: backend='cpu', or --backend cpu\n"
     )

@@ -15,7 +15,7 @@ from tileir.tools.programs import info
 
 def engine_facts(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     assert info.run(["--json"]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)["engines"]["tileiras"]
+    found: dict[str, object] = json.loads(capsys.readouterr().out)["backends"]["tileiras"]
     return found
 
 
@@ -68,7 +68,7 @@ def test_choice_between_engines_is_told(
 
 def test_triton_is_described(fake: FakeDriver, capsys: pytest.CaptureFixture[str]) -> None:
     assert info.run(["--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["engines"]["triton"]
+    found = json.loads(capsys.readouterr().out)["backends"]["triton"]
     assert found["missing"] is None and "Triton" in found["facts"]["compiler"] and "cuda:0" in found["facts"]["GPUs"]
 
 
@@ -84,5 +84,5 @@ def test_triton_without_a_gpu_says_what_works(
     folder = write_fake_triton(tmp_path / "fake") if has_triton else tmp_path / "none"
     monkeypatch.setenv("TILEIR_TRITON", str(folder))
     assert info.run(["--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["engines"]["triton"]
+    found = json.loads(capsys.readouterr().out)["backends"]["triton"]
     assert found["missing"] and ("tileir compile" in found["facts"].get("without a GPU", "")) == has_triton

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_named, target_of_device
+from tileir.execute.gpu.gpus import target_named
+from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
 from tileir.ir.diagnostics import OptionError
 
 
-@pytest.mark.parametrize("text", ["sm_90", "sm_90a", "SM90", "90", "9.0", "compute_90", " sm_90 "])
+@pytest.mark.parametrize("text", ["sm_90", "sm_90a", "SM90", "90", "9.0", "compute_90", " sm_90 ", "h100", "H200"])
 def test_target_is_named_in_the_ways_people_write_it(text: str) -> None:
     assert target_named(text) == "sm_90"
 
@@ -21,7 +22,7 @@ def test_larger_numbers_are_targets_too() -> None:
     assert target_named("12.1") == "sm_121"
 
 
-@pytest.mark.parametrize("text", ["sm_75", "sm_91", "H100", "", "sm_", "9", "sm_90x", 90, None])
+@pytest.mark.parametrize("text", ["sm_75", "sm_91", "H101", "", "sm_", "9", "sm_90x", 90, None])
 def test_what_is_no_target_is_refused_with_those_there_are(text: object) -> None:
     with pytest.raises(OptionError, match=r"is no GPU that Tile IR is compiled for: choose one of sm_80, .*, sm_121"):
         target_named(text)

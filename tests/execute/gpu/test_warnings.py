@@ -49,7 +49,7 @@ def ways_to_launch() -> dict[str, Callable[[], object]]:
     return {
         "launch": lambda: plain.launch(1, (array, 8)),
         "options": lambda: with_options.launch(1, (array, 8), progress=lambda done, count: None),
-        "time": lambda: timed.time(1, array, 8, repeat=1),
+        "time": lambda: timed.time(1, (array, 8), repeat=1),
         "bound": lambda: bound(),
         "replaced": lambda: replaced(),
         "bound at once": lambda: made().bind(1, (array, 8))(),
@@ -98,7 +98,7 @@ def test_libraries_that_launch_for_the_user_are_passed_over(fake: FakeDriver, en
     made = tileir.compile(tileir.parse(COPY), backend="fake_gpu")
     names: dict[str, Any] = {"__name__": "torch._ops"}
     exec(compile("def call(function): return function()", "/lib/torch/_ops.py", "exec"), names)
-    arguments = (1, numpy.zeros(8, numpy.float32), 8)
+    arguments = (1, (numpy.zeros(8, numpy.float32), 8))
     way = lambda: names["call"](SimpleNamespace(run=made.bind(*arguments)).run)  # noqa: E731
     assert place_of_warning(way, tileir.errors.HostCopyWarning) == line_of(way)
 

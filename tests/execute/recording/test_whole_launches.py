@@ -58,9 +58,9 @@ def test_a_recording_of_an_example_is_what_an_observer_sees(name: str, monkeypat
     for schedule in schedules:
         example.output[...] = 0
         recording = compare(
-            partial(kernel.launch, example.grid, *given, schedule=schedule),
+            partial(kernel.launch, example.grid, given, schedule=schedule),
             given,
-            partial(record, kernel, example.grid, *given, schedule=schedule),
+            partial(record, kernel, example.grid, given, schedule=schedule),
         )
         assert bool(recording.findings) == (name == "racy")
 
@@ -77,9 +77,9 @@ def check_kernel(name: str, schedule: str) -> None:
     kernel, grid, arguments = comparison.kernel, comparison.grid, comparison.arguments
     options: dict[str, Any] = {"schedule": schedule, "output": lambda text: None}
     compare(
-        partial(tileir.launch, kernel, grid, arguments, "interpreter", **options),
+        partial(tileir.launch, kernel, grid, arguments, backend="interpreter", **options),
         arguments,
-        partial(record, kernel, grid, *arguments, **options),
+        partial(record, kernel, grid, arguments, **options),
     )
 
 

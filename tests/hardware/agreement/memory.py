@@ -220,7 +220,7 @@ def accesses() -> Iterator[Program]:
 
 
 def forms() -> Iterator[Program]:
-    """The programs of the CPU engine's tests, which access memory in every way."""
+    """The programs of the CPU backend's tests, which access memory in every way."""
     for name, body in FORMS.items():
         text = HEAD + body + TAIL
         if "@table" in body or "@fixed" in body:

@@ -155,7 +155,7 @@ def test_debug_launches_a_compiled_kernel(capsys: pytest.CaptureFixture[str]) ->
     tileir.debug(program, 2, (a, a, c, 256), commands=["next", "continue"])
     assert (c == 2 * a).all()
     assert "vector_add (0, 0, 0) at " in capsys.readouterr().out
-    with pytest.raises(tileir.LaunchError, match="a tuple, but this is of type ndarray"):
+    with pytest.raises(tileir.LaunchError, match="the arguments of a launch are a tuple"):
         tileir.debug(program, 2, a)  # type: ignore[arg-type]
     with pytest.raises(tileir.LaunchError, match="is no address to listen at"):
         tileir.debug(program, 2, (a, a, c, 256), listen="nowhere")

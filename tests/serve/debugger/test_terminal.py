@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tileir.tools.kernels import debug
+from tileir.tools.cutile import debug
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SOFTMAX = [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.serve.debugger.client import Client, in_process
 
-from tileir.tools.kernels import debug
+from tileir.tools.cutile import debug
 
 COUNTING = """cuda_tile.module @m {
   entry @k(%x: tile<ptr<i32>>) {

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from tileir.serve.debugger.session import Debugger
-from tileir.tools.kernels import debug
+from tileir.tools.cutile import debug
 
 TWICE = """// Each tile block reads its element, and its neighbor's, and writes the sum to both arrays.
 cuda_tile.module @m {

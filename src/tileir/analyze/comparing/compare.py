@@ -125,7 +125,7 @@ def compare(recording: Recording, other: str | Recording = "f64") -> Comparison:
     if isinstance(other, Recording):
         return RecordingComparison(recording, other)
     if not isinstance(other, str):
-        raise LaunchError(f"compare with 'f64', 'f32', the name of an engine or a recording, not with {other!r}")
+        raise LaunchError(f"compare with 'f64', 'f32', the name of a backend or a recording, not with {other!r}")
     wide = WIDE_TYPES.get(other)
     if wide is not None:
         reason = _why_not_wider(recording, wide)

@@ -10,7 +10,7 @@ of its probe (8 bytes, from 1), its elements follow 16 bytes later.  What does n
 log too small holds the beginning of the run.
 
 A probe uses its value once more, which may change how a compiler orders and fuses the code around it.  Engines that are
-bit for bit the same with any code, as the interpreter and the CPU engine are, do not show it.
+bit for bit the same with any code, as the interpreter and the CPU backend are, do not show it.
 """
 
 from __future__ import annotations

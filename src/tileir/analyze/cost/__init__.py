@@ -1,6 +1,6 @@
 """What a launch costs on a GPU, which need not be here, or on this processor: from counts, peaks and a model.
 
-The counts are `execute/work`'s, the peaks of GPUs `execute/gpu/gpus.py`'s; docs/tools/cost.md describes the model and
+The counts are `execute/work`'s, the peaks of GPUs `execute/gpu/peaks.py`'s; docs/tools/cost.md describes the model and
 how far off it is.
 
     costs.py          `cost`: kernels, modules, files and cuTile kernels in, a `Cost` out

@@ -12,7 +12,7 @@ from tileir.analyze.cost.processor import compute_seconds, estimate_on_processor
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
-from tileir.execute.gpu.gpus import Peaks, matrix_name
+from tileir.execute.gpu.peaks import Peaks, matrix_name
 from tileir.execute.locations.program_text import written_names
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.operations import Work, quantity
@@ -83,7 +83,9 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
     title = f"this processor ({machine.name}, {machine.cores} cores)"
     roofline = _roofline(work, machine.memory, ceilings, compute_seconds(work, machine) / machine.cores)
     occupancy = Occupancy(reason="a processor has cores, each of which runs one tile block at a time")
-    source = f"peaks: measured here on {machine.measured} with kernels of the CPU engine: adding arrays of 32 MB on all"
+    source = (
+        f"peaks: measured here on {machine.measured} with kernels of the CPU backend: adding arrays of 32 MB on all"
+    )
     source += " cores; products of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
     arrays, waves = _arrays(work, names), waves_of(work.blocks, machine.cores)
     return Cost(work, PROCESSOR, title, arrays, roofline, occupancy, waves, seconds, reasons, [source], notes)

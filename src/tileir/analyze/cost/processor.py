@@ -1,7 +1,7 @@
 """What this processor can do, measured, and how long a launch takes on it: the model of docs/tools/cost.md.
 
 The measurement takes about a second and is kept in the cache of compiled kernels, unless the machine has other work to
-do.  It is of what the CPU engine reaches: kernels of a few lines on small arrays, on one core by the clock of the
+do.  It is of what the CPU backend reaches: kernels of a few lines on small arrays, on one core by the clock of the
 process, which other work leaves alone; and memory with all cores, by the clock on the wall.
 """
 
@@ -62,7 +62,7 @@ def processor(*, again: bool = False) -> Processor:
     from tileir.execute.cpu.runtime.target import host
 
     if find_spec("llvmlite") is None:
-        needed = "this processor is measured with the CPU engine, which needs llvmlite: pip install 'tileir[cpu]'"
+        needed = "this processor is measured with the CPU backend, which needs llvmlite: pip install 'tileir[cpu]'"
         raise MissingDependencyError(f"{needed}, or choose a GPU as the target")
     machine = host("native")
     digest = blake2b(digest_size=16, person=b"tileir peaks")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Final, NamedTuple
 
-from tileir.execute.gpu.gpus import GPUS, Gpu, Peaks, peaks_of
+from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.gpus import GPUS, Gpu, gpu_named, plain_name
+from tileir.execute.gpu.peaks import Peaks, peaks_of
 from tileir.ir.diagnostics import OptionError
 
 DEFAULT: Final = "h200"
@@ -52,13 +55,14 @@ def target_names() -> dict[str, str]:
 
 
 def target_named(name: object) -> Target:
-    """The target of a name; upper case, blanks, hyphens and underscores do not matter."""
+    """The target of a name: `h200`, `cpu`, or for an architecture, as `sm_90`, the first of its GPUs."""
     known = gpu_targets()
     if isinstance(name, str):
-        plain = "".join([character for character in name.lower() if character not in " -_"])
-        if plain == PROCESSOR:
+        if plain_name(name) == PROCESSOR:
             return ProcessorTarget()
-        if plain in known:
-            return known[plain]
+        with suppress(LaunchError):
+            gpu = gpu_named(name)
+            if gpu.key in known:
+                return known[gpu.key]
     shown = f"'{name}'" if isinstance(name, str) else repr(name)
     raise OptionError(f"there is no target {shown}: choose one of {', '.join([*known, PROCESSOR])}")

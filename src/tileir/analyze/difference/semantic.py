@@ -33,7 +33,7 @@ from tileir.ir.traversal import functions
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 _NOWHERE: Final = (
     "every value that both compute is the same in the interpreter: the difference is in operations that only one of "
-    "them has, in what they store, or in the engine"
+    "them has, in what they store, or in the backend"
 )
 _NOT_FOUND: Final = "the first values that both compute are the same, and no more were looked at"
 

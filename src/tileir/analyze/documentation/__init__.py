@@ -4,5 +4,7 @@ grammar             the syntax of an operation as a line a person reads
 examples            the examples of the declarations, as whole programs and in Python
 pages               what a page holds, and the pages of operations
 vocabulary          everything that can be explained by name
-    markdown            pages as Markdown
+numbers             what a number in bytecode means
+markdown            pages as Markdown
+plain_text          pages as text, for a terminal
 """

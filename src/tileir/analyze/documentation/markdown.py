@@ -1,4 +1,4 @@
-"""Pages as Markdown: for docs/reference/operations and for editors.
+"""Pages as Markdown, for docs/reference/operations and for editors; and sections of Markdown, for `tileir docs`.
 
 Texts name other pages as `docs/FOLDER/NAME.md`; these become links where it is said where those pages are.
 """
@@ -6,6 +6,7 @@ Texts name other pages as `docs/FOLDER/NAME.md`; these become links where it is 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from tileir.analyze.documentation.pages import Block, Bullets, Code, Page, Paragraph, Section, Table
@@ -66,3 +67,34 @@ def table_lines(table: Table, documents: str | None = None) -> list[str]:
 def _linked(text: str, documents: str | None) -> str:
     """Pages of docs/ that a text names become links."""
     return text if documents is None else _DOCUMENT.sub(rf"[docs/\1]({documents}/\1)", text)
+
+
+# --- reading ---
+
+_HEADING: Final = re.compile(r"(#+) (.+)")
+
+
+def sections(text: str) -> list[tuple[str, int, str, int]]:
+    """The headings of a page: as links name them, with their level, their words and the number of their line."""
+    lines = [(number, _HEADING.fullmatch(line)) for number, line in _outside_fences(text)]
+    return [(anchor(found[2]), len(found[1]), found[2], number) for number, found in lines if found is not None]
+
+
+def _outside_fences(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not code, with their numbers."""
+    fenced = False
+    for number, line in enumerate(text.split("\n")):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def section(text: str, name: str) -> str:
+    """A part of a page from its heading to the next one that is not below it; empty if there is none."""
+    headings = sections(text)
+    for place, (slug, level, _, begin) in enumerate(headings):
+        if slug == name.lower():
+            end = next((line for _, other, _, line in headings[place + 1 :] if other <= level), None)
+            return "\n".join(text.split("\n")[begin:end]).rstrip() + "\n"
+    return ""

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from tileir.annotations import Final
 from tileir.dialect import ops
-from tileir.execute.gpu.gpus import GPUS
-from tileir.execute.gpu.targets import ARCHITECTURES, TARGETS, Architecture, target_named
+from tileir.execute.gpu.gpus import target_named
+from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.forking import cached_property
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.diagnostics import OptionError
 from tileir.ir.traits import ATOMIC, ENDS_ITERATION, NO_MEMORY_EFFECT, PURE
 from tileir.ir.traversal import memory_changes, pre_order
 from tileir.ir.values import Value
@@ -153,16 +152,7 @@ COMMON: Final = tuple([ARCHITECTURES[name] for name in ("sm_80", "sm_90", "sm_10
 
 def architecture_named(text: object) -> Architecture:
     """The architecture of a target: `sm_90`, `90`, or a GPU by name, `h100`."""
-    if isinstance(text, str):
-        plain = "".join([character for character in text.lower() if character not in " -_"])
-        if plain in GPUS:
-            return ARCHITECTURES[GPUS[plain].architecture]
-    try:
-        return ARCHITECTURES[target_named(text)]
-    except OptionError:
-        shown = f"'{text}'" if isinstance(text, str) else repr(text)
-        known = f"{', '.join(TARGETS)}, or a GPU of {', '.join(GPUS)}"
-        raise OptionError(f"there is no target {shown}: choose one of {known}") from None
+    return ARCHITECTURES[target_named(text)]
 
 
 def named(architectures: list[Architecture]) -> str:

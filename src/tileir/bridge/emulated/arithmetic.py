@@ -4,8 +4,6 @@ torch's functions of the CPU are slow in f16, and some of them sum in f16 or bf1
 converted to f32, which is exact, and the f32 function's result is converted back; gradients go the same way.  Where
 torch's flags ask for TF32, operands in f32 are rounded to it first, and gradients when they come back.
 
-A GPU adds in another order, so sums near zero may differ from a GPU's and from a kernel's: a failed comparison says so.
-
 `torch.autocast("cuda")` casts the arguments of functions on PyTorch's lists for CUDA operators.  torch casts by the
 device of a tensor, which is the CPU here, so it is done where functions are called.  What they call themselves is not
 cast: so functions are listed too that consist of listed ones.
@@ -21,7 +19,7 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.emulated.device import ON_DEVICE, Arguments, Keywords, Tensor, is_on_device, tensors_in
-from tileir.bridge.hooks import hook, replace
+from tileir.bridge.hooks import hook
 
 _HALF: Final = (torch.float16, torch.bfloat16)
 
@@ -58,22 +56,31 @@ _NOTE: Final = (
 
 def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """What the function gives; NotImplemented where the CPU's own function is as good."""
-    dtype = _common_dtype((*arguments, *keywords.values()))
+    found = {tensor.dtype for tensor in tensors_in((arguments, keywords)) if tensor.dtype.is_floating_point}
+    dtype = found.pop() if len(found) == 1 else None
+    if dtype is not None and keywords.get("out_dtype") is dtype:
+        # The CPU's own function has no such argument.
+        same = {each: value for each, value in keywords.items() if each != "out_dtype"}
+        result = _accumulated(name, function, arguments, same)
+        return function(*arguments, **same) if result is NotImplemented else result
     is_half = dtype in _HALF
-    out = keywords.get("out")
+    is_in_place = function.__name__ == f"{name}_"
+    out = arguments[0] if is_in_place else keywords.get("out")
     if not (is_half or (dtype is torch.float32 and name not in _COMPOSED and _asks_for_tf32(name))):
         return NotImplemented
     if out is not None and out.dtype is not dtype:
         return NotImplemented
     _computed[:] = [True]
-    position, added = (-1, "") if is_half else _ADDED.get(name, (-1, ""))
-    operand = _widened if is_half else _Operand.apply
-    operands = [each if number == position else _mapped(operand, each) for number, each in enumerate(arguments)]
     rest = {each: value for each, value in keywords.items() if each not in ("out", "out_dtype")}
-    more = {each: value if each == added else _mapped(operand, value) for each, value in rest.items()}
-    result = function(*operands, **more)
-    if not is_half:
-        result = _mapped(_Result.apply, result)
+    change = _widened if is_half else to_tf32
+    position, added = (-1, "") if is_half else _ADDED.get(name, (-1, ""))
+    operands = [each if number == position else _mapped(change, each) for number, each in enumerate(arguments)]
+    rest = {each: value if each == added else _mapped(change, value) for each, value in rest.items()}
+    result = (getattr(Tensor, name) if is_in_place else function)(*operands, **rest)
+    if not is_half and result.requires_grad:
+        # The gradient is an operand of products too; that of the view, which the script sees, is as it was.
+        result.register_hook(to_tf32)
+        result = result.view_as(result)
     rounded = keywords.get("out_dtype") or dtype
     result = _mapped(lambda tensor: tensor.to(rounded) if tensor.dtype is torch.float32 else tensor, result)
     if out is None:
@@ -83,85 +90,36 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     return out.copy_(result)
 
 
-def _in_place(name: str, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
-    result = _accumulated(name, getattr(Tensor, name), arguments, keywords)
-    return result if result is NotImplemented else arguments[0].copy_(result)
-
-
 def _widened(tensor: Any) -> Any:
     return tensor.float() if tensor.dtype in _HALF else tensor
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """A tensor, and those of a list or tuple, changed."""
+    """A tensor, and those in lists, tuples and dicts, changed."""
     if isinstance(value, Tensor):
         return change(value)
+    if type(value) is dict:
+        return {name: _mapped(change, each) for name, each in value.items()}
     return type(value)([_mapped(change, each) for each in value]) if type(value) in (list, tuple) else value
 
 
-def _common_dtype(values: Any) -> Any:
-    """The type of all floating-point tensors among the values; None where there are several."""
-    found = {tensor.dtype for tensor in tensors_in(values) if tensor.dtype.is_floating_point}
-    return found.pop() if len(found) == 1 else None
-
-
-# --- TF32 ---
-
-
 def _asks_for_tf32(name: str) -> bool:
-    backends: Any = torch.backends
-    if name in _CONVOLUTIONS:
-        flags = getattr(backends.cudnn, "conv", backends.cudnn)
-    else:
-        flags = backends.cuda.matmul
+    cudnn: Any = torch.backends.cudnn
+    flags = getattr(cudnn, "conv", cudnn) if name in _CONVOLUTIONS else torch.backends.cuda.matmul
     # torch 2.9 brought the first, and refuses to read the second once the first is set.
     precision = getattr(flags, "fp32_precision", None)
     return bool(flags.allow_tf32 if precision is None else precision == "tf32")
 
 
 def to_tf32(tensor: Any) -> Any:
-    """Rounded to the nearest number of ten bits of mantissa, to even."""
+    """Rounded to the nearest number of ten bits of mantissa, to even; its gradient is not."""
     if tensor.dtype is not torch.float32:
         return tensor
-    bits = tensor.contiguous().view(torch.int32)
+    plain = tensor.detach()
+    bits = plain.contiguous().view(torch.int32)
     bits = bits + (bits.bitwise_right_shift(13) & 1) + 0xFFF & -0x2000
-    return torch.where(tensor.isnan(), tensor, bits.view(torch.float32))
-
-
-class _Operand(torch.autograd.Function):  # type: ignore[misc]
-    """Rounded to TF32; its gradient is not."""
-
-    @staticmethod
-    def forward(tensor: Any) -> Any:
-        return to_tf32(tensor)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
-        return gradient
-
-    @staticmethod
-    def jvp(ctx: Any, tangent: Any) -> Any:
-        return tangent.view_as(tangent)
-
-    @classmethod
-    def vmap(cls, info: Any, in_dims: Any, tensor: Any) -> Any:
-        return cls.apply(tensor), in_dims[0]
-
-
-class _Result(_Operand):
-    """Unchanged; the gradient, an operand of products in TF32, is rounded."""
-
-    @staticmethod
-    def forward(tensor: Any) -> Any:
-        return tensor.view_as(tensor)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
-        return to_tf32(gradient)
+    # The difference is exact, and a constant to autograd.
+    return tensor + torch.where(plain.isfinite(), bits.view(torch.float32) - plain, 0)
 
 
 # --- where torch's functions are replaced ---
@@ -199,18 +157,6 @@ def _set_precision(original: Any, precision: str) -> None:
     original("high" if precision == "medium" and active() is not None else precision)
 
 
-def hook_accumulation() -> None:
-    for name in (*_MATMULS, *_CONVOLUTIONS, *_COMPOSED):
-        for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
-            if hasattr(owner, name):
-                ON_DEVICE[getattr(owner, name)] = functools.partial(_accumulated, name)
-    for name in _ADDED_FIRST:
-        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_in_place, name)
-    ON_DEVICE[_ATTENTION] = _attention
-    hook(torch.testing, "assert_close", _assert_close)
-    hook(torch, "set_float32_matmul_precision", _set_precision)
-
-
 # --- autocast ---
 
 _WIDEST: Final = (
@@ -222,62 +168,52 @@ _LOWER: Final = (
 )  # fmt: skip
 _FLOAT32: Final = (
     "__pow__", "__rdiv__", "__rpow__", "__rtruediv__", "acos", "arccos", "arcsin", "asin",
-    "binary_cross_entropy_with_logits", "cdist", "cosh", "cosine_embedding_loss", "cosine_similarity",
-    "cross_entropy", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1", "frobenius_norm", "gaussian_nll_loss",
-    "group_norm", "gumbel_softmax", "hinge_embedding_loss", "huber_loss", "interpolate", "kl_div", "l1_loss",
-    "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "margin_ranking_loss", "matrix_norm",
-    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "native_layer_norm",
-    "nll_loss", "norm", "normalize", "nuclear_norm", "pdist", "poisson_nll_loss", "pow", "prod", "reciprocal",
-    "renorm", "rsqrt", "sinh", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "sum", "tan",
-    "triplet_margin_loss", "triplet_margin_with_distance_loss", "upsample", "upsample_bilinear", "upsample_nearest",
-    "vector_norm",
+    "binary_cross_entropy_with_logits", "cdist", "cosh", "cosine_similarity", "cross_entropy", "cumprod", "cumsum",
+    "dist", "erfinv", "exp", "expm1", "frobenius_norm", "group_norm", "gumbel_softmax", "interpolate", "kl_div",
+    "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "matrix_norm", "native_layer_norm",
+    "norm", "normalize", "nuclear_norm", "pdist", "pow", "prod", "reciprocal", "renorm", "rsqrt", "sinh", "softmax",
+    "softmin", "softplus", "sum", "tan", "upsample", "upsample_bilinear", "upsample_nearest", "vector_norm",
+    *[name for name in vars(torch.nn.functional) if name.endswith("_loss") and name != "ctc_loss"],
 )  # fmt: skip
-_REFUSED: Final = ("binary_cross_entropy",)
+_REFUSED: Final = "binary_cross_entropy"
 _OWNERS: Final = (torch, torch.linalg, torch.special, torch.nn.functional, Tensor)
 
 
 def _cast(name: str, before: Any, function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """What the function returns for arguments of the type that its list asks for."""
-    if not torch.is_autocast_enabled("cuda"):
-        return NotImplemented if before is None else before(function, arguments, keywords)
-    if name in _REFUSED:
-        raise RuntimeError(f"{name} is unsafe to autocast: use binary_cross_entropy_with_logits")
-    values = (*arguments, *keywords.values())
-    # Who asks for a type of the result, or gives a tensor for it, has its way.
-    if keywords.get("out") is None and not any(type(each) is torch.dtype for each in values):
-        change = functools.partial(_converted, _dtype(name, values))
-        arguments = _mapped(change, arguments)
-        keywords = {each: _mapped(change, value) for each, value in keywords.items()}
+    if torch.is_autocast_enabled("cuda"):
+        if name == _REFUSED:
+            raise RuntimeError(f"{name} is unsafe to autocast: use binary_cross_entropy_with_logits")
+        # Who asks for a type of the result, or gives a tensor for it, has its way.
+        values = (*arguments, *keywords.values())
+        if keywords.get("out") is None and not any(type(each) is torch.dtype for each in values):
+            arguments, keywords = _cast_arguments(name, (arguments, keywords))
     result = NotImplemented if before is None else before(function, arguments, keywords)
     return function(*arguments, **keywords) if result is NotImplemented else result
 
 
-def _dtype(name: str, values: tuple[Any, ...]) -> Any:
+def _cast_arguments(name: str, given: Any) -> Any:
+    cast = [tensor for tensor in tensors_in(given) if is_on_device(tensor) and tensor.dtype in (torch.float32, *_HALF)]
     if name in _LOWER:
-        return torch.get_autocast_dtype("cuda")
-    is_float32 = any(is_on_device(tensor) and tensor.dtype is torch.float32 for tensor in tensors_in(values))
-    return torch.float32 if name in _FLOAT32 or is_float32 else None
+        dtype = torch.get_autocast_dtype("cuda")
+    elif name in _FLOAT32 or any(tensor.dtype is torch.float32 for tensor in cast):
+        dtype = torch.float32
+    else:
+        return given
+    return _mapped(lambda tensor: tensor.to(dtype) if any(tensor is each for each in cast) else tensor, given)
 
 
-def _converted(dtype: Any, tensor: Any) -> Any:
-    is_cast = dtype and is_on_device(tensor) and tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
-    return tensor.to(dtype) if is_cast else tensor
-
-
-@functools.cache
-def _install() -> None:
-    for name in (*_LOWER, *_FLOAT32, *_WIDEST, *_REFUSED):
+def hook_arithmetic() -> None:
+    for name in (*_MATMULS, *_CONVOLUTIONS, *_COMPOSED):
+        for owner in (torch, torch.linalg, torch.nn.functional, Tensor):
+            if hasattr(owner, name):
+                ON_DEVICE[getattr(owner, name)] = functools.partial(_accumulated, name)
+    for name in _ADDED_FIRST:
+        ON_DEVICE[getattr(Tensor, f"{name}_")] = functools.partial(_accumulated, name)
+    ON_DEVICE[_ATTENTION] = _attention
+    hook(torch.testing, "assert_close", _assert_close)
+    hook(torch, "set_float32_matmul_precision", _set_precision)
+    for name in (*_LOWER, *_FLOAT32, *_WIDEST, _REFUSED):
         # One function may have several owners.
         for function in {getattr(owner, name) for owner in _OWNERS if hasattr(owner, name)}:
             ON_DEVICE[function] = functools.partial(_cast, name, ON_DEVICE.get(function))
-
-
-def _enter_autocast(original: Any, self: Any) -> Any:
-    if self.device == "cuda" and active() is not None:
-        # Not sooner: scripts without autocast do not pay for it at each call.
-        _install()
-    return original(self)
-
-
-def hook_autocast() -> None:
-    replace(torch.autocast, "__enter__", _enter_autocast)

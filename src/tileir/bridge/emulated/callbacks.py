@@ -9,45 +9,60 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.emulated.device import (
-    ANYWHERE,
-    Tensor,
-    any_on_device,
-    as_method,
-    functions_off,
-    is_on_device,
-    mark_all,
-    mode_on,
-)
-from tileir.bridge.emulated.threads import THREAD
+from tileir.bridge.emulated import device as emulated
+from tileir.bridge.emulated.device import Tensor
+from tileir.bridge.emulated.installation import THREAD
 from tileir.bridge.hooks import replace
 from tileir.execute.errors import EmulationError
 
 
-def _in_mode(function: Any, on_device: Callable[..., Any] | None = None) -> Any:
+def _in_mode(function: Any, on_device: Callable[..., Any]) -> Any:
     """A function that torch calls, run within the mode; its arguments are of the device where `on_device` says so."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        if on_device is not None and on_device(*arguments):
-            mark_all(arguments)
-        with mode_on():
+        if on_device(*arguments):
+            emulated.marked(arguments)
+        with emulated.mode_on():
             return function(*arguments)
 
     return call
 
 
-# --- a user's own functions ---
-
 _IS_ON_DEVICE: Final = "_tileir_is_on_device"
 
 
-def hook_functions() -> None:
+def _register(register: Any, tensor: Any, hook: Any) -> Any:
+    here = emulated.is_on_device(tensor)
+    return register(tensor, _in_mode(hook, lambda *_: here))
+
+
+def _set_up_hooks(original: Any, self: Any, outputs: Any) -> Any:
+    """Of a module, for its backward pass: `outputs` are those of its forward pass."""
+    here = emulated.any_on_device(outputs)
+    for name in ("user_hooks", "user_pre_hooks"):
+        setattr(self, name, [_in_mode(hook, lambda *_: here) for hook in getattr(self, name)])
+    return original(self, outputs)
+
+
+def _init_saved(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+    @functools.wraps(pack_hook)
+    def pack(tensor: Any) -> Any:
+        # Autograd shows a result before it is marked.
+        mode = THREAD.mode
+        if mode is not None and mode.call is not None and mode.call.is_on_device:
+            mode.call.mark(tensor)
+        with emulated.mode_on():
+            return pack_hook(tensor)
+
+    original(self, pack, _in_mode(unpack_hook, lambda *_: False))
+
+
+def hook_autograd() -> None:
     function: Any = torch.autograd.Function
     node_class: Any = torch.autograd.function.BackwardCFunction
     original = function.__dict__["apply"]
@@ -56,86 +71,32 @@ def hook_functions() -> None:
     @functools.wraps(getattr(original, "__func__", original))
     def apply(cls: Any, *arguments: Any, **keywords: Any) -> Any:
         result = original.__get__(None, cls)(*arguments, **keywords)
-        results = result if isinstance(result, tuple) else (result,)
-        if any_on_device(arguments) or any_on_device(results):
-            for item in results:
+        if emulated.any_on_device((arguments, result)):
+            for item in result if isinstance(result, tuple) else (result,):
                 node = item.grad_fn if isinstance(item, Tensor) else None
                 if isinstance(node, node_class):
                     setattr(node, _IS_ON_DEVICE, True)
         return result
 
-    for name in ("apply", "apply_boxed"):
-        if name in node_class.__dict__:
-            # The step of the engine that calls a user's `backward`.
-            step = _in_mode(getattr(node_class, name), lambda node, *_: getattr(node, _IS_ON_DEVICE, False))
-            setattr(node_class, name, step)
+    for name in {"apply", "apply_boxed"} & node_class.__dict__.keys():
+        # The step of the engine that calls a user's `backward`.
+        step = _in_mode(getattr(node_class, name), lambda node, *_: getattr(node, _IS_ON_DEVICE, False))
+        setattr(node_class, name, step)
     function.apply = classmethod(apply)
+    for register in (Tensor.register_hook, Tensor.register_post_accumulate_grad_hook):
+        emulated.ANYWHERE[register] = emulated.as_method(functools.partial(_register, register))
+    replace(torch.utils.hooks.BackwardHook, "setup_output_hook", _set_up_hooks)
+    replace(torch.autograd.graph.saved_tensors_hooks, "__init__", _init_saved)
 
 
-# --- hooks ---
-
-
-def _register_hook(tensor: Any, hook: Any) -> Any:
-    here = is_on_device(tensor)
-    return Tensor.register_hook(tensor, _in_mode(hook, lambda *_: here))
-
-
-def _register_post_accumulate_grad_hook(tensor: Any, hook: Any) -> Any:
-    return Tensor.register_post_accumulate_grad_hook(tensor, _in_mode(hook))
-
-
-def hook_hooks() -> None:
-    ANYWHERE[Tensor.register_hook] = as_method(_register_hook)
-    ANYWHERE[Tensor.register_post_accumulate_grad_hook] = as_method(_register_post_accumulate_grad_hook)
-    for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
-        replace(torch.nn.Module, name, _register_backward_hook)
-
-
-_hooked: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
-"""Modules with hooks for their backward pass, and whether they last worked on the device."""
-
-
-def _note_forward(module: Any, inputs: Any, output: Any) -> None:
-    if module in _hooked:
-        _hooked[module] = any_on_device((output, inputs))
-
-
-def _register_backward_hook(original: Any, self: Any, hook: Any, prepend: bool = False) -> Any:
-    if not _hooked:
-        torch.nn.modules.module.register_module_forward_hook(_note_forward)
-    _hooked.setdefault(self, False)
-    return original(self, _in_mode(hook, lambda module, *_: _hooked.get(module)), prepend)
-
-
-def _pack(hook: Any) -> Any:
-    """A hook for saved tensors: autograd shows it a result before that is marked."""
-
-    @functools.wraps(hook)
-    def call(tensor: Any) -> Any:
-        mode = THREAD.mode
-        if mode is not None and mode.call is not None and mode.call.is_on_device:
-            mode.call.mark(tensor)
-        with mode_on():
-            return hook(tensor)
-
-    return call
-
-
-def hook_saved_tensors() -> None:
-    def init(original: Any, self: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        original(self, _pack(pack_hook), _in_mode(unpack_hook))
-
-    replace(torch.autograd.graph.saved_tensors_hooks, "__init__", init)
-
-
-# --- transforms ---
+# --- functions of torch that take tensors of the device for those of the CPU that they are ---
 
 _WRAPPING: Final = ("_add_batch_dim", "_remove_batch_dim", "_wrap_for_grad", "_unwrap_for_grad")
 """Functions of torch by which one tensor stands for another within a transform."""
 
 
 def _linearize(original: Any, func: Any, *primals: Any) -> Any:
-    if any_on_device(primals):
+    if emulated.any_on_device(primals):
         # It traces below the mode.
         raise EmulationError("torch.func.linearize", "use torch.func.jvp, or tensors of the CPU")
     return original(func, *primals)
@@ -143,12 +104,28 @@ def _linearize(original: Any, func: Any, *primals: Any) -> Any:
 
 def _marking(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """A function whose results are on the device if an argument is."""
-    with functions_off():
+    with emulated.functions_off():
         result = original(*arguments, **keywords)
-    return mark_all(result) if any_on_device((*arguments, *keywords.values())) else result
+    return emulated.marked(result) if emulated.any_on_device((arguments, keywords)) else result
+
+
+def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Tensors of tensors: those of the layout that is torch's default."""
+    device = keywords.get("device")
+    if not (emulated.any_on_device((arguments, keywords)) if device is None else emulated.is_emulated(device)):
+        return original(*arguments, **keywords)
+    if keywords.get("layout") is torch.jagged:
+        raise EmulationError(
+            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
+        )
+    with emulated.functions_off():
+        return emulated.marked(original(*arguments, **{**keywords, "device": "cpu"}))
 
 
 def hook_transforms() -> None:
+    replace(torch.jit.ScriptFunction, "__call__", _marking)
+    for name in ("nested_tensor", "as_nested_tensor"):
+        replace(torch.nested, name, _nested)
     from torch._functorch import autograd_function, eager_transforms, vmap
 
     for module in (torch.func, eager_transforms):
@@ -159,59 +136,36 @@ def hook_transforms() -> None:
                 replace(module, name, _marking)
 
 
-def hook_scripting() -> None:
-    replace(torch.jit.ScriptFunction, "__call__", _marking)
-
-
 # --- operators: the dispatcher sees tensors of the CPU, so a kernel for CUDA is registered for the CPU as well ---
 
 
 class _Kernels:
     """The functions that implement an operator, by device."""
 
-    of_host: Any = None
-    of_device: Any = None
+    def __init__(self) -> None:
+        self.functions: dict[str, Any] = {}
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        is_device = self.of_device is not None and any_on_device((*arguments, *keywords.values()))
-        kernel = self.of_device if is_device else self.of_host
+        is_device = "cuda" in self.functions and emulated.any_on_device((arguments, keywords))
+        kernel = self.functions.get("cuda" if is_device else "cpu")
         if kernel is None:
             raise NotImplementedError("there is a kernel for CUDA, and none for the CPU, whose tensors were given")
-        with mode_on():
+        with emulated.mode_on():
             return kernel(*arguments, **keywords)
 
 
 _kernels: Final[dict[Any, _Kernels]] = {}
-"""By the definition, or by namespace and name, of an operator."""
-
-
-def _register_kernel(original: Any, self: Any, device_types: Any, fn: Any = None, /) -> Any:
-    """`CustomOpDef.register_kernel`, which `custom_op` calls too."""
-    if fn is None:
-        return functools.partial(_register_kernel, original, self, device_types)
-    types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
-    if active() is None or not {None, "cpu", "cuda"} & {*types}:
-        return original(self, device_types, fn)
-    is_new = self not in _kernels
-    kernels = _kernels.setdefault(self, _Kernels())
-    if "cuda" in types or None in types:
-        kernels.of_device = fn
-    if "cpu" in types or None in types:
-        kernels.of_host = fn
-    rest = [each for each in types if each not in (None, "cpu", "cuda")]
-    if rest:
-        original(self, rest, fn)
-    if is_new:
-        run = functools.wraps(fn)(lambda *arguments, **keywords: kernels(*arguments, **keywords))
-        original(self, None if None in types else ["cpu", "cuda"], run)
-    return fn
+"""By library, or its namespace, and name of an operator."""
+_DEVICES: Final = {"CPU": {"cpu"}, "CUDA": {"cuda"}, "CompositeExplicitAutograd": {"cpu", "cuda"}}
 
 
 def _implement(original: Any, self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **keywords: Any) -> None:
-    """`Library.impl`."""
+    """`Library.impl`, by which operators of `custom_op` get their kernels too."""
     key = dispatch_key or self.dispatch_key
-    is_torchs = str(getattr(fn, "__module__", "")).startswith("torch.") or (self.ns == "aten" and key == "CPU")
-    if active() is None or key not in ("CUDA", "CPU") or is_torchs or not callable(fn):
+    module = str(getattr(fn, "__module__", ""))
+    is_custom = module == "torch._library.custom_ops"
+    is_torchs = (module.startswith("torch.") and not is_custom) or (self.ns == "aten" and key != "CUDA")
+    if active() is None or key not in _DEVICES or is_torchs or not callable(fn):
         original(self, op_name, fn, dispatch_key, **keywords)
         return
     if self.ns == "aten":
@@ -219,13 +173,13 @@ def _implement(original: Any, self: Any, op_name: Any, fn: Any, dispatch_key: st
             "torch.library.Library('aten', 'IMPL').impl(.., 'CUDA')", "it would change the operator for the CPU too"
         )
     name = op_name if isinstance(op_name, str) else op_name._name
-    operator = (str(self.ns), name.rpartition("::")[2])
+    # A custom operator that replaces one of its name has a library of its own.
+    operator = (self if is_custom else str(self.ns), name.rpartition("::")[2])
     if operator not in _kernels:
         _kernels[operator] = _Kernels()
-        original(self, op_name, _kernels[operator], "CPU", **keywords)
-    setattr(_kernels[operator], "of_host" if key == "CPU" else "of_device", fn)
+        original(self, op_name, _kernels[operator], "CPU" if key == "CUDA" else key, **keywords)
+    _kernels[operator].functions.update(dict.fromkeys(_DEVICES[key], fn))
 
 
 def hook_operators() -> None:
     replace(torch.library.Library, "impl", _implement)
-    replace(torch._library.custom_ops.CustomOpDef, "register_kernel", _register_kernel)

@@ -18,7 +18,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tileir.bridge.contexts import active
-from tileir.bridge.emulated.threads import MODE, THREAD, push_mode
+from tileir.bridge.emulated.installation import MODE, THREAD, push_mode
 from tileir.bridge.uninitialized import WATCHED, Extent, note_allocation
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE
 from tileir.execute.memory import available_memory
@@ -49,23 +49,22 @@ ACCELERATOR_ERROR: Final[Any] = getattr(torch, "AcceleratorError", RuntimeError)
 """torch 2.6 and 2.7 raise a RuntimeError."""
 
 
+def check_device(device: Any) -> None:
+    """Refuse another device where a function takes only those of CUDA."""
+    if device is not None and not is_emulated(device):
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+
+
 def is_emulated(device: object) -> bool:
     """Whether a call within a context means the emulated device by this."""
-    if isinstance(device, str):
-        if device != "cuda" and not device.startswith("cuda:"):
-            return False
-        device = torch.device(device)
-    if isinstance(device, int):
+    if isinstance(device, int) or (isinstance(device, str) and device.startswith("cuda")):
         # torch takes a number for the device of that index of the accelerator there is.
-        index: int | None = device
-    elif isinstance(device, torch.device) and device.type == "cuda":
-        index = device.index
-    else:
+        device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+    if not isinstance(device, torch.device) or device.type != "cuda" or active() is None:
         return False
-    if active() is None:
-        return False
-    if index not in (None, 0):
-        raise ACCELERATOR_ERROR(f"CUDA error: invalid device ordinal: device {index} of 1 that tileir.emulate provides")
+    if device.index:
+        message = f"invalid device ordinal: device {device.index} of 1 that tileir.emulate provides"
+        raise ACCELERATOR_ERROR(f"CUDA error: {message}")
     return True
 
 
@@ -77,7 +76,7 @@ _CONSTRUCTORS: Final[set[Any]] = set()
 
 def default_device() -> Any:
     """The emulated device if it is the default one."""
-    return DEVICE if any(is_emulated(module.CURRENT_DEVICE) for module in _default) else None
+    return DEVICE if _default and is_emulated(_default[0].CURRENT_DEVICE) else None
 
 
 def hook_default_device() -> None:
@@ -113,19 +112,6 @@ def is_on_device(value: Any) -> bool:
         return hasattr(_bearer(value), EMULATED_STORAGE)
 
 
-def marked(tensor: Any) -> Any:
-    """This very tensor of the CPU, on the device from now on, with all that share its storage."""
-    with functions_off():
-        setattr(_bearer(tensor), EMULATED_STORAGE, True)
-    return tensor
-
-
-def pinned(tensor: Any) -> Any:
-    """This very tensor of the CPU, in pinned memory from now on: there is no other memory, so it is a mark."""
-    setattr(tensor.untyped_storage(), PINNED_STORAGE, True)
-    return tensor
-
-
 def tensors_in(value: Any) -> Iterator[Any]:
     """A tensor, and those in tuples, lists and dicts."""
     if isinstance(value, Tensor):
@@ -135,9 +121,14 @@ def tensors_in(value: Any) -> Iterator[Any]:
             yield from tensors_in(each)
 
 
-def mark_all(value: Any) -> Any:
-    for tensor in tensors_in(value):
-        marked(tensor)
+def marked(value: Any, mark: str = EMULATED_STORAGE) -> Any:
+    """This very tensor of the CPU, and those in a tuple, list or dict, on the device from now on.
+
+    So are all that share their storage.  Pinned memory is another mark: there is no other memory.
+    """
+    with functions_off():
+        for tensor in tensors_in(value):
+            setattr(_bearer(tensor), mark, True)
     return value
 
 
@@ -162,14 +153,6 @@ _OF_THE_HOST: Final = re.compile(r"DefaultCPUAllocator: (not enough|can't alloca
 """What torch says of the memory of the host: it depends on how it was built."""
 
 
-def _check_exhausted(error: RuntimeError) -> None:
-    """Where an operation on the device found no memory, raise what torch raises for a GPU."""
-    if _OF_THE_HOST.search(str(error)):
-        found = re.search(r"(\d+) bytes", str(error))
-        size = f" Tried to allocate {int(found.group(1)) / _GIB:.2f} GiB." if found else ""
-        raise torch.OutOfMemoryError(f"CUDA out of memory.{size}") from None
-
-
 def _check_memory(arguments: Arguments, keywords: Keywords) -> None:
     """Refuse a tensor that is larger than the memory of the GPU, or than what this machine has left.
 
@@ -177,15 +160,15 @@ def _check_memory(arguments: Arguments, keywords: Keywords) -> None:
     """
     first = arguments[0] if arguments else keywords.get("size")
     try:
-        count = math.prod(arguments if isinstance(first, int) else first)  # type: ignore[arg-type]
+        size = math.prod(arguments if isinstance(first, int) else first)  # type: ignore[arg-type]
     except TypeError:
         return
+    size *= (keywords.get("dtype") or torch.get_default_dtype()).itemsize
     context = active()
-    if context is None or not isinstance(count, int) or count < _GIB // 16:
+    if context is None or size < _GIB:
         return
-    size = count * (keywords.get("dtype") or torch.get_default_dtype()).itemsize
     total, free = context.gpu.memory, available_memory()
-    if size >= _GIB and (size > total or size > free):
+    if size > min(total, free):
         raise torch.OutOfMemoryError(
             f"CUDA out of memory. Tried to allocate {size / _GIB:.2f} GiB. GPU 0 has a total capacity of "
             f"{total / _GIB:.2f} GiB, in the main memory of this machine, of which {free / _GIB:.2f} GiB is free."
@@ -242,8 +225,9 @@ class DeviceMode(TorchFunctionMode):  # type: ignore[misc]
                 return handler(func, args, kwargs)
             return _called(call, func, args, kwargs)
         except RuntimeError as error:
-            _check_exhausted(error)
-            raise
+            if not _OF_THE_HOST.search(str(error)):
+                raise
+            raise torch.OutOfMemoryError(f"CUDA out of memory. {error}") from None
         finally:
             self.call = before
 
@@ -273,14 +257,12 @@ class _Call:
         """Mark results, except for those in the memory of arguments that are on the CPU."""
         if type(result) is Tensor and not self.host:
             setattr(_bearer(result), EMULATED_STORAGE, True)
-        elif isinstance(result, Tensor):
+        elif isinstance(result, (Tensor, tuple, list)):
             with functions_off():
-                bearer = _bearer(result)
-                if not any(_bearer(host) is bearer for host in self.host):
-                    setattr(bearer, EMULATED_STORAGE, True)
-        elif isinstance(result, (tuple, list)) and type(result) is not torch.Size:
-            for item in result:
-                self.mark(item)
+                hosts = [_bearer(tensor) for tensor in self.host]
+                for tensor in tensors_in(result):
+                    if not any(_bearer(tensor) is host for host in hosts):
+                        marked(tensor)
         return result
 
     def check_mixing(self, function: Any, arguments: Arguments, keywords: Keywords) -> None:
@@ -305,29 +287,27 @@ def _called(call: _Call, function: Any, arguments: Arguments, keywords: Keywords
     device = keywords.get("device")
     if device is None and function in _CONSTRUCTORS and not call.is_on_device:
         device = default_device()
-    if keywords.get("pin_memory") and not is_emulated(device):
-        return pinned(_called(call, function, arguments, {**keywords, "pin_memory": False}))
-    if device is not None:
-        return _made(call, function, arguments, keywords, device)
+    if device is not None or keywords.get("pin_memory"):
+        return _made(function, arguments, {**keywords}, device)
     if not call.is_on_device:
         return _allocated(function, function(*arguments, **keywords))
     if call.host:
         call.check_mixing(function, arguments, keywords)
     handler = ON_DEVICE.get(function)
-    if handler is not None:
-        result = handler(function, arguments, keywords)
-        if result is not NotImplemented:
-            return call.mark(result)
-    return call.mark(_allocated(function, function(*arguments, **keywords)))
+    result = NotImplemented if handler is None else handler(function, arguments, keywords)
+    if result is NotImplemented:
+        result = _allocated(function, function(*arguments, **keywords))
+    return call.mark(result)
 
 
-def _made(call: _Call, function: Any, arguments: Arguments, keywords: Keywords, device: Any) -> Any:
-    """The result of a function that makes a tensor on a given or default device."""
+def _made(function: Any, arguments: Arguments, keywords: Keywords, device: Any) -> Any:
+    """The result of a function that makes a tensor on a given or default device, or in pinned memory."""
+    is_pinned = keywords.pop("pin_memory", False)
     if not is_emulated(device):
-        return _allocated(function, function(*arguments, **keywords))
+        result = _allocated(function, function(*arguments, **keywords))
+        return marked(result, PINNED_STORAGE) if is_pinned else result
     # Not left out: a default device would fill the gap.
-    keywords = {**keywords, "device": "cpu"}
-    keywords.pop("pin_memory", None)
+    keywords["device"] = "cpu"
     if function in _SIZED:
         _check_memory(arguments, keywords)
     out = keywords.get("out")

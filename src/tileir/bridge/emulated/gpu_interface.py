@@ -14,8 +14,6 @@ from tileir.execute.errors import EmulationError
 from tileir.execute.gpu import gpus
 from tileir.execute.gpu.gpus import DEFAULT, GPUS, Gpu
 
-NEEDS_GPU: Final = "run the script on a machine with a GPU"
-
 
 def current_gpu() -> Gpu:
     """The GPU of the innermost context; the default one outside of contexts."""
@@ -77,7 +75,7 @@ class Runtime(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise EmulationError(f"{self.__name__}.{name}", NEEDS_GPU)
+        raise EmulationError(f"{self.__name__}.{name}", "run the script on a machine with a GPU")
 
 
 # --- streams and events: work is over when the call that asked for it returns ---
@@ -92,18 +90,63 @@ class CurrentStreams(threading.local):
     def __init__(self) -> None:
         self.streams: list[Any] = []
 
-    def set(self, stream: Any) -> None:
-        self.streams[-1:] = [stream]
+
+class _StandIn:
+    """A stream or an event; libraries have their own names for its handle and methods."""
+
+    done: bool = True
+    ptr = cuda_event = cuda_stream = stream_id = native_handle = _as_parameter_ = property(lambda self: self.handle)
+    query = staticmethod(lambda: True)
+    synchronize = wait = wait_event = wait_stream = staticmethod(nothing)
+
+    def __init__(self, handle: int | None = None) -> None:
+        self.handle: int = next(_handles) if handle is None else int(handle)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.handle:#x}>"
 
 
-class BaseStream:
+class BaseEvent(_StandIn):
+    """An event: a point in time on this machine."""
+
+    def __init__(self, *options: Any, **more: Any) -> None:
+        super().__init__()
+        self.time: float | None = None
+
+    def record(self, stream: Any = None) -> None:
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, end_event: Any) -> float:
+        """Milliseconds."""
+        if self.time is None or end_event.time is None:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        return float((end_event.time - self.time) * 1e3)
+
+
+class BaseStream(_StandIn):
     """A stream, which orders nothing."""
 
     entered: CurrentStreams
-    synchronize = wait_event = wait_stream = staticmethod(nothing)
+    event: type[Any]
+    """The class of events of the same library."""
+    device_index = device_id = 0
+    device_type: int = 1
 
-    def __init__(self, handle: int | None) -> None:
-        self.handle: int = next(_handles) if handle is None else handle
+    def record(self, event: Any = None) -> Any:
+        event = self.event() if event is None else event
+        event.record(self)
+        return event
+
+    record_event = record
+
+    def use(self) -> Any:
+        """Make it the current one, in the place of the innermost that was entered."""
+        self.entered.streams[-1:] = [self]
+        return self
+
+    @classmethod
+    def current(cls, default: Any) -> Any:
+        return cls.entered.streams[-1] if cls.entered.streams else default
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """The protocol by which libraries of NVIDIA's take streams of others."""
@@ -121,16 +164,3 @@ class BaseStream:
 
     def __exit__(self, *error: object) -> None:
         self.entered.streams.pop()
-
-
-class BaseEvent:
-    """An event: a point in time on this machine."""
-
-    synchronize = wait = staticmethod(nothing)
-
-    def __init__(self) -> None:
-        self.handle: int = next(_handles)
-        self.time: float | None = None
-
-    def record(self, stream: Any = None) -> None:
-        self.time = time.perf_counter()

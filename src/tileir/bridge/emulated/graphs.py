@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import torch
@@ -19,7 +20,7 @@ from torch.utils._pytree import tree_map_only
 from tileir.bridge.contexts import CAPTURE
 from tileir.bridge.emulated.device import ACCELERATOR_ERROR, Tensor, functions_off, is_on_device, tensors_in
 from tileir.bridge.emulated.gpu_interface import nothing
-from tileir.bridge.emulated.torch_cuda import Replacing, Stream, replace_functions, replace_name
+from tileir.bridge.emulated.torch_cuda import CUDA_MODULES, Replacing, Stream, replace_functions
 
 _pools: Final = itertools.count(1)
 _WAITING: Final = frozenset({torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default})
@@ -42,29 +43,26 @@ class Recording(TorchDispatchMode):  # type: ignore[misc]
         """Those of tensors on the device."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
         with functions_off():
-            return self._dispatch(func, args, kwargs or {})
-
-    def _dispatch(self, func: Any, args: Any, kwargs: Any) -> Any:
-        given = list(tensors_in((args, kwargs)))
-        if given and not any(is_on_device(tensor) or _storage(tensor) in self._storages for tensor in given):
-            return func(*args, **kwargs)
-        if func in _WAITING:
-            raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
-        written = _written(func, args, kwargs)
-        copies = {id(tensor): tensor.clone() for tensor in written}
-        arguments, keywords = _exchanged(copies, (args, kwargs))
-        originals = {id(copies[id(tensor)]): tensor for tensor in written}
-        result = _exchanged(originals, func(*arguments, **keywords))
-        outputs = list(tensors_in(result))
-        inside = {_storage(tensor) for tensor in given}
-        tensors = [*given, *outputs]
-        self._kept += tensors
-        self._storages |= {_storage(tensor) for tensor in tensors if is_on_device(tensor) or tensor.is_cpu}
-        # A view needs no work: it sees what is written to the memory that it is of.
-        if written or any(_storage(tensor) not in inside for tensor in outputs):
-            self.work.append(functools.partial(_again, func, args, kwargs, outputs))
-        return result
+            given = list(tensors_in((args, kwargs)))
+            if given and not any(is_on_device(tensor) or _storage(tensor) in self._storages for tensor in given):
+                return func(*args, **kwargs)
+            if func in _WAITING:
+                raise ACCELERATOR_ERROR("CUDA error: operation not permitted when stream is capturing")
+            written = _written(func, args, kwargs)
+            copies = {id(tensor): tensor.clone() for tensor in written}
+            arguments, keywords = _exchanged(copies, (args, kwargs))
+            result = func(*arguments, **keywords)
+            result = _exchanged({id(copies[id(tensor)]): tensor for tensor in written}, result)
+            outputs = list(tensors_in(result))
+            inside = {_storage(tensor) for tensor in given}
+            self._kept += given + outputs
+            self._storages |= {_storage(tensor) for tensor in given + outputs if is_on_device(tensor) or tensor.is_cpu}
+            # A view needs no work: it sees what is written to the memory that it is of.
+            if written or any(_storage(tensor) not in inside for tensor in outputs):
+                self.work.append(functools.partial(_again, func, args, kwargs, outputs))
+            return result
 
 
 def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> None:
@@ -76,13 +74,10 @@ def _again(function: Any, arguments: Any, keywords: Any, outputs: list[Any]) -> 
 
 def _written(function: Any, arguments: Any, keywords: Any) -> list[Any]:
     """The tensors that an operation writes to."""
-    found: list[Any] = []
-    for number, argument in enumerate(function._schema.arguments):
-        alias = argument.alias_info
-        if alias is not None and alias.is_write:
-            value = arguments[number] if number < len(arguments) else keywords.get(argument.name)
-            found.extend(tensors_in(value))
-    return found
+    schema = function._schema.arguments
+    given = dict(zip([each.name for each in schema], arguments, strict=False)) | keywords
+    names = [each.name for each in schema if each.alias_info is not None and each.alias_info.is_write]
+    return list(tensors_in([given.get(name) for name in names]))
 
 
 def _exchanged(by_id: dict[int, Any], value: Any) -> Any:
@@ -91,6 +86,7 @@ def _exchanged(by_id: dict[int, Any], value: Any) -> Any:
 
 class CUDAGraph(metaclass=Replacing):
     original: Any = torch.cuda.CUDAGraph
+    instantiate = enable_debug_mode = debug_dump = staticmethod(nothing)
 
     def __init__(self, keep_graph: bool = False) -> None:
         self._recording: Recording | None = None
@@ -99,9 +95,8 @@ class CUDAGraph(metaclass=Replacing):
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         if CAPTURE.recorder is not None:
             raise RuntimeError("CUDA error: a graph is being captured already")
-        self._pool = graph_pool_handle() if pool is None else pool
-        self._recording = Recording()
-        CAPTURE.recorder = self._recording
+        self._pool = torch.cuda.graph_pool_handle() if pool is None else pool
+        self._recording = CAPTURE.recorder = Recording()
         self._recording.__enter__()
 
     def capture_end(self) -> None:
@@ -110,8 +105,6 @@ class CUDAGraph(metaclass=Replacing):
             raise RuntimeError("CUDA error: no graph is being captured")
         CAPTURE.recorder = None
         recording.__exit__(None, None, None)
-
-    instantiate = enable_debug_mode = debug_dump = staticmethod(nothing)
 
     def replay(self) -> None:
         if self._recording is None:
@@ -127,39 +120,23 @@ class CUDAGraph(metaclass=Replacing):
         return self._pool
 
 
-class graph:
-    """In the place of `torch.cuda.graph`: what is done within is recorded."""
-
-    def __init__(self, cuda_graph: Any, pool: Any = None, stream: Any = None, *modes: Any, **more: Any) -> None:
-        self.cuda_graph: Any = cuda_graph
-        self.pool: Any = pool
-        self.stream_ctx: Any = torch.cuda.stream(Stream() if stream is None else stream)
-
-    def __enter__(self) -> None:
-        self.stream_ctx.__enter__()
-        self.cuda_graph.capture_begin(self.pool)
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+@contextmanager
+def _graph(cuda_graph: Any, pool: Any = None, stream: Any = None, *modes: Any, **more: Any) -> Iterator[None]:
+    """`torch.cuda.graph`: what is done within is recorded."""
+    with torch.cuda.stream(Stream() if stream is None else stream):
+        cuda_graph.capture_begin(pool)
         try:
-            self.cuda_graph.capture_end()
-        finally:
-            self.stream_ctx.__exit__(kind, error, traceback)
-        if kind is not None:
-            self.cuda_graph.reset()
-
-
-def graph_pool_handle() -> tuple[int, int]:
-    return 0, next(_pools)
+            yield
+        except BaseException:
+            cuda_graph.capture_end()
+            cuda_graph.reset()
+            raise
+        cuda_graph.capture_end()
 
 
 def hook_graphs() -> None:
     # A torch without these schemas is found out here, and not by a capture.
     assert torch.ops.aten.add_.Tensor._schema.arguments[0].alias_info.is_write
-    replace_functions(
-        {
-            "graph": graph,
-            "graph_pool_handle": graph_pool_handle,
-            "is_current_stream_capturing": lambda: CAPTURE.recorder is not None,
-        }
-    )
-    replace_name("CUDAGraph", CUDAGraph)
+    is_capturing: dict[str, Any] = {"is_current_stream_capturing": lambda: CAPTURE.recorder is not None}
+    names = {"graph": _graph, "graph_pool_handle": lambda: (0, next(_pools)), "CUDAGraph": CUDAGraph, **is_capturing}
+    replace_functions(names, *CUDA_MODULES)

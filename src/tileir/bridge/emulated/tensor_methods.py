@@ -1,4 +1,4 @@
-"""Methods of tensors on the device: moving, conversion to text, NumPy, DLPack and files, pinned memory, old classes."""
+"""Methods of tensors on the device: moving, conversion to text, NumPy, DLPack and files, pinned memory."""
 
 from __future__ import annotations
 
@@ -8,112 +8,155 @@ from typing import Any, Final
 import torch
 import torch.multiprocessing.reductions
 
-from tileir.bridge.contexts import active
-from tileir.bridge.emulated.device import (
-    ANYWHERE,
-    DEVICE,
-    ON_DEVICE,
-    Arguments,
-    Keywords,
-    Tensor,
-    as_method,
-    default_device,
-    extent_of,
-    functions_off,
-    is_emulated,
-    is_on_device,
-    mark_all,
-    marked,
-    mode_on,
-    pinned,
-)
+from tileir.bridge.emulated import device as emulated
+from tileir.bridge.emulated.device import Arguments, Keywords, Tensor
+from tileir.bridge.emulated.gpu_interface import refusing
 from tileir.bridge.hooks import replace
 from tileir.bridge.uninitialized import WATCHED, note_allocation
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, host_array
-from tileir.execute.errors import EmulationError
 
 _TO: Final[Any] = Tensor.to
 _TYPE: Final[Any] = Tensor.type
+_RESIZE: Final[Any] = Tensor.resize_
 
 # --- moving ---
 
 
 def _moved(tensor: Any, to_device: bool, *arguments: Any, **keywords: Any) -> Any:
     """`tensor.to(..)`, with the CPU for the device among the arguments."""
-    if to_device != is_on_device(tensor):
+    if to_device != emulated.is_on_device(tensor):
         keywords["copy"] = True
     result = _TO(tensor, *arguments, **keywords)
-    return marked(result) if to_device and result is not tensor else result
+    return emulated.marked(result) if to_device and result is not tensor else result
 
 
 def _to(self: Any, *arguments: Any, **keywords: Any) -> Any:
     given = arguments[0] if arguments else keywords.get("device", keywords.get("other"))
-    here = is_on_device(self)
     if isinstance(given, Tensor):
-        there = is_on_device(given)
-        if here or there:
-            keywords.pop("other", None)
-            return _moved(self, there, "cpu", given.dtype, *arguments[1:], **keywords)
-    elif given is None or type(given) is torch.dtype:
-        return _moved(self, here, *arguments, **keywords)
-    elif is_emulated(given):
-        if arguments:
-            return _moved(self, True, "cpu", *arguments[1:], **keywords)
-        return _moved(self, True, **{**keywords, "device": "cpu"})
-    return _moved(self, False, *arguments, **keywords)
+        keywords.pop("other", None)
+        return _moved(self, emulated.is_on_device(given), given.device, given.dtype, *arguments[1:], **keywords)
+    if given is None or type(given) is torch.dtype:
+        return _moved(self, emulated.is_on_device(self), *arguments, **keywords)
+    if not emulated.is_emulated(given):
+        return _moved(self, False, *arguments, **keywords)
+    if arguments:
+        return _moved(self, True, "cpu", *arguments[1:], **keywords)
+    return _moved(self, True, **{**keywords, "device": "cpu"})
 
 
 def _cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format) -> Any:
-    if device is not None and not is_emulated(device):
-        raise RuntimeError(f"Invalid device, must be cuda device, but got {device}")
+    emulated.check_device(device)
     return _moved(self, True, "cpu", memory_format=memory_format)
 
 
-def _cpu(self: Any, memory_format: Any = torch.preserve_format) -> Any:
-    return _moved(self, False, "cpu", memory_format=memory_format)
-
-
-def _type_as(self: Any, other: Any) -> Any:
-    return _moved(self, is_on_device(other), "cpu", other.dtype)
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
+    """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
+    here = emulated.is_on_device(self)
+    if dtype is None:
+        return _TYPE(self).replace("torch.", "torch.cuda.") if here else _TYPE(self)
+    if type(dtype) is torch.dtype:
+        return _moved(self, here, dtype)
+    # "torch.cuda.FloatTensor", or this class.
+    name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
+    there = name.startswith("torch.cuda.")
+    return _moved(self, there, getattr(torch, name.rpartition(".")[2]).dtype) if here or there else _TYPE(self, dtype)
 
 
 def _converted(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """`torch.tensor`, `as_tensor` and `asarray`: without a device, the result is where the data are."""
-    name = "obj" if function is torch.asarray else "data"
-    if not arguments and name not in keywords:
-        return function(**keywords)
     keywords = {**keywords}
-    data, arguments = (arguments[0], arguments[1:]) if arguments else (keywords.pop(name), ())
+    data, *rest = arguments or (keywords.pop("obj" if function is torch.asarray else "data"),)
     if host_array(data) is not None:
         # An array of CuPy's: where nothing has to change it is the same memory.
-        data = marked(torch.from_numpy(host_array(data)))
+        data = emulated.marked(torch.from_numpy(host_array(data)))
     first = data
     while type(first) in (list, tuple) and first:
         first = first[0]
-    here = is_on_device(first)
+    here = emulated.is_on_device(first)
     device = keywords.get("device")
     if device is None and not here:
-        device = default_device()
-    to_device = here if device is None else is_emulated(device)
+        device = emulated.default_device()
+    to_device = here if device is None else emulated.is_emulated(device)
     if device is None or to_device:
         keywords["device"] = "cpu"
     if to_device:
         keywords.pop("pin_memory", None)
-    result = function(data, *arguments, **keywords)
-    if here is not to_device and (is_on_device(result) or function is not torch.tensor):
+    result = function(data, *rest, **keywords)
+    if here is not to_device and (emulated.is_on_device(result) or function is not torch.tensor):
         # The memory of the other device is apart.
         result = result.clone()
-    return marked(result) if to_device else result
+    return emulated.marked(result) if to_device else result
 
 
-# --- text, NumPy, DLPack ---
+# --- NumPy and DLPack ---
 
 
-def _format(self: Any, specification: str) -> Any:
-    if self.dim() == 0:
-        return NotImplemented
-    with mode_on():
-        return object.__format__(self, specification)
+def _numpy(self: Any, *arguments: Any, force: bool = False, **keywords: Any) -> Any:
+    if force:
+        return self.detach().clone().resolve_conj().resolve_neg().numpy()
+    raise TypeError(
+        f"can't convert {emulated.DEVICE} device type tensor to numpy. "
+        "Use Tensor.cpu() to copy the tensor to host memory first."
+    )
+
+
+def _interface(self: Any, *owner: Any) -> dict[str, Any]:
+    """`__cuda_array_interface__`; a tensor that requires a gradient has none."""
+    try:
+        described = self.numpy().__array_interface__
+    except TypeError:
+        raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}") from None
+    return {**described, "data": (self.data_ptr() if self.numel() else 0, False), "version": 2}
+
+
+def _from_dlpack(original: Any, ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+    """A tensor of the device is its own capsule, which torch and the emulated CuPy take."""
+    if emulated.is_on_device(ext_tensor):
+        return ext_tensor.detach()
+    host = host_array(ext_tensor)
+    return original(ext_tensor, *arguments, **keywords) if host is None else emulated.marked(torch.from_numpy(host))
+
+
+# --- files and other processes ---
+
+
+def _restored(storage: Any, location: str) -> Any:
+    if not emulated.is_emulated(location):
+        return None
+    setattr(storage, EMULATED_STORAGE, True)
+    return storage
+
+
+def _storage_on_device(original: Any, self: Any, *device: Any, **more: Any) -> Any:
+    """`storage.cuda()`, as functions for `map_location` call it."""
+    return _restored(self.clone(), "cuda") if emulated.is_emulated("cuda") else original(self, *device, **more)
+
+
+def _sent(tensor: Any) -> Any:
+    """A tensor for another process, which gets its memory, and the mark with it."""
+    with emulated.functions_off():
+        rebuild, arguments = torch.multiprocessing.reductions.reduce_tensor(tensor)
+    return (_received, (rebuild, arguments)) if emulated.is_on_device(tensor) else (rebuild, arguments)
+
+
+def _received(rebuild: Any, arguments: Any) -> Any:
+    return emulated.marked(rebuild(*arguments))
+
+
+def hook_exchange() -> None:
+    for module in (torch, torch.utils.dlpack):
+        replace(module, "from_dlpack", _from_dlpack)
+        replace(
+            module, "to_dlpack", lambda original, tensor: tensor if emulated.is_on_device(tensor) else original(tensor)
+        )
+    location = {True: str(emulated.DEVICE), False: None}
+    torch.serialization.register_package(0, lambda each: location[hasattr(each, EMULATED_STORAGE)], _restored)
+    replace(torch.UntypedStorage, "cuda", _storage_on_device)
+    for kind in (Tensor, torch.nn.Parameter):
+        ForkingPickler.register(kind, _sent)
+
+
+# --- single methods ---
 
 
 def hook_text() -> None:
@@ -121,182 +164,30 @@ def hook_text() -> None:
     text: Any = torch._tensor_str._str
 
     def represent(self: Any, *, tensor_contents: Any = None) -> str:
-        with mode_on():
+        with emulated.mode_on():
             return str(text(self, tensor_contents=tensor_contents))
 
-    ON_DEVICE[Tensor.__repr__] = as_method(represent)
-    ON_DEVICE[Tensor.__format__] = as_method(_format)
-
-
-def _numpy(self: Any, *arguments: Any, force: bool = False, **keywords: Any) -> Any:
-    if force:
-        return self.detach().clone().resolve_conj().resolve_neg().numpy()
-    raise TypeError(
-        f"can't convert {DEVICE} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+    emulated.ON_DEVICE[Tensor.__repr__] = emulated.as_method(represent)
+    emulated.ON_DEVICE[Tensor.__format__] = emulated.as_method(
+        lambda self, form: NotImplemented if form or not self.dim() else represent(self)
     )
-
-
-def _interface(self: Any, *owner: Any) -> dict[str, Any]:
-    """`__cuda_array_interface__`."""
-    if self.requires_grad:
-        raise RuntimeError(
-            "Can't get __cuda_array_interface__ on Variable that requires grad. "
-            "If gradients aren't required, use var.detach() to get Variable that doesn't require grad."
-        )
-    try:
-        array = self.numpy()
-    except TypeError:
-        raise AttributeError(f"no type of __cuda_array_interface__ matches {self.dtype}") from None
-    data = (self.data_ptr() if self.numel() else 0, False)
-    return {"typestr": array.dtype.str, "shape": array.shape, "strides": array.strides, "data": data, "version": 2}
-
-
-# DLPack's numbers of devices.
-_DLPACK_CPU: Final = 1
-_DLPACK_CUDA: Final = 2
-
-
-def _dlpack(self: Any, *, dl_device: tuple[int, int] | None = None, **keywords: Any) -> Any:
-    if self.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if dl_device is not None and dl_device[0] == _DLPACK_CPU:
-        return self.clone().__dlpack__(**keywords)
-    raise EmulationError(
-        "Tensor.__dlpack__", "another library cannot be told that its memory is a GPU's: pass tensor.cpu()"
-    )
-
-
-def _from_dlpack(original: Any, ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
-    """A tensor of the device is its own capsule, which torch and the emulated CuPy take."""
-    if is_on_device(ext_tensor):
-        return ext_tensor.detach()
-    host = host_array(ext_tensor)
-    return original(ext_tensor, *arguments, **keywords) if host is None else marked(torch.from_numpy(host))
-
-
-def _to_dlpack(original: Any, tensor: Any) -> Any:
-    return tensor if is_on_device(tensor) else original(tensor)
-
-
-def hook_dlpack() -> None:
-    for module in (torch, torch.utils.dlpack):
-        replace(module, "from_dlpack", _from_dlpack)
-        replace(module, "to_dlpack", _to_dlpack)
-
-
-# --- files and other processes ---
-
-
-def _location(storage: Any) -> str | None:
-    return str(DEVICE) if hasattr(storage, EMULATED_STORAGE) else None
-
-
-def _restored(storage: Any, location: str) -> Any:
-    if not is_emulated(location):
-        return None
-    setattr(storage, EMULATED_STORAGE, True)
-    return storage
-
-
-def _storage_on_device(original: Any, self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-    """`storage.cuda()`, as functions for `map_location` call it."""
-    if not is_emulated("cuda" if device is None else device):
-        return original(self, device, non_blocking)
-    return _restored(self.clone(), "cuda")
-
-
-def hook_files() -> None:
-    torch.serialization.register_package(0, _location, _restored)
-    replace(torch.UntypedStorage, "cuda", _storage_on_device)
-
-
-def _sent(tensor: Any) -> Any:
-    """A tensor for another process, which gets its memory, and the mark with it."""
-    with functions_off():
-        rebuild, arguments = torch.multiprocessing.reductions.reduce_tensor(tensor)
-    return (_received, (rebuild, arguments)) if is_on_device(tensor) else (rebuild, arguments)
-
-
-def _received(rebuild: Any, arguments: Any) -> Any:
-    return marked(rebuild(*arguments))
-
-
-def hook_sharing() -> None:
-    for kind in (Tensor, torch.nn.Parameter):
-        ForkingPickler.register(kind, _sent)
-
-
-# --- pinned memory ---
 
 
 def _pin_memory(self: Any, *device: Any) -> Any:
-    if is_on_device(self):
+    if emulated.is_on_device(self):
         raise RuntimeError(f"cannot pin '{_type(self)}' only dense CPU tensors can be pinned")
-    return self if _is_pinned(self) else pinned(self.clone())
+    return self if _is_pinned(self) else emulated.marked(self.clone(), PINNED_STORAGE)
 
 
 def _is_pinned(self: Any, *device: Any) -> bool:
     return hasattr(self.untyped_storage(), PINNED_STORAGE)
 
 
-# --- old classes of tensors, by which scripts make, convert and tell them ---
-
-
-def _dtype_of(name: str) -> Any:
-    """The dtype of the class of a name, as "torch.cuda.FloatTensor"."""
-    found: Any = getattr(torch, name.rpartition(".")[2], None)
-    if not hasattr(found, "dtype"):
-        raise ValueError(f"invalid type: '{name}'")
-    return found.dtype
-
-
-def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
-    """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
-    here = is_on_device(self)
-    if dtype is None:
-        return _TYPE(self).replace("torch.", "torch.cuda.") if here else _TYPE(self)
-    if type(dtype) is torch.dtype:
-        return _moved(self, here, dtype)
-    name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
-    there = name.startswith("torch.cuda.")
-    return _moved(self, there, "cpu", _dtype_of(name)) if here or there else _TYPE(self, dtype)
-
-
-class _TensorType(type):
-    """The class of these classes, of which there are no instances."""
-
-    dtype: Any
-    original: Any
-
-    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        if active() is None:
-            return cls.original(*arguments, **keywords)
-        # The old constructors take extents, or data.
-        made = getattr(torch, cls.__name__)(*[each.cpu() if is_on_device(each) else each for each in arguments])
-        if all(isinstance(each, int) for each in arguments):
-            note_allocation(extent_of(made))
-        return marked(made)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return (is_on_device(instance) and instance.dtype is cls.dtype) or isinstance(instance, cls.original)
-
-
-def hook_tensor_types() -> None:
-    for name, original in list(vars(torch.cuda).items()):
-        dtype = getattr(getattr(torch, name, None), "dtype", None) if name.endswith("Tensor") else None
-        if isinstance(dtype, torch.dtype):
-            names = {"dtype": dtype, "original": original, "__module__": "torch.cuda"}
-            setattr(torch.cuda, name, _TensorType(name, (), names))
-
-
-# --- single methods ---
-
-
 def _resize(self: Any, *arguments: Any, **keywords: Any) -> Any:
     """`Tensor.resize_`, after which what the memory has grown by is unwritten."""
-    before = extent_of(self) if WATCHED else None
-    result = Tensor.resize_(self, *arguments, **keywords)
-    after = extent_of(self) if before is not None else None
+    before = emulated.extent_of(self) if WATCHED else None
+    result = _RESIZE(self, *arguments, **keywords)
+    after = None if before is None else emulated.extent_of(self)
     if before is not None and after is not None and after[1] > before[1]:
         note_allocation((after[0] + before[1], after[1] - before[1], after[2]))
     return result
@@ -311,61 +202,39 @@ def _absolute(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
 def _packed(function: Any, arguments: Arguments, keywords: Keywords) -> Any:
     """Sequences and their lengths, which are always on the CPU."""
     sequences, lengths = function(*arguments, **keywords)
-    return marked(sequences) if is_on_device(arguments[0]) else sequences, lengths
+    return emulated.marked(sequences) if emulated.is_on_device(arguments[0]) else sequences, lengths
 
 
 def hook_methods() -> None:
     anywhere: dict[Any, Any] = {
         Tensor.to: _to,
         Tensor.cuda: _cuda,
-        Tensor.cpu: _cpu,
+        Tensor.cpu: lambda self, memory_format=torch.preserve_format: _to(self, "cpu", memory_format=memory_format),
         Tensor.type: _type,
-        Tensor.type_as: _type_as,
+        Tensor.type_as: lambda self, other: _to(self, other),
         Tensor.pin_memory: _pin_memory,
         Tensor.is_pinned: _is_pinned,
         Tensor.resize_: _resize,
     }
     on_device: dict[Any, Any] = {
-        Tensor.device.__get__: lambda *_: DEVICE,
+        Tensor.device.__get__: lambda *_: emulated.DEVICE,
         Tensor.is_cuda.__get__: lambda *_: True,
         Tensor.is_cpu.__get__: lambda *_: False,
         Tensor.get_device: lambda _: 0,
-        Tensor.numpy: _numpy,
-        Tensor.__array__: _numpy,
+        **dict.fromkeys((Tensor.numpy, Tensor.__array__), _numpy),
         Tensor.__cuda_array_interface__.__get__: _interface,
-        Tensor.__dlpack__: _dlpack,
-        Tensor.__dlpack_device__: lambda _: (_DLPACK_CUDA, 0),
+        Tensor.__dlpack__: refusing("Tensor.__dlpack__", "its memory is not a GPU's: pass tensor.cpu()"),
+        # CUDA's number in DLPack, and the index.
+        Tensor.__dlpack_device__: lambda _: (2, 0),
     }
-    ANYWHERE.update({method: as_method(replacement) for method, replacement in anywhere.items()})
-    ANYWHERE.update(dict.fromkeys((torch.tensor, torch.as_tensor, torch.asarray), _converted))
     packing = [getattr(torch, name, None) for name in ("_pack_padded_sequence", "_pad_packed_sequence")]
-    ANYWHERE.update(dict.fromkeys(packing, _packed))
-    ON_DEVICE.update({method: as_method(replacement) for method, replacement in on_device.items()})
+    absolute = (torch.abs, torch.absolute, Tensor.abs, Tensor.absolute, Tensor.__abs__)
+    emulated.ANYWHERE.update({method: emulated.as_method(replacement) for method, replacement in anywhere.items()})
+    emulated.ANYWHERE.update(dict.fromkeys((torch.tensor, torch.as_tensor, torch.asarray), _converted))
+    emulated.ANYWHERE.update(dict.fromkeys(packing, _packed))
+    emulated.ON_DEVICE.update({method: emulated.as_method(replacement) for method, replacement in on_device.items()})
+    emulated.ON_DEVICE.update(dict.fromkeys(absolute, _absolute))
     # Memory lives as long as it is used.
     replace(
-        Tensor, "record_stream", lambda original, self, stream: None if is_on_device(self) else original(self, stream)
+        Tensor, "record_stream", lambda original, *given: None if emulated.is_on_device(given[0]) else original(*given)
     )
-    for function in (torch.abs, torch.absolute, Tensor.abs, Tensor.absolute, Tensor.__abs__):
-        ON_DEVICE[function] = _absolute
-
-
-def _nested(original: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Tensors of tensors: those of the layout that is torch's default."""
-    given = [keywords.pop(name) for name in ("tensor_list", "ts") if name in keywords]
-    ts, *rest = (*given, *arguments)
-    device = keywords.get("device")
-    if not (is_on_device(ts[0]) if device is None and len(ts) else is_emulated(device)):
-        return original(ts, *rest, **keywords)
-    if keywords.get("layout") is torch.jagged:
-        raise EmulationError(
-            f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
-        )
-    keywords = {**keywords, "device": "cpu"} if device else keywords
-    with functions_off():
-        items = list(ts) if type(ts) in (list, tuple) else ts.unbind()
-        return mark_all(original(items, *rest, **keywords))
-
-
-def hook_nested() -> None:
-    for name in ("nested_tensor", "as_nested_tensor"):
-        replace(torch.nested, name, _nested)

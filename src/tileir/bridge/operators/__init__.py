@@ -1,6 +1,7 @@
 """`tileir.custom_op`: operators of torch and functions of JAX made of cuTile kernels.
 
-`plan` is what is common to both libraries, `torch_operators` and `jax_operators` the rest.
+`plan` is what is common to both libraries, `torch_operators` and `jax_operators` the rest.  `jax_calls` is not about
+`tileir.op`: it runs cuTile's own calls from JAX.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ def custom_op(
     """
     from tileir.bridge.operators.plan import Plan
 
-    plan = Plan(kernel, grid, outputs, constants or {}, mutates, types or {})
+    plan = Plan(kernel, grid, outputs, constants or {}, mutates, types or {}, backward)
     if framework == "torch":
         from tileir.bridge.operators.torch_operators import torch_operator
 
-        return torch_operator(plan, name, backward, options)
+        return torch_operator(plan, name, options)
     if framework == "jax":
         from tileir.bridge.operators.jax_operators import JaxOperator
 
-        return JaxOperator(plan, backward, options)
+        return JaxOperator(plan, options)
     raise LaunchError(f"framework is {framework!r}: choose 'torch' or 'jax'")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy
@@ -14,7 +14,7 @@ from tileir.execute.errors import LaunchError, MissingDependencyError
 class JaxOperator:
     """A function of arrays of JAX, which can be traced, compiled, batched, and differentiated if it has a backward."""
 
-    def __init__(self, plan: Plan, backward: Callable[..., Any] | None, options: dict[str, Any]) -> None:
+    def __init__(self, plan: Plan, options: dict[str, Any]) -> None:
         try:
             import jax
         except ImportError as missing:
@@ -24,25 +24,19 @@ class JaxOperator:
         self.plan: Plan = plan
         self._jax: Any = jax
         self._options: dict[str, Any] = options
-        self._backward: Callable[..., Any] | None = backward
         self._arrays: list[str] = plan.differentiable
         if LIST in plan.types.values():
             raise LaunchError("operators of JAX take no lists of arrays: give each array a parameter")
-        self._needed: list[str] = [] if backward is None else plan.backward_parameters(backward, _plan_of(backward))
         self.__name__: str = plan.kernel_name
+        self.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in plan.arguments])
         self.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as a function of JAX"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        plan = self.plan
-        if len(arguments) > len(plan.arguments):
-            raise TypeError(f"{self.__name__} takes {len(plan.arguments)} arguments, but {len(arguments)} were given")
-        named = dict(zip(plan.arguments, arguments, strict=False)) | keywords
-        if sorted(named) != sorted(plan.arguments) or len(arguments) + len(keywords) != len(plan.arguments):
-            raise TypeError(f"{self.__name__} takes {', '.join(plan.arguments)}, each once")
+        plan, named = self.plan, self.__signature__.bind(*arguments, **keywords).arguments
         numbers = [name for name in plan.arguments if name not in self._arrays]
         scalars = {name: self._scalar(name, named[name], plan.types[name]) for name in numbers}
         arrays = [self._array(name, named[name]) for name in self._arrays]
-        if self._backward is None:
+        if plan.backward is None:
             return self._forward(arrays, scalars)
         # The numbers are no part of what is differentiated.
         differentiable = self._jax.custom_vjp(lambda *given: self._forward(given, scalars))
@@ -96,17 +90,8 @@ class JaxOperator:
 
     def _gradients(self, saved: Any, grads: Any, scalars: Named) -> tuple[Any, ...]:
         arrays, outputs = saved
-        plan, backward = self.plan, self._backward
-        assert backward is not None, "asked for where there is one"
-        named = self._named(arrays, scalars) | dict(zip(plan.outputs, outputs, strict=True))
-        given = grads if isinstance(grads, tuple) else (grads,)
-        named |= dict(zip([f"grad_{name}" for name in plan.outputs], given, strict=True))
-        found = backward(**{name: named[name] for name in self._needed})
-        found = plan.gradients(found, _plan_of(backward))
+        named = self._named(arrays, scalars) | dict(zip(self.plan.outputs, outputs, strict=True))
+        found = self.plan.gradients(named, grads if isinstance(grads, tuple) else (grads,))
         zeros = self._jax.tree_util.tree_map(self._jax.numpy.zeros_like, arrays)
         values = [found.get(name, zero) for name, zero in zip(self._arrays, zeros, strict=True)]
         return tuple([tuple(each) if isinstance(each, list) else each for each in values])
-
-
-def _plan_of(backward: object) -> Plan | None:
-    return backward.plan if isinstance(backward, JaxOperator) else None

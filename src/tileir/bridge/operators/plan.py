@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple
 from tileir.bridge.launch import known_for, launch
 from tileir.execute.errors import LaunchError
 
-Named = dict[str, Any]
-"""Values by the names of parameters."""
+Named = dict[str, Any]  # Values by the names of parameters.
 
 ARRAY: Final = "array"
 LIST: Final = "list of arrays"
@@ -42,6 +41,7 @@ class Plan:
         constants: Mapping[str, Any],
         mutates: Sequence[str],
         types: Mapping[str, Any],
+        backward: Callable[..., Any] | None,
     ) -> None:
         known_for(kernel)
         function = kernel._annotated_function
@@ -68,6 +68,10 @@ class Plan:
         for what, value in (("grid", grid), *self.outputs.items(), *self.constants.items()):
             if callable(value):
                 names_of(value, what, visible)
+        self.backward: Callable[..., Any] | None = backward
+        inner = getattr(backward, "plan", None)
+        self._inner: Plan | None = inner if isinstance(inner, Plan) else None  # Of a backward that is an operator.
+        self.needed: list[str] = [] if backward is None else self._backward_parameters(backward)
 
     # --- what the operator's maker gave ---
 
@@ -175,8 +179,9 @@ class Plan:
 
     # --- gradients ---
 
-    def backward_parameters(self, backward: Callable[..., Any], inner: Plan | None) -> list[str]:
-        """What a backward function is given, by name; `inner` is its plan, if it is an operator."""
+    def _backward_parameters(self, backward: Callable[..., Any]) -> list[str]:
+        """What the backward function is given, by name."""
+        inner = self._inner
         visible = [*self.arguments, *self.constants, *self.outputs, *[f"grad_{name}" for name in self.outputs]]
         if inner is None:
             return names_of(backward, "backward", visible)
@@ -193,12 +198,15 @@ class Plan:
                 )
         return inner.arguments
 
-    def gradients(self, found: Any, inner: Plan | None) -> Named:
-        """What a backward function has returned, by the names of arguments."""
+    def gradients(self, named: Named, grads: Sequence[Any]) -> Named:
+        """What the backward function returns, by the names of arguments; `grads` are those of the outputs."""
+        assert self.backward is not None, "asked for where there is one"
+        named = named | dict(zip([f"grad_{name}" for name in self.outputs], grads, strict=True))
+        found = self.backward(**{name: named[name] for name in self.needed})
         arrays = self.differentiable
         if not isinstance(found, dict):
             made = found if isinstance(found, (tuple, list)) else (found,)
-            names = arrays if inner is None else [name.removeprefix("grad_") for name in inner.outputs]
+            names = arrays if self._inner is None else [name.removeprefix("grad_") for name in self._inner.outputs]
             if len(made) != len(names):
                 raise LaunchError(
                     f"backward gives {len(made)} gradients, but there are {', '.join(names)}: "

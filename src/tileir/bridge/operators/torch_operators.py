@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, TupleOf
 from tileir.execute.errors import LaunchError, MissingDependencyError
@@ -13,12 +12,10 @@ from tileir.execute.errors import LaunchError, MissingDependencyError
 _SCHEMA: Final = {ARRAY: "Tensor", LIST: "Tensor[]", int: "SymInt", float: "float", bool: "bool", str: "str"}
 NAMESPACE: Final = "tileir"
 
-_plans: Final[WeakKeyDictionary[Any, Plan]] = WeakKeyDictionary()
-"""How operators that were made here are made."""
 _names: Final[dict[str, itertools.count[int]]] = {}
 
 
-def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | None, options: dict[str, Any]) -> Any:
+def torch_operator(plan: Plan, name: str | None, options: dict[str, Any]) -> Any:
     """An operator of torch: what `torch.library.custom_op` makes, with shape inference, `vmap` and gradients."""
     try:
         import torch
@@ -46,17 +43,18 @@ def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | 
     def shapes(*arguments: Any) -> Any:
         return result(made(plan.named(arguments)))
 
-    if backward is not None:
-        gradients, save = _autograd(torch, plan, backward)
+    if plan.backward is not None and plan.mutates:
+        raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
     qualified = _qualified(name, plan.kernel_name)
     operator = torch.library.custom_op(qualified, run, mutates_args=plan.mutates, schema=_schema(plan))
     operator.register_fake(shapes)
-    if backward is not None:
+    if plan.backward is not None:
+        gradients, save = _autograd(torch, plan)
         operator.register_autograd(gradients, setup_context=save)
     if not plan.mutates and not any(kind is LIST or isinstance(kind, TupleOf) for kind in plan.types.values()):
         operator.register_vmap(_batched(torch, operator))
     operator.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as an operator of torch"
-    _plans[operator] = plan
+    operator.plan = plan
     return operator
 
 
@@ -96,28 +94,19 @@ def _dtype(torch: Any, dtype: Any) -> Any:
 # --- gradients ---
 
 
-def _autograd(
-    torch: Any, plan: Plan, backward: Callable[..., Any]
-) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., None]]:
+def _autograd(torch: Any, plan: Plan) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., None]]:
     """The function that torch calls for the gradients of all arguments, and what keeps for it what it will be given."""
-    inner = _plans.get(backward)
-    needed = plan.backward_parameters(backward, inner)
-    if plan.mutates:
-        raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
 
     def save(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         outputs = output if isinstance(output, tuple) else (output,)
         named = plan.named(inputs) | dict(zip(plan.outputs, outputs, strict=True))
-        ctx.tensors = [name for name in needed if isinstance(named.get(name), torch.Tensor)]
+        ctx.tensors = [name for name in plan.needed if isinstance(named.get(name), torch.Tensor)]
         ctx.save_for_backward(*[named[name] for name in ctx.tensors])
-        ctx.others = {name: named[name] for name in needed if name in named and name not in ctx.tensors}
+        ctx.others = {name: named[name] for name in plan.needed if name in named and name not in ctx.tensors}
 
     def gradients(ctx: Any, *given: Any) -> tuple[Any, ...]:
         named = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
-        named |= dict(zip([f"grad_{name}" for name in plan.outputs], given, strict=True))
-        values = {name: named[name] for name in needed}
-        found = backward(*values.values()) if inner is not None else backward(**values)
-        found = plan.gradients(found, inner)
+        found = plan.gradients(named, given)
         # Of a tuple torch takes a list.
         found = {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
         return tuple([found.get(name) for name in plan.arguments])

@@ -308,10 +308,9 @@ def _address(capsule: object) -> tuple[int, int]:
 
 # `array.ctypes.data` takes longer than all else that a launch has to check.  NumPy's public C interface has the address
 # in the first field of an array, behind the header of all objects: it is read there where a few arrays confirm that.
-_OFFSET: Final = object.__basicsize__
-_word_at: Final = ctypes.c_size_t.from_address
-NAMES: Final[dict[str, Any]] = {"word_at": _word_at}
-"""What the code of `address_expression` uses."""
+DATA_OFFSET: Final = object.__basicsize__
+word_at: Final = ctypes.c_size_t.from_address
+NAMES: Final[dict[str, Any]] = {"word_at": word_at}  # What the code of `address_expression` uses.
 
 
 def _reads_headers() -> bool:
@@ -320,7 +319,7 @@ def _reads_headers() -> bool:
         return False
     whole = numpy.zeros((4, 6), numpy.float32)
     arrays = [whole, whole[1:, ::2], whole.T, whole[2:2], whole.astype("u1")[3]]
-    return all(ctypes.c_size_t.from_address(id(array) + _OFFSET).value == array.ctypes.data for array in arrays)
+    return all(word_at(id(array) + DATA_OFFSET).value == array.ctypes.data for array in arrays)
 
 
 READS_HEADERS: Final = _reads_headers()
@@ -328,8 +327,8 @@ READS_HEADERS: Final = _reads_headers()
 
 def address_expression(name: str) -> str:
     """Python code for the address of the first element of a variable that is a `numpy.ndarray`, and no subclass."""
-    return f"word_at(id({name}) + {_OFFSET}).value" if READS_HEADERS else f"{name}.ctypes.data"
+    return f"word_at(id({name}) + {DATA_OFFSET}).value" if READS_HEADERS else f"{name}.ctypes.data"
 
 
 def address_of(array: Any) -> int:
-    return _word_at(id(array) + _OFFSET).value if READS_HEADERS else int(array.ctypes.data)
+    return word_at(id(array) + DATA_OFFSET).value if READS_HEADERS else int(array.ctypes.data)

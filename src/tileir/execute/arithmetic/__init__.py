@@ -16,6 +16,6 @@ Rules for callers:
 
 Kernels are straight-line programs over a few NumPy operations that are defined to the bit (the list is in
 tests/execute/test_arithmetic_traceable.py), and call no function of the C library: results are the same on every
-machine, and the CPU engine compiles the kernels by running them on symbols.  Branches are shortcuts around what changes
-nothing, on `numpy.count_nonzero` alone.  docs/reference/numerics.md has every rule of rounding.
+machine, and the CPU backend compiles the kernels by running them on symbols.  Branches are shortcuts around what
+changes nothing, on `numpy.count_nonzero` alone.  docs/reference/numerics.md has every rule of rounding.
 """

@@ -3,7 +3,7 @@
 `exp(x) = 2**k * exp(r)` with `k` the integer next to `x / ln 2` and `r` at most `ln 2 / 2`, where a polynomial is
 enough.  Each function has two evaluations: `*_double` for f64, and `*_single` for values of at most 24 bits, in float32
 or float64, to be rounded to such a type: relative error below 2**-34, which moves a result by less than 0.0008 of a
-unit of f32.  The CPU engine may fuse their multiplications and additions (`fusible` in `execute.cpu.vector`): changing
+unit of f32.  The CPU backend may fuse their multiplications and additions (`fusible` in `execute.cpu.vector`): changing
 a constant or an operation here calls for `make test-long`, which compares both ways for every f32.
 
 The polynomials are near-minimax (interpolation at Chebyshev points, `mpmath.chebyfit`): the test

@@ -1,4 +1,4 @@
-"""The CPU engine: tile programs compiled to native code with LLVM.
+"""The CPU backend: tile programs compiled to native code with LLVM.
 
 A kernel goes through three representations:
 

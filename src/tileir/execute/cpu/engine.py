@@ -1,4 +1,4 @@
-"""The CPU engine, as the choice of an engine sees it; `kernel.py` has its kernels."""
+"""The CPU backend, as the choice of an engine sees it; `kernel.py` has its kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_COMPILED: Final = 20_000  # Operations of a kernel that LLVM is given only
 
 class CpuEngine(Backend):
     name: str = "cpu"
-    title: str = "the CPU engine"
+    title: str = "the CPU backend"
     summary: str = "native code on all processors, through LLVM"
     options: frozenset[str] = frozenset(("exact", "fast", "cpu", "sanitize", "threads", "unchecked"))
     stages: tuple[str, ...] = ("tiles", "loops", "llvm", "llvm-opt", "asm")
@@ -42,11 +42,11 @@ class CpuEngine(Backend):
     def representations(self) -> list[BackendRepresentation]:
         reason = self.missing()
         return [
-            BackendRepresentation("tiles", "Tile program of the CPU engine", "tile", "tiles", reason),
-            BackendRepresentation("loops", "Loops of the CPU engine", "loops", "loops", reason),
+            BackendRepresentation("tiles", "Tile program of the CPU backend", "tile", "tiles", reason),
+            BackendRepresentation("loops", "Loops of the CPU backend", "loops", "loops", reason),
             BackendRepresentation("llvm", "LLVM IR", "llvm", "llvm", reason),
             BackendRepresentation("llvm-opt", "LLVM IR, optimized", "llvm", "llvm-opt", reason, _MOST_COMPILED),
-            BackendRepresentation("assembly", "Assembly of the CPU engine", "assembly", "asm", reason, _MOST_COMPILED),
+            BackendRepresentation("assembly", "Assembly of the CPU backend", "assembly", "asm", reason, _MOST_COMPILED),
         ]
 
     def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:

@@ -109,7 +109,7 @@ class PreparedKernel(ABC):
         Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
         the `Sanitizer` that is to be told what is found.
         """
-        raise LaunchError("the engine of this kernel says that it sanitizes, and its kernels cannot")
+        raise LaunchError("the backend of this kernel says that it sanitizes, and its kernels cannot")
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
         """The short way for launches with such options and arguments of a kind; None if there is none."""
@@ -133,7 +133,7 @@ class PreparedKernel(ABC):
 
         Kernels on a GPU are also given `target`, the GPU that the code is for, if the user names one.
         """
-        raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
+        raise LaunchError(f"the backend of this kernel says that it shows '{stage}', and its kernels cannot")
 
     def located(self, stage: str) -> LocatedText:
         """The code at the stage of one of the engine's `forms`, with the locations of each line, if it knows them."""
@@ -145,7 +145,7 @@ class Backend(ABC):
     """What runs kernels.  Register one with `register_backend`, or as an entry point of "tileir.backends"."""
 
     name: str  # What `backend=` and `--backend` call it.
-    title: str = ""  # What messages call it, as in "the CPU engine"; made of the name if empty.
+    title: str = ""  # What messages call it, as in "the CPU backend"; made of the name if empty.
     summary: str = ""  # What it is, in a line.
     options: frozenset[str] = frozenset()
     """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
@@ -212,7 +212,7 @@ class Backend(ABC):
 
     @property
     def called(self) -> str:
-        return self.title or f"the engine '{self.name}'"
+        return self.title or f"the backend '{self.name}'"
 
     def check_stage(self, stage: str) -> None:
         """Refuse to dump what is not among the `stages`."""

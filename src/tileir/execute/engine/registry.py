@@ -53,12 +53,12 @@ def register_backend(engine: Backend) -> None:
 def _check(engine: object) -> None:
     """Refuse what is no engine, or says of itself what makes no sense."""
     if not isinstance(engine, Backend):
-        raise LaunchError(f"{engine!r} is not an engine: pass an instance of a subclass of tileir.backends.Backend")
+        raise LaunchError(f"{engine!r} is not a backend: pass an instance of a subclass of tileir.backends.Backend")
     name = getattr(engine, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
-        raise LaunchError(f"an engine's name must be an identifier such as 'cpu', not {name!r}")
+        raise LaunchError(f"a backend's name must be an identifier such as 'cpu', not {name!r}")
     if name == AUTO or name in _BUILT_IN:
-        raise LaunchError(f"'{name}' is one of tileir's own engines: give the engine another name")
+        raise LaunchError(f"'{name}' is one of tileir's own backends: give the backend another name")
     # A slip would show in a launch only.
     for member, known in (("options", sorted(OPTIONS)), ("stages", None)):
         words: object = getattr(engine, member)
@@ -72,7 +72,7 @@ def _check(engine: object) -> None:
 def unregister_backend(name: str) -> None:
     """Forget an engine that was registered."""
     if not isinstance(name, str) or _registered.pop(name, None) is None:
-        raise LaunchError(f"no engine '{name}' is registered")
+        raise LaunchError(f"no backend '{name}' is registered")
 
 
 def find_engine(name: str) -> Backend:
@@ -127,7 +127,7 @@ def _forced() -> Backend | None:
     found = find_engine(name)
     if not found.on_gpu:
         names = ", ".join([engine.name for engine in _preferred() if engine.on_gpu])
-        raise LaunchError(f"{VARIABLE} is '{name}', which is no engine for GPUs: name one of {names}")
+        raise LaunchError(f"{VARIABLE} is '{name}', which is no backend for GPUs: name one of {names}")
     return found
 
 
@@ -169,7 +169,7 @@ def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
 
 
 def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
-    words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no engine can run it there"]
+    words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no backend can run it there"]
     for engine in _preferred():
         if engine.on_gpu:
             reason = why_missing(engine) or engine.refusal(entry, options) or "it does not take this launch"
@@ -209,7 +209,7 @@ def _loaded(point: EntryPoint) -> Backend:
     except (Exception, SystemExit) as error:
         # A module that ends the process when it is imported must not end this one.
         words = error.message if isinstance(error, LaunchError) else f"{type(error).__name__}: {error}"
-        raise LaunchError(f"the engine '{point.name}' of {point.value} cannot be loaded: {words}") from error
+        raise LaunchError(f"the backend '{point.name}' of {point.value} cannot be loaded: {words}") from error
     # Two threads may load it at once: both use the one that was there first.
     return _installed.setdefault(point.name, engine)
 

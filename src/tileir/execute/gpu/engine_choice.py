@@ -28,8 +28,7 @@ from tileir.execute.gpu.triton.toolchain import installed_triton
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 
-_MOST_MEASURED: Final = 16
-"""Kinds of launches of a kernel that are measured: further ones go where most of those went."""
+_MOST_MEASURED: Final = 16  # Kinds of launches of a kernel that are measured: further ones go where most of those went.
 
 
 class ChosenKernel(GpuLauncher):

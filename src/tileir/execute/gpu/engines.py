@@ -119,7 +119,7 @@ class GpuChoice(Backend):
     """What `backend="auto"` takes where several engines for GPUs can work."""
 
     name: str = "auto"
-    title: str = "the choice between the engines for GPUs"
+    title: str = "the choice between the backends for GPUs"
     options: frozenset[str] = frozenset(("stream", "fast"))
     on_gpu: bool = True
 

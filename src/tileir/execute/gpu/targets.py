@@ -7,10 +7,7 @@ Limits of a multiprocessor are from the CUDA C++ programming guide; tensor cores
 from __future__ import annotations
 
 import os
-import re
 from typing import Final, NamedTuple
-
-from tileir.ir.diagnostics import OptionError
 
 ASSEMBLER_DRIVER: Final = 13000
 """The version of CUDA that a driver must support for what NVIDIA's assembler makes (r580)."""
@@ -18,7 +15,6 @@ ASSEMBLER_DRIVER: Final = 13000
 _FIRST_SPECIFIC: Final = 90
 _MACHINES: Final = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 
-_SPELLINGS: Final = re.compile(r"(?:sm_?|compute_?)?(\d{2,3})[af]?|(\d{1,2})\.(\d)", re.IGNORECASE)
 _SYSTEM: Final = 1 << 10  # Bytes of shared memory that are the system's, for each thread block.
 
 _BYTE_TYPES: Final = ("f8E4M3FN", "f8E5M2")
@@ -82,16 +78,6 @@ ARCHITECTURES: Final = {
     )
 }
 TARGETS: Final = tuple(ARCHITECTURES)  # Those that Tile IR programs can be compiled for.
-
-
-def target_named(text: object) -> str:
-    """The target that a text names: `sm_90`, or in other ways that people write it, `sm_90a`, `90` and `9.0`."""
-    found = _SPELLINGS.fullmatch(text.strip()) if isinstance(text, str) else None
-    name = "" if found is None else f"sm_{found[1] or found[2] + found[3]}"
-    if name not in TARGETS:
-        shown = f"'{text}'" if isinstance(text, str) else repr(text)
-        raise OptionError(f"{shown} is no GPU that Tile IR is compiled for: choose one of {', '.join(TARGETS)}")
-    return name
 
 
 def number_of(target: str) -> int:

@@ -197,10 +197,10 @@ class Kernel:
         never written, or written twice by one store.  With backend="auto" it uses the interpreter, which finds most;
         with backend="cpu" compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is
         called with what the kernel prints, by default it goes to standard output.  `progress` is called with the number
-        of finished tile blocks and of all.  `threads` is for the CPU engine, by default all processors; so is
+        of finished tile blocks and of all.  `threads` is for the CPU backend, by default all processors; so is
         `unchecked`, by default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or
         another library, or its handle; by default the current one of the library that the arrays are from
-        (docs/internals/gpu.md).
+        (docs/guide/gpu.md).
         """
         arguments = args if type(args) is tuple else check_arguments(args)
         options = self._ordinary
@@ -279,7 +279,7 @@ class Kernel:
         return self._used(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
 
     def work(self, grid: int | tuple[int, ...], args: Sequence[object] = ()) -> Work:
-        """What a launch moves and computes, counted from the program without running it (docs/internals/gpu.md).
+        """What a launch moves and computes, counted from the program without running it (docs/guide/gpu.md).
 
         Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
         """
@@ -299,7 +299,7 @@ class Kernel:
         flush_cache: bool = False,
         **options: Any,
     ) -> Timing:
-        """Launch the kernel again and again, and tell how long it takes (docs/internals/gpu.md).
+        """Launch the kernel again and again, and tell how long it takes (docs/guide/gpu.md).
 
         `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
         `flush_cache` empties caches before each launch.  What the kernel does to its arrays it does each time.
@@ -350,7 +350,7 @@ class Kernel:
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
     ) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it (docs/internals/cpu.md,
-        docs/internals/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
+        docs/guide/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
         a `target` such as "sm_90"."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
@@ -372,7 +372,7 @@ class Kernel:
         host: str | None = None,
         time_limit: float | None = None,
     ) -> Cubin:
-        """The kernel compiled for a GPU, such as "sm_90" (docs/internals/gpu.md); none need be here.
+        """The kernel compiled for a GPU, such as "sm_90" (docs/guide/gpu.md); none need be here.
 
         Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
         "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tileir.execute.engine.interface import Measurement
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.gpus import Peaks, peaks_of
+from tileir.execute.gpu.peaks import Peaks, peaks_of
 from tileir.execute.work.operations import Work, quantity
 
 SECONDS: Final = 0.5  # about how long launches are repeated if nobody says how often

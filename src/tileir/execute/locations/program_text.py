@@ -17,8 +17,7 @@ from tileir.text.names import Naming
 from tileir.text.printer import Printer
 
 _RESULTS: Final = re.compile(r"%[\w$.-]+(\s*,\s*%[\w$.-]+)*\s*=\s*$")
-_MOST_HEAD_TOKENS: Final = 20_000
-"""Of the head of an operation, in which the arguments of its blocks have their names."""
+_MOST_HEAD_TOKENS: Final = 20_000  # Of the head of an operation, in which the arguments of its blocks have their names.
 
 
 def printed_names(module: Operation) -> dict[Value, str]:

@@ -83,7 +83,7 @@ class Coverage(Ledger):
     `kernel.launch(.., sanitize="all")` looks for them and for everything else.  Alone:
 
         coverage = tileir.sanitizer.Coverage(arrays=[c])          # of all arrays, without `arrays`
-        kernel.launch(8, a, b, c, observer=coverage)
+        kernel.launch(8, (a, b, c), observer=coverage)
         print(coverage.report)
 
     `arrays` has the numbers for each array that the last launch wrote.

@@ -1,7 +1,7 @@
 """Integer operations on undefined inputs: overflow flags, division by zero, wide shifts, overflowing loop counters.
 
 A check is made for one operation when the launch is prepared; from the operands it returns the wrong elements, or None.
-The CPU engine traces the same functions into compiled code: they keep to what a tracer knows.
+The CPU backend traces the same functions into compiled code: they keep to what a tracer knows.
 """
 
 from __future__ import annotations
@@ -284,8 +284,8 @@ DEFINED: Final[dict[OperationDeclaration, str]] = {
     **dict.fromkeys((ops.ABSI, ops.ANDI, ops.BITCAST, ops.BREV, ops.CLZ, ops.CMPF, ops.CMPI, ops.CTZ), _ALL_OPERANDS),
     **dict.fromkeys((ops.EXTI, ops.INT_TO_PTR, ops.MAXI, ops.MINI, ops.MULHII, ops.NOTI, ops.ORI), _ALL_OPERANDS),
     **dict.fromkeys((ops.POPCNT, ops.PTR_TO_INT, ops.PTR_TO_PTR, ops.SELECT, ops.XORI), _ALL_OPERANDS),
-    ops.FTOI: "what is too large or no number is clamped",
-    ops.OFFSET: "an address counts where it is used",
+    ops.FTOI: "values out of range and NaN are clamped",
+    ops.OFFSET: "an address is checked where it is used",
 }
 
 

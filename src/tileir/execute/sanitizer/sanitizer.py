@@ -37,7 +37,7 @@ class Sanitizer(Ledger):
     report instead, or to name arrays whose contents do not count as written (`uninitialized`), pass one as observer:
 
         sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[c])
-        kernel.launch(8, a, b, c, observer=sanitizer)
+        kernel.launch(8, (a, b, c), observer=sanitizer)
         print(sanitizer.report)
     """
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from tileir import __version__
+from tileir.analyze.annotations import sarif_document
 from tileir.ir.quoting import harmless
 from tileir.judge.model import OUTCOMES, Outcome
 from tileir.judge.report.contents import FIGURES, Contents, FailureKind, SweepEntry, failure_in
@@ -95,8 +95,6 @@ def markdown_report(contents: Contents, most: int = 20) -> str:
 
 # --- SARIF 2.1.0: a rule for each kind of failure, a result for each program that shows it ---
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-
 
 def sarif_report(contents: Contents) -> str:
     def rule(cluster: FailureKind) -> dict[str, Any]:
@@ -104,15 +102,12 @@ def sarif_report(contents: Contents) -> str:
         described = {"shortDescription": {"text": short}, "fullDescription": {"text": long}}
         return {"id": cluster.key, **described, "defaultConfiguration": {"level": _level(cluster)}}
 
-    rules = list(map(rule, contents.kinds))
-    driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
     results = [
-        _result(number, cluster, entry)
+        json.dumps(_result(number, cluster, entry))
         for number, cluster in enumerate(contents.kinds)
         for entry in sorted(cluster.entries, key=lambda entry: (entry.name, entry.digest))
     ]
-    run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
+    return "".join(sarif_document(results, list(map(rule, contents.kinds))))
 
 
 def _result(number: int, cluster: FailureKind, entry: SweepEntry) -> dict[str, Any]:

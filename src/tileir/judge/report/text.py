@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tileir.ir.quoting import harmless
 from tileir.judge.model import OUTCOMES
 from tileir.judge.report.contents import Contents, FailureKind, SweepEntry, counted
 from tileir.judge.report.tables import Column, Table, shortened, table
+
+if TYPE_CHECKING:
+    from tileir.judge.executor.scheduler import SweepProgress
 
 Paint = Callable[[str, str], str]
 """A text in the color of an outcome, or in bold for `title`."""
@@ -110,3 +114,40 @@ def steps_of(cluster: FailureKind) -> str:
         verb, _, about = step.partition(" ")
         found.setdefault(verb or "start", []).append(about)
     return "; ".join([f"{verb} {', '.join(filter(None, abouts))}".rstrip() for verb, abouts in found.items()])
+
+
+# --- a sweep that goes on ---
+
+
+def progress_line(progress: SweepProgress) -> str:
+    """`1,204 of 10,000: 1,190 passed, 9 failed, 5 timeout; 84 a second, 2 minutes left`"""
+    total = f" of {progress.total:,}" if progress.total is not None else ""
+    left = progress.seconds_left
+    words = f"{progress.done:,}{total}: {_outcomes(progress) or 'none judged yet'}"
+    if progress.judged:
+        rate = progress.rate
+        words += f"; {rate * 60:.1f} a minute" if rate < 1 else f"; {rate:.{0 if rate >= 10 else 1}f} a second"
+    return words if left is None else f"{words}, {duration(left)} left"
+
+
+def progress_summary(progress: SweepProgress) -> str:
+    """`10,000 programs: 9,871 passed, 129 failed; 9,000 judged in 2 minutes, 1,000 known before, ..`"""
+    words = f"{counted(progress.done, 'program')}: {_outcomes(progress) or 'nothing'}"
+    parts = [f"{progress.judged:,} judged in {duration(progress.seconds)}"] if progress.judged else []
+    parts += [f"{progress.known:,} judged before"] if progress.known else []
+    parts += [f"{progress.duplicates:,} the same as another one"] if progress.duplicates else []
+    parts += [f"{counted(progress.lost, 'chunk')} lost and judged again"] if progress.lost else []
+    return f"{words}; {', '.join(parts)}" if parts else words
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} seconds" if seconds < 10 else f"{seconds:.0f} seconds"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
+def _outcomes(progress: SweepProgress) -> str:
+    order = sorted(progress.outcomes.items(), key=lambda each: (each[0] != "passed", -each[1], each[0]))
+    return ", ".join([f"{count:,} {outcome}" for outcome, count in order if count])

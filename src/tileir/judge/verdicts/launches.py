@@ -166,7 +166,7 @@ def arrays_of(entry: Operation, arguments: list[Any]) -> list[Result]:
 
 # --- results side by side: which elements have other bits, and whether they may (docs/reference/numerics.md) ---
 #
-# Which NaN an element is may differ everywhere; on the CPU engine, what a program asks to be approximate; on a GPU,
+# Which NaN an element is may differ everywhere; on the CPU backend, what a program asks to be approximate; on a GPU,
 # that and the functions, products of matrices, sums of floats and atomics, whose last bits the dialect leaves open.
 # Where bits may differ, numbers must be near each other.
 

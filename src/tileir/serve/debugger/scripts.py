@@ -12,6 +12,7 @@ from tileir.execute.recording.recording import LIMIT
 from tileir.serve.debugger.launches import Front, ScriptDebugging
 from tileir.serve.debugger.source_lines import Names
 from tileir.serve.debugger.stops import Event
+from tileir.terminal import wants_color
 
 _YES: Final = ("1", "yes", "on", "true")
 
@@ -68,13 +69,9 @@ def _front(address: str | None, commands: Sequence[str] = ()) -> Front:
     if address is None:
         from tileir.serve.debugger.terminal.terminal import Terminal
 
-        return Terminal([("ex", one) for one in commands], colors=_has_colors())
+        return Terminal([("ex", one) for one in commands], colors=wants_color(sys.stdout))
     if address not in _EDITORS:
         from tileir.serve.debugger.adapter.editor import ListeningEditor
 
         _EDITORS[address] = ListeningEditor(address)
     return _EDITORS[address]
-
-
-def _has_colors() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()

@@ -53,7 +53,7 @@ class Debugger(Inspection):
         memory: Iterable[object] = (),
     ) -> None:
         self.stop_on: set[Event] = set(stop_on)
-        prepared = prepared_launch(kernel, grid, arguments, schedule=schedule, limit=limit, memory=memory)
+        prepared = prepared_launch(kernel, grid, tuple(arguments), schedule=schedule, limit=limit, memory=memory)
         write: Callable[[str], object] = output if output is not None else sys.stdout.write
         super().__init__(prepared, "sanitizer" in self.stop_on, write, names)
         self.breakpoints = LaunchBreakpoints(self._program, self.lines, self._names, prepared.launch.grid)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 
 import tileir.dialect.ops.testing  # noqa: F401  (the operations of the public test suite)
+from tileir.analyze.expected_diagnostics import unexpected
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
@@ -19,7 +20,6 @@ from tileir.ir.versions import V13_3
 from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
-from tileir.tools.drop_in.expected_diagnostics import unexpected
 from tileir.tools.input import name_of
 
 VERSION = V13_3
@@ -39,6 +39,8 @@ OPTIONS = (
     Option("-Werr-hints", "with -Wunsupported-hints, reject them"),
 )
 
+DETAILS = "Options may begin with one dash or two. Without FILE, or with '-', standard input is read."
+
 # Turns the module of one part into the tool's output; findings are added to the list, errors are raised.
 Translation = Callable[[Operation, list[Diagnostic]], str]
 
@@ -56,7 +58,7 @@ def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnost
         implicit_module=True,
     )
     diagnostics.extend(found.diagnostics)
-    module = found.module
+    module: Operation | None = found.module
     # Only the module that was put around the text stands at 0:0.
     if module is not None and given.has("no-implicit-module") and module.location is file_location(name, 0, 0):
         contents = list(module.regions[0].blocks[0])

@@ -12,7 +12,7 @@ from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.registry import PipelineError, Step, parse_options, parse_pipeline
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, run_process
-from tileir.tools.drop_in.common import OPTIONS, VERSION, print_module, process
+from tileir.tools.drop_in.common import DETAILS, OPTIONS, VERSION, print_module, process
 from tileir.tools.input import decode, read_bytes
 from tileir.tools.output import write_output
 
@@ -23,10 +23,11 @@ _VERIFY = Option("-verify-each[=true|false|1|0]", "verify the program after each
 
 USAGE = Usage(
     "tileir-opt",
-    "Reads a Tile IR program, verifies it, runs passes and prints it, as NVIDIA's cuda-tile-opt does.",
     "[FILE]",
+    ("tileir-opt --canonicalize --cse kernel.mlir", "tileir-opt -pass-pipeline 'builtin.module(cse)' kernel.mlir"),
     (*OPTIONS, _PIPELINE, _VERIFY, *_PASSES),
-    details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
+    DETAILS,
+    summary="Read a Tile IR program, verify it, run passes and print it, as NVIDIA's cuda-tile-opt does",
     single_dash=True,
 )
 

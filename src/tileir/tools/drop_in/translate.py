@@ -16,9 +16,8 @@ from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.versions import V13_1, V13_2, V13_3, Version, version_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, run_process
-from tileir.tools.drop_in.common import OPTIONS, VERSION, print_module, process, verify
+from tileir.tools.drop_in.common import DETAILS, OPTIONS, VERSION, print_module, process, verify
 from tileir.tools.input import BYTECODE, TEXT, decode, read_bytes
-from tileir.tools.options import OVERWRITE
 from tileir.tools.output import protect_input, write_output
 
 # What each does, takes and gives.
@@ -30,17 +29,20 @@ TRANSLATIONS = {
 
 USAGE = Usage(
     "tileir-translate",
-    "Translates between Tile IR text and bytecode, as NVIDIA's cuda-tile-translate does.",
     "[FILE]",
+    (
+        "tileir-translate -mlir-to-cudatilebc kernel.mlir -o kernel.tileirbc",
+        "tileir-translate -cudatilebc-to-mlir kernel.tileirbc",
+    ),
     (
         *[Option(f"-{name}", summary) for name, (summary, _, _) in TRANSLATIONS.items()],
         Option("-bytecode-version VERSION", "the bytecode version to write (default: 13.3)"),
         Option("-list-versions", "list the bytecode versions"),
         Option("-generic-form", "after a round trip, print the generic form"),
-        OVERWRITE,
         *OPTIONS,
     ),
-    details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
+    DETAILS,
+    summary="Translate between Tile IR text and bytecode, as NVIDIA's cuda-tile-translate does",
     single_dash=True,
 )
 
@@ -71,7 +73,7 @@ def run(given: Arguments) -> int:
         status, output = process(decode(data, path), path, given, partial(translate, given=given, version=version))
     target = given.value("o", "-")
     if status == EXIT_FINE or target == "-":
-        protect_input(given, target, path, TRANSLATIONS[chosen[0]][1:])
+        protect_input(target, path, TRANSLATIONS[chosen[0]][1:])
         write_output(target, output)
     return status
 
@@ -83,9 +85,6 @@ def _bytecode_version(given: Arguments) -> Version:
         message = f"for the --bytecode-version option: Invalid argument '{text}'"
         raise ToolFailure(f"{message}: the supported versions are [13.1 - 13.3]", EXIT_WRONG_INPUT)
     return found
-
-
-# --- what is done with the module of one part of a text ---
 
 
 def _assembled(module: Operation, _: list[Diagnostic], given: Arguments, version: Version) -> str:

@@ -1,1 +1,1 @@
-"""Commands that read, check, change and print programs; `reporting.py` writes the findings of check and lint."""
+"""Commands that read, check, change, compare and explain programs; `reporting.py` writes findings of check and lint."""

@@ -5,24 +5,16 @@ from __future__ import annotations
 from tileir.tools.arguments import Arguments, Usage
 from tileir.tools.command import command
 from tileir.tools.input import read_programs
-from tileir.tools.options import JOBS, QUIET, READING_OPTIONS
+from tileir.tools.options import JOBS, QUIET, READING
 from tileir.tools.programs.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 USAGE = Usage(
     "tileir check",
-    "Reads Tile IR programs and reports every mistake at its position.",
     "FILE|SCRIPT.py...",
-    (
-        *REPORTING_OPTIONS,
-        QUIET.with_help("errors only: no warnings, no remarks, no counts"),
-        JOBS,
-        *READING_OPTIONS,
-    ),
-    details=f"""\
-{FILES}
-
-Exit status: 0 fine (warnings and remarks are fine), 1 a program has errors, 2 the command line is wrong or a file
-cannot be read.""",
+    ("tileir check examples/softmax.mlir", "tileir check --format github examples"),
+    (*REPORTING_OPTIONS, QUIET, JOBS, *READING),
+    FILES,
+    statuses={0: "success; there may be warnings and remarks", 1: "a program has errors"},
 )
 
 

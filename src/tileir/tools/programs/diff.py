@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tileir.analyze.difference.difference import ProgramDifference
 from tileir.dialect.ops import ENTRY
@@ -13,6 +14,7 @@ from tileir.execute.arguments.argument_text import LaunchDescription, grid_of, n
 from tileir.execute.engine.registry import AUTO, find_engine
 from tileir.ir.quoting import harmless
 from tileir.ir.traversal import functions
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, print_diagnostics, refusing
@@ -20,66 +22,73 @@ from tileir.tools.guard import run_in_child
 from tileir.tools.input import Program, read_program
 from tileir.tools.launches import given_launch
 
+if TYPE_CHECKING:
+    from tileir.analyze.difference.semantic import SemanticDifference
+
+_RUNNING = (
+    Option("--runs N", "how often, with other random arguments each time (default: 3)"),
+    Option("--seed N", "of random arguments (default: 0)"),
+    options.ENTRY.with_help("the kernel to run (default: all that both have)"),
+    options.GRID,
+    options.ARG,
+    options.BACKEND,
+    options.TIMEOUT,
+)
 USAGE = Usage(
     "tileir diff",
-    "Shows what is different about two programs: operations removed, added, moved, changed, renamed.",
     "FILE|SCRIPT.py OTHER",
     (
-        Option("-y, --side-by-side", "both programs beside each other (default)"),
-        Option("-u, --unified", "one below the other, as diff -u"),
+        "tileir opt -O3 examples/softmax.mlir | tileir diff -u examples/softmax.mlir -",
+        "tileir opt -O3 examples/softmax.mlir | tileir diff --semantic examples/softmax.mlir -",
+    ),
+    (
+        Option("-u, --unified", "one below the other, as diff -u (default: side by side)"),
         Option("-s, --summary", "one sentence"),
-        options.JSON.with_help("one JSON object"),
+        options.JSON,
         Option("--context LINES", "how many lines to show around differences, or all (default: 3)"),
-        Option("--width COLUMNS", "the width of both columns together (default: that of the terminal)"),
-        Option("--names count|ignore", "whether names count: of functions, and those given to values"),
+        Option("--ignore-names", "names do not count: of functions, and those given to values"),
         Option("--locations", "locations that the programs state count, too"),
         Option("--semantic", "run both on the same arguments, and show which results differ and where that begins"),
-        Option("--runs N", "how often, with other random arguments each time (default: 3)"),
-        Option("--seed N", "of random arguments (default: 0)"),
-        options.ENTRY.with_help("the kernel to run (default: all that both have)"),
-        options.GRID,
-        options.ARG,
-        options.BACKEND,
-        options.TIMEOUT,
-        *options.READING_OPTIONS,
+        *_RUNNING,
+        *options.READING,
     ),
-    details="""\
+    """\
 Both are text or bytecode, of any version; one of them may be '-' for standard input. A SCRIPT.py that launches one
 cuTile kernel is run on this machine, as by tileir emulate. Operations go together by what they are computed from and
 what they are used for, functions by name. Signs between the columns: | changed, < removed, > added, ^ and v moved: they
 point to where the operation is in the other program.
 
 With --semantic arguments are those of --grid and --arg, else those that a comment at the top of a program states, else
-random ones that are found by trying. Only results count then, also for the exit status.
-
-Exit status: 0 no difference, 1 there are differences, 2 trouble: a program or the command line is wrong.""",
+random ones that are found by trying. Only results count then, also for the exit status.""",
+    statuses={
+        0: "there is no difference",
+        1: "there are differences",
+        2: "a program or the command line is wrong, or a file cannot be read",
+        124: "stopped by --timeout",
+    },
 )
-_FORMATS = ("side-by-side", "unified", "summary", "json")
 _WIDTH_OF_A_PIPE = 160
 
 
 @command(USAGE)
 def run(given: Arguments) -> int:
-    format = given.only_one(*_FORMATS) or _FORMATS[0]
+    format = given.only_one("unified", "summary", "json")
     text = given.value("context", "3")
     context = None if text == "all" else natural(text)
     if text != "all" and context is None:
         raise ToolFailure(f"'{text}' is no number of lines: give one, or all")
-    columns = shutil.get_terminal_size((_WIDTH_OF_A_PIPE, 24)).columns if sys.stdout.isatty() else _WIDTH_OF_A_PIPE
-    width = given.number("width", columns, least=40)
     if not given.has("semantic"):
-        launching = ("runs", "seed", "entry", "grid", "arg", "backend", "timeout")
-        given.refuse(launching, "is about running the programs: add --semantic")
+        given.refuse([option.name for option in _RUNNING], "is about running the programs: add --semantic")
     elif format in ("unified", "summary"):
         raise ToolFailure(f"--semantic shows results, and --{format} the programs")
     grid_of(given.value("grid", "1"))
-    work = partial(_compare, given, format, width, context)
+    work = partial(_compare, given, format, context)
     seconds = given.seconds("timeout")
     # A run can be ended at any time only with its process.
     return run_in_child(given, work, seconds) if seconds else work()
 
 
-def _compare(given: Arguments, format: str, width: int, context: int | None) -> int:
+def _compare(given: Arguments, format: str, context: int | None) -> int:
     if given.operands == ["-", "-"]:
         raise ToolFailure("standard input can be one of the programs, not both")
     choose = "'tileir as {} --launch N -o k.tileirbc'"
@@ -91,11 +100,15 @@ def _compare(given: Arguments, format: str, width: int, context: int | None) -> 
     print_diagnostics([*left.diagnostics, *right.diagnostics], given)
     if left.module is None or right.module is None:
         return EXIT_USAGE
-    names, titles = given.value("names", "count") == "count", (given.operands[0], given.operands[1])
+    names, titles = not given.has("ignore-names"), (given.operands[0], given.operands[1])
     locations = given.has("locations")
     difference = ProgramDifference(left.module, right.module, names=names, locations=locations, titles=titles)
     if given.has("semantic"):
-        return _run_both(given, difference, left, right)
+        with Progress() as progress:
+            progress.step("running both programs")
+            found = _run_both(given, difference, left, right)
+        print(json.dumps(found.to_dict()) if format == "json" else harmless(found.text(), keep="\n"))
+        return EXIT_WRONG_INPUT if found else EXIT_FINE
     color = given.wants_color(sys.stdout)
     if format == "json":
         print(json.dumps(difference.to_dict()))
@@ -104,11 +117,12 @@ def _compare(given: Arguments, format: str, width: int, context: int | None) -> 
     elif difference and format == "unified":
         sys.stdout.write(difference.unified(color, context))
     elif difference:
+        width = max(shutil.get_terminal_size((_WIDTH_OF_A_PIPE, 24)).columns, 40)
         print(difference.side_by_side(width, color, context), harmless(difference.summary()), sep="\n")
     return EXIT_WRONG_INPUT if difference else EXIT_FINE
 
 
-def _run_both(given: Arguments, difference: ProgramDifference, left: Program, right: Program) -> int:
+def _run_both(given: Arguments, difference: ProgramDifference, left: Program, right: Program) -> SemanticDifference:
     """Compare what the programs compute."""
     backend = given.value("backend", AUTO)
     if backend != AUTO:
@@ -126,9 +140,6 @@ def _run_both(given: Arguments, difference: ProgramDifference, left: Program, ri
                 raise ToolFailure("--grid alone is no launch: give --arg for each parameter, too")
         if kernel.declaration is ENTRY and stated is not None:
             launches[name] = stated
-    runs, seed = given.number("runs", 3), given.number("seed", 0, least=0)
-    entry = given.value("entry") or None
+    runs, seed, entry = given.number("runs", 3), given.number("seed", 0, least=0), given.value("entry") or None
     with refusing():
-        found = difference.semantic(runs=runs, seed=seed, backend=backend, entry=entry, launch=launches)
-    print(json.dumps(found.to_dict()) if given.has("json") else harmless(found.text(), keep="\n"))
-    return EXIT_WRONG_INPUT if found else EXIT_FINE
+        return difference.semantic(runs=runs, seed=seed, backend=backend, entry=entry, launch=launches)

@@ -10,6 +10,7 @@ from functools import partial
 from tileir.bytecode import is_bytecode
 from tileir.ir.quoting import harmless, several
 from tileir.program_files import ProgramFiles
+from tileir.terminal import tracked
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, complain, finish
 from tileir.tools.input import decode, may_be_program, name_of, no_program, read_bytes, refuse_script
@@ -21,57 +22,52 @@ _PROGRAM = re.compile(r'^[ \t]*(?:cuda_tile\.)?(?:module|entry)[ \t]+@|"cuda_til
 
 USAGE = Usage(
     "tileir format",
-    "Lays out Tile IR texts: one operation on a line, two spaces for each level, blanks as NVIDIA's tools print them.",
     "FILE...",
+    ("tileir format --diff examples/softmax.mlir", "tileir format --check examples"),
     (
         Option("--check", "write nothing: name the files that would change, and fail if there are any"),
         Option("--diff", "write nothing: show what would change, and fail if anything would"),
-        QUIET.with_help("do not say what was done"),
+        QUIET,
     ),
-    details="""\
-Only blanks and line ends change: the program, its names, aliases and comments stay. ('tileir opt -O0 FILE' prints a
-program in canonical form, with the printer's own names and without comments.)
+    """\
+One operation is on a line, with two spaces for each level and blanks as NVIDIA's tools print them. Only blanks and line
+ends change: the program, its names, aliases and comments stay. ('tileir opt -O0 FILE' prints a program in canonical
+form, with the printer's own names and without comments.)
 
 FILE is replaced, when the new text is complete. '-' is standard input, whose result goes to standard output; a
 directory or a pattern such as 'kernels/**/*.mlir' stands for the tile programs in it: bytecode, links and texts of
-other dialects are passed over.
-
-A text with syntax errors is left as it is, and is an error: 'tileir check' shows all of them.
-
-Exit status: 0 fine, 1 a text cannot be laid out, or --check or --diff found something to change, 2 the command line
-is wrong or a file cannot be read.""",
+other dialects are passed over. A text with syntax errors is left as it is: 'tileir check' shows all of them.""",
+    statuses={1: "a text has syntax errors, or --check or --diff found something to change"},
 )
 
 
 @command(USAGE)
 def run(given: Arguments) -> int:
-    mode = given.only_one("check", "diff")
+    mode, quiet = given.only_one("check", "diff"), given.has("quiet")
     files = ProgramFiles(given.operands)
     for _, why in files.failures:
         complain(given.program, ToolFailure(why))
     outcomes: list[bool] = []
 
     def work(path: str) -> None:
-        found = _formatted(path, mode, given.has("quiet"), path not in given.operands)
+        found = _formatted(path, mode, quiet, path not in given.operands)
         outcomes.extend([] if found is None else [found])
 
-    status = max([finish(given, partial(work, path)) for path in files.paths], default=EXIT_FINE)
+    paths = tracked(files.paths, len(files.paths), "files", is_quiet=quiet)
+    status = max([finish(given, partial(work, path)) for path in paths], default=EXIT_FINE)
     changed, total = sum(outcomes), len(outcomes)
     if mode and changed:
         status = max(status, EXIT_WRONG_INPUT)
-    if files.failures:
-        status = EXIT_USAGE
-    if not given.has("quiet") and "-" not in files.paths and mode != "diff":
+    if not quiet and "-" not in files.paths and mode != "diff":
         unchanged = f"{several(total - changed, 'file')} already laid out" if total else "no texts"
         rest = f", {total - changed} already laid out" if total > changed else ""
         verb = "would change" if mode else "changed"
         print(f"{several(changed, 'file')} {verb}{rest}" if changed else unchanged)
-    return status
+    return EXIT_USAGE if files.failures else status
 
 
 def _formatted(path: str, mode: str, quiet: bool, searched: bool) -> bool | None:
     """Whether a text changes; None for bytecode, and for what was found and is no tile program of its own."""
-    # Imported here: `--help` needs none of it.
     from tileir.serve.language.editing.layout import laid_out
     from tileir.text.reading import read_text
     from tileir.tools.programs.lint import difference

@@ -1,52 +1,34 @@
-"""`tileir info`: what is installed and which engines can work here, or what is in a program."""
+"""`tileir info`: what is installed and which backends can work here, or what is in a program."""
 
 from __future__ import annotations
 
 import json
 import platform
 import sys
-from collections import Counter
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tileir.bytecode import is_bytecode
-from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, read_container
-from tileir.bytecode.layouts import layout_of
-from tileir.bytecode.primitives import Malformed
-from tileir.dialect.availability import newer_features
-from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
-from tileir.dialect.rules import signature
-from tileir.execute.locations.source_locations import frames_of
-from tileir.ir.attributes import StringAttribute
-from tileir.ir.core import Operation
-from tileir.ir.dense import DenseAttribute
-from tileir.ir.location import TextLocation
+from tileir.analyze.program_facts import file_facts, program_facts
 from tileir.ir.quoting import harmless, harmless_line, several
-from tileir.ir.versions import VERSION_NAMES, version_named
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
 from tileir.tools.input import BYTECODE, Program, name_of, read_programs
 from tileir.tools.main import identity_text
-from tileir.tools.options import JSON, READING_OPTIONS, SCRIPT
+from tileir.tools.options import JSON, READING, SCRIPT
 
 if TYPE_CHECKING:
     from tileir.execute.engine.interface import Backend
 
 USAGE = Usage(
     "tileir info",
-    "Shows what is in a program; without one, versions and the engines that --backend and backend= accept.",
     "[FILE|SCRIPT.py...]",
-    (
-        JSON.with_help("print one JSON object per line: for each file, or for this installation"),
-        *READING_OPTIONS,
-    ),
-    details=f"""\
-{SCRIPT} Its kernels are then shown.
-
+    ("tileir info", "tileir info --json examples/matmul.mlir"),
+    (JSON.with_help("print one JSON object per line: for each file, or for this installation"), *READING),
+    f"""\
 For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
 kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
-version, layout and sections. Without FILE: the engines, and why one is not available; and what confines programs that
-are judged ('tileir docs judging'). FILE may be '-' for standard input.""",
+version, layout and sections. {SCRIPT} Its kernels are then shown.
+Without FILE: the backends, and why one is not available; and what confines programs that are judged
+('tileir docs judging'). FILE may be '-' for standard input.""",
 )
 
 # Of the kinds of operations, and of the files that debug information names, as many are shown to people.
@@ -59,15 +41,14 @@ def run(given: Arguments) -> int:
         found = _installation()
         print(json.dumps(found) if given.has("json") else "\n".join(_installation_lines(found)))
         return EXIT_FINE
-    is_first = True
+    shown: list[str] = []
 
     def show(path: str) -> int:
-        nonlocal is_first
         status = EXIT_FINE
         for program in read_programs(path, given):
-            if not is_first and not given.has("json"):
+            if shown and not given.has("json"):
                 print()
-            is_first = False
+            shown.append(path)
             status = max(status, _show_facts(name_of(path), program, given))
         return status
 
@@ -75,9 +56,9 @@ def run(given: Arguments) -> int:
 
 
 def _show_facts(name: str, program: Program, given: Arguments) -> int:
-    facts = _file_facts(name, program.data)
+    facts = file_facts(name, program.data)
     if program.module is not None:
-        facts.update(_program_facts(program.module))
+        facts.update(program_facts(program.module))
     if given.has("json"):
         print(json.dumps(facts))
     elif program.module is not None or facts["kind"] == BYTECODE:
@@ -85,9 +66,6 @@ def _show_facts(name: str, program: Program, given: Arguments) -> int:
     sys.stdout.flush()
     print_diagnostics([diagnostic for diagnostic in program.diagnostics if diagnostic.severity == "error"], given)
     return EXIT_WRONG_INPUT if program.module is None else EXIT_FINE
-
-
-# --- this installation ---
 
 
 def _installation() -> dict[str, Any]:
@@ -105,7 +83,7 @@ def _installation() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "build": "compiled" if str(core.__file__).endswith((".so", ".pyd")) else "pure Python",
-        "engines": {engine.name: _engine(engine) for engine in engines} | failed,
+        "backends": {engine.name: _engine(engine) for engine in engines} | failed,
         "auto": {"gpu": gpu_choice_words()},
         "confinement": in_force(),
     }
@@ -127,9 +105,9 @@ def _engine(engine: Backend) -> dict[str, Any]:
 
 def _installation_lines(found: dict[str, Any]) -> list[str]:
     lines = [identity_text(), f"Python {found['python']}, {found['machine']} ({sys.executable})"]
-    lines += [f"the reading, checking and printing of programs is {found['build']}", "", "engines:"]
-    width = max([len(name) for name in found["engines"]])
-    for name, engine in found["engines"].items():
+    lines += [f"the reading, checking and printing of programs is {found['build']}", "", "backends:"]
+    width = max([len(name) for name in found["backends"]])
+    for name, engine in found["backends"].items():
         # A plugin that cannot be loaded has no summary.
         cannot = "cannot work here: " if engine["summary"] else ""
         texts = [engine["summary"], f"{cannot}{engine['missing'] or ''}" if engine["missing"] else ""]
@@ -139,74 +117,6 @@ def _installation_lines(found: dict[str, Any]) -> list[str]:
     lines += [f"  {'auto':{width}}  {harmless_line('on a GPU: ' + found['auto']['gpu'])}", ""]
     lines.append("programs that are judged are confined by:")
     return [*lines, *[f"  {name}: {what}" for name, what in found["confinement"].items()]]
-
-
-# --- a program ---
-
-
-def _file_facts(name: str, data: bytes) -> dict[str, Any]:
-    """What the outside of a file says, also of one whose inside cannot be read."""
-    facts: dict[str, Any] = {"file": name, "bytes": len(data), "kind": "text"}
-    if not is_bytecode(data):
-        return facts
-    # The version stands after the magic; of a file that is cut off that may be all there is.
-    version = f"{data[8]}.{data[9]}" if len(data) > 9 else None
-    facts |= {"kind": "bytecode", "version": version, "layout": layout_of(data), "sections": []}
-    with suppress(Malformed):
-        container = read_container(data, known_sections=ATTRIBUTE)
-        facts["version"] = container.version_name
-        for each in container.order:
-            section = {"name": SECTION_NAMES[each.identifier], "offset": each.header}
-            facts["sections"].append({**section, "bytes": each.end - each.header})
-    return facts
-
-
-def _program_facts(root: Operation) -> dict[str, Any]:
-    """What is in a program that was read and verified."""
-    modules = [operation for operation in root.walk() if operation.declaration is MODULE]
-    producers = [p.value for module in modules if isinstance(p := module.attributes.get("producer"), StringAttribute)]
-    everything = [o for o in root.walk() if o.declaration is not MODULE and not o.declaration.is_builtin]
-    functions = [o for o in everything if "function_type" in o.declaration.inherent]
-    operations = [o for o in everything if "function_type" not in o.declaration.inherent]
-    # Positions in the text are no lines of a source.
-    frames = [frames_of(o.location) for o in operations if not isinstance(o.location, TextLocation)]
-    files = sorted({frame.file for each in frames for frame in each})
-    attributes = [value for o in everything if o.declaration is not GLOBAL for value in o.attributes.values()]
-    constants = [value for value in attributes if isinstance(value, DenseAttribute)]
-    # One element of a constant whose elements are equal.
-    size = sum(len(value.data) for value in set(constants))
-    counts = Counter([o.declaration.mnemonic if o.name.startswith("cuda_tile.") else o.name for o in operations])
-    return {
-        "producer": producers[0] if producers else None,
-        "needs": next((n for n in VERSION_NAMES if not newer_features(root, version_named(n))), VERSION_NAMES[-1]),
-        "modules": [module.symbol_name for module in modules],
-        "functions": [
-            {
-                "name": function.symbol_name,
-                "entry": function.declaration is ENTRY,
-                "parameters": [type.spelling for type in signature(function).inputs],
-                "operations": sum(1 for _ in function.walk()) - 1,
-            }
-            for function in functions
-        ],
-        "globals": [_global_facts(operation) for operation in operations if operation.declaration is GLOBAL],
-        "operations": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        "constants": {"count": len(constants), "distinct": len(set(constants)), "bytes": size},
-        "debug_info": {"operations": sum(map(bool, frames)), "of": len(operations), "files": files},
-    }
-
-
-def _global_facts(operation: Operation) -> dict[str, Any]:
-    value = operation.value_attribute
-    return {
-        "name": operation.symbol_name,
-        "type": value.type.spelling,
-        "bytes": value.count * len(value.data) if value.is_splat else len(value.data),
-        "constant": operation.constant,
-    }
-
-
-# --- for people ---
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from functools import partial
 
-from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for, unknown_rule
+from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for
 from tileir.analyze.lint.linting import fixed_text, lint_module
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
@@ -16,42 +16,40 @@ from tileir.text.listing import PrintedLines, printed_lines
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
 from tileir.tools.command import command
 from tileir.tools.input import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
-from tileir.tools.options import JOBS, QUIET, READING_OPTIONS, VERSION
+from tileir.tools.options import JOBS, QUIET, READING, TARGET, VERSION
 from tileir.tools.output import write_output
 from tileir.tools.programs.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 USAGE = Usage(
     "tileir lint",
-    "Reads Tile IR programs and gives advice: what is useless, slow, not portable, or a mistake in all likelihood.",
     "FILE|SCRIPT.py...",
+    ("tileir lint examples/softmax.mlir", "tileir lint --select all --target h100 examples"),
     (
         Option("--select RULES", "the rules to look for, instead of those that are on by default"),
         Option("--extend-select RULES", "rules to look for as well"),
         Option("--ignore RULES", "rules not to look for"),
-        Option("--target NAMES", "GPUs that the programs are for, such as h100 or sm_90, for rules about hardware"),
+        TARGET.with_help("the GPU that programs are for, as h100 or sm_90, for rules about hardware; may be repeated"),
         VERSION.with_help("the oldest version that the programs have to work with"),
         Option("--fix", "change the files, as far as findings have a safe fix, and report what is left"),
         Option("--diff", "show what --fix would change, and change nothing; exit status 1 if there is something"),
         *REPORTING_OPTIONS,
-        QUIET.with_help("no counts"),
+        QUIET,
         Option("--exit-zero", "exit status 0 whatever is found in programs that are correct"),
         Option("--config FILE", "read this file instead of the pyproject.toml nearest to each program"),
         Option("--isolated", "read no configuration"),
-        Option("--list-rules", "list the rules and stop"),
-        Option("--explain RULE", "show what there is to know about a rule and stop"),
+        Option("--list-rules", "list the rules and stop; 'tileir explain RULE' explains one"),
         JOBS,
-        *READING_OPTIONS,
+        *READING,
     ),
-    least=0,
-    details=f"""\
+    f"""\
 {FILES}
 
 RULES are names of rules, groups (memory), beginnings of names (unused-) or 'all', with commas between them; what names
 a rule more exactly decides. A comment '// tileir: ignore[RULE]: why' silences a finding, at the end of its line or on
 the line before; '// tileir: ignore-file[RULE]' at the top silences those of a file. pyproject.toml may have a table
-[tool.tileir.lint] with select, extend-select, ignore, target, bytecode-version and per-file-ignores.
-
-Exit status: 0 no findings, 1 findings or errors of a program, 2 the command line is wrong or a file cannot be read.""",
+[tool.tileir.lint] with select, extend-select, ignore, target, bytecode-version and per-file-ignores.""",
+    statuses={0: "success, and there are no findings", 1: "there are findings, or a program has errors"},
+    least=0,
 )
 
 
@@ -59,16 +57,6 @@ Exit status: 0 no findings, 1 findings or errors of a program, 2 the command lin
 def run(given: Arguments) -> int:
     if given.has("list-rules"):
         print(rules_text())
-        return EXIT_FINE
-    if given.has("explain"):
-        name = given.value("explain")
-        if name not in RULES:
-            raise ToolFailure(unknown_rule(name))
-        # Imported here: linting does not need the layout of pages.
-        from tileir.analyze.documentation.pages import rule_page
-        from tileir.tools.help.explain import page_text
-
-        print(page_text(rule_page(RULES[name])), end="")
         return EXIT_FINE
     if not given.operands:
         raise UsageMistake("expected FILE...")
@@ -91,9 +79,7 @@ class Linter:
     """How files are linted and their findings written."""
 
     def __init__(self, given: Arguments) -> None:
-        described = {
-            name: (rule.severity, rule.summary, f"{rule.reason}  {rule.remedy}") for name, rule in RULES.items()
-        }
+        described = {key: (rule.severity, rule.summary, f"{rule.reason}  {rule.remedy}") for key, rule in RULES.items()}
         self.writer: Writer = Writer(given, described)
         self._given: Arguments = given
         self._change: str = given.only_one("fix", "diff")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from itertools import pairwise
 
 from tileir.annotations import TYPE_CHECKING
@@ -16,7 +17,7 @@ from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command, print_diagnostics, refusing
 from tileir.tools.input import TEXT, dialect_version, read_bytes, read_program, script_arguments
-from tileir.tools.options import LAUNCH, OUTPUT, OVERWRITE, READING_OPTIONS, SCRIPT, SCRIPT_ARGUMENTS
+from tileir.tools.options import DEBUG_INFO, LAUNCH, OPTIMIZE, OUTPUT, READING, SCRIPT, SCRIPT_ARGUMENTS
 from tileir.tools.output import protect_input, write_output
 
 if TYPE_CHECKING:
@@ -51,51 +52,52 @@ def passes_help(arguments: list[str]) -> str:
 
 USAGE = Usage(
     "tileir opt",
-    "Reads a Tile IR program, verifies it, optimizes it on request, and prints it.",
     "FILE|SCRIPT.py",
+    (
+        "tileir opt -O3 examples/softmax.mlir",
+        "tileir opt --passes canonicalize,cse examples/softmax.mlir -o small.mlir",
+    ),
     (
         OUTPUT,
         Option("--generic", "print MLIR's generic form"),
-        Option("-g, --debug-info", "print locations"),
-        Option("--names public|draft", "name constants as NVIDIA's tools do, or as the printer draft does"),
+        DEBUG_INFO,
+        Option("--draft-names", "name constants as the printer draft does, not as NVIDIA's tools do"),
         Option("--disassembly", "print without the enclosing module, as NVIDIA's disassembler does"),
         LAUNCH,
-        Option("-O 0|1|2|3", "optimize at this level, as in -O3"),
+        OPTIMIZE.with_help("optimize at this level, as in -O3"),
         Option("--passes PASSES", "run these passes instead: names with commas, with options as NAME{OPTION=VALUE}"),
         Option("--load FILE.py", "run this Python file first, to register your own passes"),
         Option("--rules parity|full", "NVIDIA's public rules only, or the drafts' as well"),
         Option("--fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
-        Option("--print-after-each", "show the program after each pass, on standard error"),
+        Option("--print-after-all", "show the program after each pass, on standard error"),
         Option("--timing", "show the time each pass took, on standard error"),
         Option("--statistics", "show how often each rule fired, on standard error"),
-        Option("--debug", "show each step of rewriting, before and after, on standard error"),
+        Option("--trace-rewrites", "show each step of rewriting, before and after, on standard error"),
         Option("--trace-patterns", "show each pattern that did not match, and why, on standard error"),
-        OVERWRITE,
-        *READING_OPTIONS,
+        *READING,
     ),
-    most=-1,
-    details=f"""\
+    f"""\
 {SCRIPT} Its kernel is then read.
 {SCRIPT_ARGUMENTS}
 
 FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs opt' is about levels, rules
 and passes, 'tileir docs writing_passes' about your own; with --load FILE.py this help lists those of the file too.""",
+    most=-1,
     more_help=passes_help,
 )
 
 
 @command(USAGE)
 def run(given: Arguments) -> int:
-    is_draft = given.value("names") == "draft"
-    if given.has("disassembly") and (given.has("generic") or is_draft):
-        raise ToolFailure(f"'--disassembly' and '{'--names draft' if is_draft else '--generic'}' exclude each other")
+    given.only_one("disassembly", "generic")
+    given.only_one("disassembly", "draft-names")
     arguments = script_arguments(given)
     rules = given.value("rules", "parity")
     steps = _steps(given, rules)
     program = read_program(given.operands[0], given, arguments)
     module = program.checked(given)
     output = given.value("output", "-")
-    protect_input(given, output, given.operands[0], (program.kind, TEXT))
+    protect_input(output, given.operands[0], (program.kind, TEXT))
     if steps and not _optimize(module, steps, rules, given):
         return EXIT_WRONG_INPUT
     write_output(output, _text(module, given))
@@ -105,15 +107,12 @@ def run(given: Arguments) -> int:
 def _text(module: Operation, given: Arguments) -> str:
     debug_info, version = given.has("debug-info"), dialect_version(given)
     if not given.has("disassembly"):
-        names, generic = given.value("names", "public"), given.has("generic")
+        names, generic = "draft" if given.has("draft-names") else "public", given.has("generic")
         return print_operation(module, generic=generic, debug_info=debug_info, names=names, version=version) + "\n"
     contents = [module] if module.declaration is MODULE else list(module.regions[0].blocks[0])
     if len(contents) != 1 or contents[0].declaration is not MODULE:
         raise ToolFailure("'--disassembly' needs a program that is one cuda_tile.module", EXIT_WRONG_INPUT)
     return print_disassembly(contents[0], debug_info, version)
-
-
-# --- passes ---
 
 
 def _steps(given: Arguments, rules: str) -> list[Step]:
@@ -124,7 +123,6 @@ def _steps(given: Arguments, rules: str) -> list[Step]:
         return []
     if given.has("O") and given.has("passes"):
         raise ToolFailure("'-O' and '--passes' exclude each other")
-    # Imported here: printing a program does not need the optimizer.
     from tileir.passes.pipeline import check_steps, passes_of_level
     from tileir.passes.registry import parse_pass, parse_passes
 
@@ -143,16 +141,18 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
     from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
     from tileir.passes.registry import PassOptionError
 
+    print_line = partial(print, file=sys.stderr)
+
     def print_after(name: str, module: Operation) -> None:
-        _print_line(f"// -----// after {name} //----- //\n{module.text()}")
+        print_line(f"// -----// after {name} //----- //\n{module.text()}")
 
     report = PassReport(
         verify=True,
         version=version_text(dialect_version(given)),
         statistics=given.has("statistics"),
-        after_each=print_after if given.has("print-after-each") else None,
-        trace=_print_line if given.has("debug") else None,
-        trace_patterns=_print_line if given.has("trace-patterns") else None,
+        after_each=print_after if given.has("print-after-all") else None,
+        trace=print_line if given.has("trace-rewrites") else None,
+        trace_patterns=print_line if given.has("trace-patterns") else None,
     )
     try:
         if given.has("passes"):
@@ -177,7 +177,7 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
         print_diagnostics(report.diagnostics, given)
         lines = report.timing_lines() if given.has("timing") else []
         for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
-            _print_line(line)
+            print_line(line)
     return True
 
 
@@ -215,7 +215,3 @@ def _place(error: Exception) -> str:
             other = place
         step = step.tb_next
     return loaded or other
-
-
-def _print_line(text: str) -> None:
-    print(text, file=sys.stderr)

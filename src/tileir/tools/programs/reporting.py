@@ -17,22 +17,20 @@ from tileir.ir.quoting import harmless, several
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure
 from tileir.tools.command import complain, painter, refusing, with_suggestions
 from tileir.tools.input import TEXT, Program, name_of
-from tileir.tools.options import SCRIPT
+from tileir.tools.options import JSON, SCRIPT
 
 FORMATS = ("text", "json", "sarif", "github")
 
 REPORTING_OPTIONS = (
     Option(f"--format {'|'.join(FORMATS)}", "how findings are written (default: text)"),
-    Option("--json", "the same as --format json: one JSON object per line for each finding"),
+    JSON.with_help("the same as --format json: one JSON object per line for each finding"),
 )
 
 FILES = f"""\
 FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (quoted, so that the shell
 does not expand it). In a directory and its subdirectories, files named *.mlir, *.tileir and *.tileirbc are checked,
 and files of any other name that start like bytecode; hidden files are skipped, and links to directories are not
-followed.
-
-{SCRIPT} Its kernels are then checked.
+followed. {SCRIPT} Its kernels are then checked.
 
 Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions shows at
 the lines of a pull request. In both, and in json, files that cannot be read are findings too."""
@@ -75,9 +73,7 @@ class Writer:
     """How findings are written; `rules` are those that SARIF lists beside the ones of `tileir check`."""
 
     def __init__(self, given: Arguments, rules: Mapping[str, Described] | None = None) -> None:
-        if given.has("json") and given.value("format", "json") != "json":
-            raise ToolFailure(f"'--json' and '--format {given.value('format')}' exclude each other")
-        self.format: str = given.value("format", "json" if given.has("json") else "text")
+        self.format: str = given.format()
         self.quiet: bool = given.has("quiet")
         self._paint = painter(given, sys.stdout)
         self.rules: Mapping[str, Described] = rules if rules is not None else {}
@@ -110,13 +106,15 @@ class Writer:
         name = name_of(path)
         # Each format is imported when it is asked for.
         if self.format == "json":
-            return json_finding(diagnostic, name, offset, rule if rule in self.rules else "")
+            import json
+
+            return json.dumps(finding_facts(diagnostic, name, offset, rule if rule in self.rules else ""))
         if self.format == "sarif":
-            from tileir.tools.programs.annotations import sarif_result
+            from tileir.analyze.annotations import sarif_result
 
             return sarif_result(diagnostic, name, offset, rule, self.rules)
         if self.format == "github":
-            from tileir.tools.programs.annotations import workflow_command
+            from tileir.analyze.annotations import workflow_command
 
             return workflow_command(diagnostic, name)
         # A finding about bytecode has no position, so it gets at least its file.
@@ -136,18 +134,21 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
 
     jobs = given.number("jobs", most=9999)
     paths, searched = list(dict.fromkeys(given.operands)), False
-    failures: list[tuple[str, ToolFailure]] = []
+    failures: list[tuple[str, str]] = []
     if any("*" in path or "?" in path or "[" in path or os.path.isdir(path) for path in paths):
-        # Imported here: most name their files.
         from tileir.program_files import ProgramFiles
 
         files = ProgramFiles(given.operands)
-        paths, searched = files.paths, files.searched
-        failures = [(path, ToolFailure(words)) for path, words in files.failures]
+        paths, searched, failures = files.paths, files.searched, files.failures
+    outcomes = _outcomes(outcome_of, paths, jobs)
+    if len(paths) > _FEW_PROGRAMS:
+        from tileir.terminal import tracked
+
+        outcomes = tracked(outcomes, len(paths), "files", is_quiet=writer.quiet)
     status = failed = 0
     counts: list[Sequence[int]] = []
     lines: list[str] = []
-    for outcome in chain([writer.failed(*each) for each in failures], _outcomes(outcome_of, paths, jobs)):
+    for outcome in chain([writer.failed(path, ToolFailure(words)) for path, words in failures], outcomes):
         status = max(status, outcome.status)
         counts.append(outcome.counts)
         failed += bool(outcome.failure)
@@ -158,9 +159,9 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
             print(line)
         complain(given.program, ToolFailure(outcome.failure))
     if writer.format == "sarif":
-        from tileir.tools.programs.annotations import sarif_document
+        from tileir.analyze.annotations import described_rules, sarif_document
 
-        sys.stdout.writelines(sarif_document(lines, writer.rules))
+        sys.stdout.writelines(sarif_document(lines, described_rules(writer.rules)))
     elif writer.format == "text" and not writer.quiet:
         summary = _summary(counts, failed, len(paths), searched)
         if summary:
@@ -228,18 +229,14 @@ def _summary(counts: list[Sequence[int]], failed: int, files: int, searched: boo
     return f"{text}; {failed} could not be read" if failed else text
 
 
-def json_finding(diagnostic: Diagnostic, path: str, offset: int = -1, rule: str = "") -> str:
-    """A finding on one line; one in bytecode has the offset in the file, where it is known."""
-    import json
+def finding_facts(diagnostic: Diagnostic, path: str, offset: int = -1, rule: str = "") -> dict[str, object]:
+    """A finding for JSON; one in bytecode has the offset in the file, where it is known."""
 
-    def fields(each: Diagnostic) -> dict[str, object]:
+    def facts(each: Diagnostic) -> dict[str, object]:
         file, line, column = each.position
         place = {"file": file or path, "line": line, "column": column}
         return {**place, "severity": each.severity, "message": each.message}
 
-    finding = fields(diagnostic)
-    if rule:
-        finding["rule"] = rule
-    if offset >= 0:
-        finding["offset"] = offset
-    return json.dumps({**finding, "notes": [fields(note) for note in diagnostic.notes]})
+    more: dict[str, object] = {"rule": rule} if rule else {}
+    more |= {"offset": offset} if offset >= 0 else {}
+    return {**facts(diagnostic), **more, "notes": [facts(note) for note in diagnostic.notes]}

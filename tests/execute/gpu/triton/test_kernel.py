@@ -235,7 +235,7 @@ def test_engine_is_known_and_says_what_it_lacks(fake: FakeDriver) -> None:
     kernel = tileir.compile(FakeTriton().entry.parent_operation, backend="triton")
     assert kernel.backend == "triton"
     with pytest.raises(
-        tileir.MissingDependencyError, match="the engine 'triton' cannot work here: there is no NVIDIA GPU"
+        tileir.MissingDependencyError, match="the backend 'triton' cannot work here: there is no NVIDIA GPU"
     ):
         kernel.launch(1, (numpy.zeros((64, 64), numpy.float16), 64, 64, 64))
 

@@ -169,7 +169,7 @@ def test_what_prints_cannot_be_tuned(gpu: FakeDriver) -> None:
 
 def test_only_kernels_of_triton_are_tuned() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k() { return } }")
-    with pytest.raises(LaunchError, match="only kernels of the engine 'triton' have a schedule"):
+    with pytest.raises(LaunchError, match="only kernels of the backend 'triton' have a schedule"):
         tileir.compile(module, backend="interpreter").tune(1)
     with pytest.raises(LaunchError, match="compile with backend='triton'"):
         tileir.compile(module, backend="cpu", tune=True)

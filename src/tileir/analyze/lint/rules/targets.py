@@ -14,7 +14,8 @@ from tileir.dialect.attributes import HINTS_OF_KIND, OptimizationHintsAttribute,
 from tileir.dialect.availability import newer_feature
 from tileir.dialect.constraints import tile_type_of
 from tileir.dialect.types import TileType, nested_types
-from tileir.execute.gpu.gpus import GPUS, WARP_SIZE, peaks_of
+from tileir.execute.gpu.gpus import GPUS, WARP_SIZE
+from tileir.execute.gpu.peaks import peaks_of
 from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.execute.work.evaluation import element_size
 from tileir.execute.work.operations import goes_into_products

@@ -17,7 +17,7 @@ from typing import Final
 from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
 from tileir.execute.analysis.aliasing import RENAMED, likely_origin
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
-from tileir.execute.cpu.codegen.context import FAR, Emission, TensorView, TileAccess, clamped
+from tileir.execute.cpu.codegen.context import FAR, Emission, TensorView, TileAccess
 from tileir.execute.cpu.codegen.exits import FAILED, call_function, leave_to_general
 from tileir.execute.cpu.codegen.loop_nest import Index, NestEmitter
 from tileir.execute.cpu.codegen.value_ranges import Ranges
@@ -127,7 +127,7 @@ def span_bytes(emission: Emission, counts: Sequence[Number], strides: Sequence[N
     for count, stride in zip(counts, strides, strict=True):
         if count != 1:
             # More than any memory has.
-            factor = clamped(emission, stride % (1 << 64) if isinstance(stride, int) else stride, FAR >> 2)
+            factor = builder.smaller(stride % (1 << 64) if isinstance(stride, int) else stride, FAR >> 2)
             steps = wide(builder, builder.subtract(count, 1))
             total = builder.emit(f"add i128 {total}, {builder.emit(f'mul i128 {steps}, {wide(builder, factor)}')}")
     return builder.emit(f"mul i128 {total}, {size}")
@@ -146,7 +146,7 @@ def _is_in_array(emission: Emission, operation: Operation, array: BaseArray | No
     conditions = [builder.emit(f"icmp eq i64 {each}, 0") for each in view.extents if not isinstance(each, int)]
     if array is not None:
         offset = builder.emit(f"sub i64 {view.address}, {array.low}")
-        left = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {array.bytes}", f"i64 {offset}"])
+        left = builder.remaining(array.bytes, offset)
         conditions.append(builder.emit(f"icmp ule i64 {total}, {left}"))
     return builder.any_of(conditions), total
 
@@ -251,7 +251,7 @@ def prove_in_bounds(
     return ranges.conditions
 
 
-def is_in_array(emission: Emission, operation: Operation, first: str, size: int) -> str:
+def is_in_array(emission: Emission, operation: Operation, first: Number, size: int) -> str:
     """Whether so many bytes from an address on lie in the array of an access, an i1."""
     array = accessed_array(emission, operation)
     if array is None:
@@ -336,8 +336,7 @@ def _are_near(emission: Emission, based: BasedPointers, array: BaseArray, size: 
         inside = builder.emit(f"icmp ule i64 {offset}, {array.bytes}")
         rest = builder.emit(f"sub i64 {array.bytes}, {offset}")
         before, after = (builder.emit(f"lshr i64 {number}, {size.bit_length() - 1}") for number in (offset, rest))
-        before = builder.call("i64", "llvm.umin.i64", [f"i64 {before}", f"i64 {(1 << (width - 1)) - 1}"])
-        after = builder.call("i64", "llvm.umin.i64", [f"i64 {after}", f"i64 {(1 << (width - 1)) - 1}"])
+        before, after = (str(builder.smaller(each, (1 << (width - 1)) - 1)) for each in (before, after))
         total = builder.emit(f"add i64 {before}, {after}")
         limits = [before, builder.emit(f"select i1 {inside}, i64 {total}, i64 0")]
         if width < 64:

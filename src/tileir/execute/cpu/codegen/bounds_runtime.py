@@ -77,7 +77,7 @@ def _remember(builder: Builder, layout: Layout) -> None:
         def found() -> None:
             length = builder.emit(f"sub i64 {high}, {low}")
             less = builder.emit("sub i64 %size, 1")
-            places = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {length}", f"i64 {less}"])
+            places = builder.remaining(length, less)
             builder.do(f"store i64 {low}, ptr %last, align 8")
             builder.do(f"store i64 {places}, ptr {builder.moved('%last', 8)}, align 8")
             builder.do("ret void")
@@ -155,7 +155,7 @@ def _box(builder: Builder, layout: Layout) -> None:
         # Nothing of it lies in the tensor.
         builder.branch(builder.emit(f"icmp uge i64 {start}, {extent}"), lambda: builder.do("ret i1 true"))
         rest = builder.emit(f"sub i64 {extent}, {start}")
-        steps = builder.emit(f"sub i64 {builder.call('i64', 'llvm.umin.i64', [f'i64 {rest}', f'i64 {shape}'])}, 1")
+        steps = builder.emit(f"sub i64 {builder.smaller(rest, shape)}, 1")
         first = str(builder.add(first, builder.multiply(start, stride)))
         length, wraps = builder.checked("umul", steps, stride)
         reach, overflows = builder.checked("uadd", reach, length)

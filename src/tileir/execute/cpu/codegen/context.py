@@ -397,10 +397,3 @@ class Emission:
         self.frame.add(f"%launch.first = load i64, ptr %scratch, align 8{self.scratch_suffix}")
         self.frame.add(f"store i64 %launch.first, ptr {pointer}, align 8")
         return pointer
-
-
-def clamped(emission: Emission, number: Number, limit: int) -> Number:
-    """The smaller of an unsigned number and a limit."""
-    if isinstance(number, int):
-        return min(number, limit)
-    return emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {limit}"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
 from tileir.execute.cpu.codegen.atomics import update_lanes
 from tileir.execute.cpu.codegen.bounds import prove_in_bounds
-from tileir.execute.cpu.codegen.context import Emission, TileAccess, TileView
+from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.pointer_access import is_ordered
 from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, PointerLoad, ViewLoad, nodes
@@ -24,8 +24,10 @@ def versions(
     stores: list[st.Store],
     emit: Callable[[bool], None],
     statement: st.Statement | None = None,
+    is_edge: bool = False,
 ) -> None:
-    """Emit code once for tiles within their tensors, once with masks; loads of the statement prefetch."""
+    """Emit code without masks, for tiles within their tensors, and code with masks, which checks accesses first; with
+    `is_edge` only the latter, for tiles of views that leave their tensors.  Loads of the statement prefetch."""
     prefetches = emission.program.prefetches.get(statement, {}) if statement is not None else {}
     operations = {node.operation: None for node in nodes(roots) if isinstance(node, ViewLoad)}
     for store in stores:
@@ -37,51 +39,28 @@ def versions(
         if operation in prefetches:
             prefetch = prefetches[operation]
             access.prefetch_distance = nontemporal.prefetch_distance(emission, access.view, prefetch)
-        conditions.append(view_access.is_inside(emission, access))
+        conditions.append("false" if is_edge else view_access.is_inside(emission, access))
     if statement is not None:
         nontemporal.prefetch_pointers(emission, roots)
     proven: dict[Operation, bool] = {}
     conditions += _access_conditions(emission, roots, stores, proven)
-
-    def emit_version(masked: bool) -> None:
-        before, emission.proven = emission.proven, emission.proven if masked else {**emission.proven, **proven}
-        emit(masked)
-        emission.proven = before
-
     # The first of several errors is the one that is reported.
     accesses = [
         emission.tile_accesses[operation] for operation in sorted(operations, key=emission.positions.__getitem__)
     ]
-    two_versions(emission, conditions, emit_version, accesses)
 
-
-def over_an_edge(
-    emission: Emission, roots: list[Expression], _stores: list[st.Store], emit: Callable[[bool], None]
-) -> None:
-    """Emit code with masks alone, for tiles of views that are known to leave their tensors."""
-    operations = {node.operation: None for node in nodes(roots) if isinstance(node, ViewLoad)}
-    for operation in operations:
-        emission.tile_accesses[operation] = view_access.tile_access(emission, operation)
-    two_versions(emission, ["false"], emit, [emission.tile_accesses[operation] for operation in operations])
-
-
-def two_versions(
-    emission: Emission, conditions: list[str], emit: Callable[[bool], None], accesses: Sequence[TileAccess] = ()
-) -> None:
-    """Emit code without masks, for where all conditions hold, and with masks; that checks some accesses first."""
-
-    def edge() -> None:
-        for access in accesses:
+    def version(masked: bool) -> None:
+        for access in accesses if masked else []:
             bounds.check_tile(emission, access)
-        emit(True)
+        before, emission.proven = emission.proven, emission.proven if masked else {**emission.proven, **proven}
+        emit(masked)
+        emission.proven = before
 
     conditions = [condition for condition in conditions if condition != "true"]
-    if not conditions:
-        emit(False)
-    elif "false" in conditions:
-        edge()
+    if not conditions or "false" in conditions:
+        version(bool(conditions))
     else:
-        emission.builder.branch(emission.builder.all_of(conditions), lambda: emit(False), edge)
+        emission.builder.branch(emission.builder.all_of(conditions), lambda: version(False), lambda: version(True))
 
 
 def _access_conditions(

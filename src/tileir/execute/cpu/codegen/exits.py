@@ -12,7 +12,7 @@ from tileir.execute.analysis.values import reserved_bytes
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.statements import Alloca, Statement, statements
-from tileir.execute.cpu.matmul.amx import release
+from tileir.execute.cpu.matmul.microkernel import release
 from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.sanitizer.sites import WORDS, Site
 from tileir.execute.cpu.vector.builder import Number

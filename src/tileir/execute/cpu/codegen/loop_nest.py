@@ -16,18 +16,10 @@ from typing import Final
 from tileir.execute.cpu.codegen.context import Emission, Guard
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir.statements import Window
-from tileir.execute.cpu.vector import instructions
+from tileir.execute.cpu.vector import instructions, llvm
 from tileir.execute.cpu.vector.builder import Builder, CountedLoop, Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64, cast, from_storage, to_storage
-from tileir.execute.cpu.vector.llvm import (
-    Register,
-    literal,
-    literal_text,
-    scalar_type,
-    storage_type,
-    suffix_of,
-    wrapped,
-)
+from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of, wrapped
 from tileir.execute.dtypes import DType
 from tileir.ir.values import Value
 
@@ -157,7 +149,8 @@ class NestEmitter:
 
     def lane_numbers(self, dtype: DType) -> Register:
         width = 1 if dtype == BOOL else 8 * dtype.itemsize
-        numbers = [f"{scalar_type(dtype)} {literal_text(wrapped(lane, width), dtype)}" for lane in range(self.lanes)]
+        texts = [llvm.literal_text(wrapped(lane, width), dtype) for lane in range(self.lanes)]
+        numbers = [f"{scalar_type(dtype)} {text}" for text in texts]
         return Register(f"<{', '.join(numbers)}>", dtype, self.lanes)
 
     def sum_of(self, terms: list[Term]) -> tuple[Number, int]:

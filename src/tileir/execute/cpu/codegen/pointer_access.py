@@ -14,16 +14,8 @@ import numpy
 
 from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
 from tileir.execute.analysis.values import ordering_of, pointee_of, scalar_constant
-from tileir.execute.cpu.codegen import nontemporal, view_access
-from tileir.execute.cpu.codegen.bounds import (
-    BasedPointers,
-    BoundsCheck,
-    accessed_array,
-    are_in_array,
-    check_pointers,
-    is_in_array,
-    is_unchecked,
-)
+from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
+from tileir.execute.cpu.codegen.bounds import BasedPointers, BoundsCheck, accessed_array
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter
 from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table
@@ -107,13 +99,15 @@ class _PointerAccess:
             self.based = self._based_pointers()
             return self._scattered()
         # Without a base array they may be anywhere: checked before all.
-        unchecked = is_unchecked(self.emission, operation)
+        unchecked = bounds.is_unchecked(self.emission, operation)
         has_array = accessed_array(self.emission, operation) is not None
         if not unchecked and not has_array:
             self._check()
         near, where = neighbors(self.nest, self.pointers, self.check.size)
         if has_array and not unchecked:
-            inside = is_in_array(self.emission, operation, builder.address(where), self.nest.lanes * self.check.size)
+            inside = bounds.is_in_array(
+                self.emission, operation, builder.address(where), self.nest.lanes * self.check.size
+            )
             near = builder.emit(f"and i1 {near}, {inside}")
 
         def far() -> Register:
@@ -124,7 +118,7 @@ class _PointerAccess:
         return self._either(near, lambda: self._contiguous(where), far)
 
     def _check(self) -> None:
-        check_pointers(self.emission, self.check, self.pointers, self.mask, self.based)
+        bounds.check_pointers(self.emission, self.check, self.pointers, self.mask, self.based)
 
     def _contiguous(self, where: str) -> Register:
         size, suffix = self.check.size, self.emission.memory_suffix
@@ -174,8 +168,8 @@ class _PointerAccess:
         if has_instruction or mask is None or not mask.width or not self.pointers.width:
             return some()
         plain = mask
-        if not is_unchecked(self.emission, self.check.operation):
-            in_array = are_in_array(self.emission, self.check, self.pointers, self.based)
+        if not bounds.is_unchecked(self.emission, self.check.operation):
+            in_array = bounds.are_in_array(self.emission, self.check, self.pointers, self.based)
             if in_array is None:
                 return some()
             plain = builder.value(f"and {mask.typed}, {in_array.name}", BOOL, mask.width)

@@ -11,7 +11,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
 from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.codegen import bounds
-from tileir.execute.cpu.codegen.context import FAR, Emission, EnclosingLoop, TensorView, TileView, clamped
+from tileir.execute.cpu.codegen.context import FAR, Emission, EnclosingLoop, TensorView, TileView
 from tileir.execute.cpu.codegen.exits import forget_allocas, is_stopped, leave_worker, require
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.statements import Alias, Branch, LoopStatement, ScalarOp, Terminator
@@ -89,7 +89,7 @@ def _tensor_view(emission: Emission, operation: Operation) -> None:
         return [emission.whole(next(values), signed=False) if number == DYNAMIC else number for number in static]
 
     sizes = numbers(operation.dynamic_shape, type.shape)
-    extents = [clamped(emission, size, FAR) for size in sizes]
+    extents = [emission.builder.smaller(size, FAR) for size in sizes]
     strides = [signed(number) for number in numbers(operation.dynamic_strides, type.strides)]
     view = TensorView(emission.scalars[operation.operands[0]].name, type.element, sizes, extents, strides)
     emission.views[operation.results[0]] = view

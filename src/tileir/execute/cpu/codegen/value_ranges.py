@@ -38,13 +38,42 @@ class Range(NamedTuple):
         return self.low == self.high
 
 
-class Ranges:
-    """What is known at this point of the program; `conditions` are i1s that all have to hold for it to be true."""
+class ExactIntegers:
+    """Arithmetic that never wraps, if all i1s of `conditions` hold."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder: Builder = builder
+        self.conditions: list[str] = []
+
+    def need(self, comparison: str, left: Number, right: Number) -> None:
+        """Add a condition: `eq`, `sge` or another signed comparison."""
+        if left != right or comparison in ("slt", "sgt"):
+            self.conditions.append(self.builder.compared(comparison, left, right))
+
+    def exact(self, name: str, left: Number, right: Number, width: int = 64) -> Number:
+        """A sum (`add`), a difference (`sub`) or a product (`mul`) in so many bits."""
+        builder, is_constant = self.builder, isinstance(left, int) and isinstance(right, int)
+        is_neutral = right == 0 or (left == 0 and name != "sub") or (name == "mul" and 1 in (left, right))
+        if width == 64 and not is_constant and not is_neutral:
+            number, wraps = builder.checked(f"s{name}", left, right)
+            self.conditions.append(builder.emit(f"xor i1 {wraps}, true"))
+            return number
+        found = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
+        if width < 64 or isinstance(found, int):
+            self.fit(found, found, width)
+        return found if isinstance(found, str) or -(1 << 63) <= found < 1 << 63 else 0
+
+    def fit(self, low: Number, high: Number, width: int) -> None:
+        self.need("sge", low, -(1 << (width - 1)))
+        self.need("sle", high, (1 << (width - 1)) - 1)
+
+
+class Ranges(ExactIntegers):
+    """What is known at this point of the program, if all `conditions` hold."""
 
     def __init__(self, emission: Emission) -> None:
+        super().__init__(emission.builder)
         self._emission: Emission = emission
-        self._builder: Builder = emission.builder
-        self.conditions: list[str] = []
         self._known: dict[int, Range | None] = {}
 
     def of(self, expression: Expression, depth: int = 0) -> Range | None:
@@ -57,8 +86,8 @@ class Ranges:
     def lie_in(self, found: Range, low: Number, count: Number) -> None:
         """Add the conditions that both ends of a range are one of so many numbers from the lowest one on."""
         for end in dict.fromkeys((found.low, found.high)):
-            moved = self._builder.emit(f"sub i64 {end}, {low}")
-            self.conditions.append(self._builder.emit(f"icmp ult i64 {moved}, {count}"))
+            moved = self.builder.emit(f"sub i64 {end}, {low}")
+            self.conditions.append(self.builder.emit(f"icmp ult i64 {moved}, {count}"))
 
     def is_true(self, mask: Expression, depth: int = 0) -> bool:
         """Whether a tile of truth values is known to be true everywhere, under the conditions."""
@@ -92,17 +121,11 @@ class Ranges:
             return False
         if _is_unsigned(operation):
             # Both are not negative then.
-            self._need("sge", left.low, 0)
-            self._need("sge", right.low, 0)
+            self.need("sge", left.low, 0)
+            self.need("sge", right.low, 0)
         ends = (left.high, right.low) if comparison in ("slt", "sle") else (left.low, right.high)
-        self._need(comparison, *ends)
+        self.need(comparison, *ends)
         return True
-
-    def _need(self, comparison: str, left: Number, right: Number) -> None:
-        if not (isinstance(left, int) and isinstance(right, int)):
-            self.conditions.append(self._builder.emit(f"icmp {comparison} i64 {left}, {right}"))
-        elif not {"slt": left < right, "sle": left <= right, "sgt": left > right, "sge": left >= right}[comparison]:
-            self.conditions.append("false")
 
     # --- expressions ---
 
@@ -131,7 +154,7 @@ class Ranges:
         declaration, left = operation.declaration, operands[0]
         if declaration in (PTR_TO_PTR, EXTI):
             if declaration is EXTI and _is_unsigned(operation):
-                self._need("sge", left.low, 0)
+                self.need("sge", left.low, 0)
             return left
         right = operands[1]
         if declaration is OFFSET:
@@ -145,9 +168,9 @@ class Ranges:
 
     def _moved(self, base: Range, index: Range, size: int) -> Range:
         """Addresses, which are sums modulo 2^64; indices are small, so that their distance is exact."""
-        builder = self._builder
-        self._need("sge", index.low, -_FARTHEST)
-        self._need("sle", index.high, _FARTHEST)
+        builder = self.builder
+        self.need("sge", index.low, -_FARTHEST)
+        self.need("sle", index.high, _FARTHEST)
         low = builder.add(base.low, builder.multiply(index.low, size))
         if index.is_point and base.is_point:
             return Range(low, low)
@@ -163,28 +186,13 @@ class Ranges:
         if isinstance(factor, int) or found.is_point:
             return Range(found.high, found.low) if isinstance(factor, int) and factor < 0 else found
         ends = [f"i64 {found.low}", f"i64 {found.high}"]
-        low, high = (self._builder.call("i64", f"llvm.{name}.i64", ends) for name in ("smin", "smax"))
+        low, high = (self.builder.call("i64", f"llvm.{name}.i64", ends) for name in ("smin", "smax"))
         return Range(low, high)
 
     def _ends(self, name: str, pairs: tuple[tuple[Number, Number], ...], dtype: DType, once: bool) -> Range:
         """Two numbers computed without wrapping."""
-        ends = [self._exact(name, left, right, 8 * dtype.itemsize) for left, right in pairs[: 1 if once else 2]]
+        ends = [self.exact(name, left, right, 8 * dtype.itemsize) for left, right in pairs[: 1 if once else 2]]
         return Range(ends[0], ends[-1])
-
-    def _exact(self, name: str, left: Number, right: Number, width: int) -> Number:
-        builder = self._builder
-        if width == 64 and not (isinstance(left, int) and isinstance(right, int)):
-            if name == "mul" and (left == 1 or right == 1):
-                return builder.multiply(left, right)
-            if name != "mul" and right == 0:
-                return left
-            exact, wraps = builder.checked(f"s{name}", left, right)
-            self.conditions.append(builder.emit(f"xor i1 {wraps}, true"))
-            return exact
-        number = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
-        self._need("sge", number, -(1 << (width - 1)))
-        self._need("sle", number, (1 << (width - 1)) - 1)
-        return number
 
 
 def _is_unsigned(operation: Operation) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tileir.execute.cpu.codegen import nontemporal
 from tileir.execute.cpu.codegen.bounds import BasedPointers, BoundsCheck, check_elements
-from tileir.execute.cpu.codegen.context import FAR, Emission, TileAccess, TileView, clamped
+from tileir.execute.cpu.codegen.context import FAR, Emission, TileAccess, TileView
 from tileir.execute.cpu.codegen.loop_nest import FIRST, Index, NestEmitter, Term
 from tileir.execute.cpu.ir.expressions import Expression, Shape, ViewLoad
 from tileir.execute.cpu.ir.statements import StoreView
@@ -35,7 +35,7 @@ def tile_access(emission: Emission, operation: Operation, view: TileView | None 
         # A gather view counts elements, which may be negative: those are outside.
         number = emission.whole(value, signed=view.sparse >= 0)
         if view.sparse < 0 and (isinstance(number, int) or emission.scalars[value].dtype.itemsize == 8):
-            number = clamped(emission, number, -(-FAR // view.steps[axis]))
+            number = builder.smaller(number, -(-FAR // view.steps[axis]))
         start = builder.multiply(number, view.steps[axis])
         starts.append(start)
         offset = builder.add(offset, builder.multiply(start, builder.multiply(view.strides[axis], size)))

@@ -12,7 +12,7 @@ from tileir.execute.cpu.codegen import bounds, bounds_runtime, nontemporal
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import FAILED, forget_allocas, is_stopped, leave_worker
 from tileir.execute.cpu.ir.memory_hints import may_change_order
-from tileir.execute.cpu.matmul.amx import configure
+from tileir.execute.cpu.matmul.microkernel import configure
 from tileir.execute.cpu.runtime import launch_record as record
 from tileir.execute.cpu.sanitizer import sites
 from tileir.execute.cpu.vector.builder import Builder, Loop
@@ -130,7 +130,7 @@ def _write_take_from(builder: Builder) -> None:
         pair = builder.emit(f"cmpxchg ptr %range, i64 {first}, i64 {after} monotonic monotonic, align 8")
 
         def take() -> None:
-            last = builder.call("i64", "llvm.umin.i64", [f"i64 {after}", f"i64 {end}"])
+            last = builder.smaller(after, end)
             builder.do(f"store i64 {last}, ptr %end, align 8")
             builder.do(f"ret i64 {first}")
 

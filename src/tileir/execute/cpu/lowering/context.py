@@ -139,7 +139,7 @@ class Lowering:
     def operation(self, operation: Operation) -> None:
         handler = self.handlers.get(operation.declaration)
         if handler is None:
-            raise LaunchError(f"the CPU engine cannot run '{operation.name}': it is no operation of a kernel")
+            raise LaunchError(f"the CPU backend cannot run '{operation.name}': it is no operation of a kernel")
         handler(self, operation)
 
     # --- values ---

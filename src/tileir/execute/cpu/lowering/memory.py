@@ -12,18 +12,10 @@ import numpy
 from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO, LOAD_PTR_TKO
 from tileir.dialect.types import DYNAMIC, GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
+from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir import statements as st
 from tileir.execute.cpu.ir.checks import refused_allocation
-from tileir.execute.cpu.ir.expressions import (
-    Buffer,
-    BufferRead,
-    Expression,
-    Load,
-    PointerLoad,
-    ViewLoad,
-    nodes,
-    squeezed,
-)
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, Load, PointerLoad, ViewLoad, nodes
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.sanitizer import inspection
@@ -180,7 +172,7 @@ def _versioned(
         if root is None or not root.reads:
             continue
         buffer = lowering.new_buffer(root.dtype, prod(root.shape))
-        if squeezed(root.shape) == squeezed(nest.shape):
+        if ex.squeezed(root.shape) == ex.squeezed(nest.shape):
             kept.append(st.StoreBuffer(root, buffer))
         else:
             first.append(st.LoopNest(root.shape, [st.StoreBuffer(root, buffer)]))

@@ -1,12 +1,12 @@
 """Matmuls of tiles, from the operation to its kernel; in the words of BLIS.
 
     recognize       tile IR to the `Matmul` statement, of an operation or a k-loop
-    plan            which kernel suits a machine, and the layout of its operands
+    plan            which kernel suits a machine, the layout of its operands, values that it cannot multiply
     k_loop          the code: k-blocks, one after the other
     operands        where the tiles of A and B lie, and how much of them is valid
     pack            A and B into the layout of the plan, with zeros over an edge; the pack cache
-    macrokernel     the register tiles of C; `fma` and `amx` are the micro-kernels, `special_values` what they cannot
-                    multiply
+    macrokernel     the register tiles of C
+    microkernel     one of them, in vector registers or matrix tiles
     store_target    where the result is stored
 
 To find a wrong result, multiply by an identity matrix: docs/internals/cpu.md, "Finding a wrong matmul result", has the

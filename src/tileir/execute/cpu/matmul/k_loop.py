@@ -17,8 +17,8 @@ from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, PointerLoad, m
 from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import UNBOUNDED, AffineReader, Operand, pointer_operand, view_operand
-from tileir.execute.cpu.matmul.pack import TilePacker, cached_panel, pack_rows, scan_packed
-from tileir.execute.cpu.matmul.plan import Layout, Rows, chosen
+from tileir.execute.cpu.matmul.pack import RowPacker, TilePacker, cached_panel, scan_packed
+from tileir.execute.cpu.matmul.plan import Layout, Rows
 from tileir.execute.cpu.matmul.store_target import destination_of
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
@@ -45,47 +45,45 @@ class KLoop:
         self.plan: Final = matmul.plan
         self.batch: Final = batch
         self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
-        self.reader: Final = AffineReader(matmul.loop, emission) if matmul.general is not None and matmul.loop else None
+        self.reader: Final = AffineReader(matmul.general.operation, emission) if matmul.general is not None else None
         """Has the conditions under which the tiles of pointers lie side by side."""
         self.lower: Number = 0
         self.iterations: Number = 1
         self.operands: Final = self._open_views() if self.reader is None else self._open_pointers(self.reader)
         self.destination: Final = destination_of(emission, matmul)
         self.k_end: Number = UNBOUNDED  # Where k ends within the last iteration: k-blocks go no further.
-        self.signed_zero: str = ""
-        """What to add to accumulators.  A k tail leaves out products of zeros, which turn an accumulator of -0.0 into
-        0.0: so does this."""
-        self.room: Number = UNBOUNDED  # The iterations before tiles begin to lie over an edge of k.
+        self.signed_zero: str = ""  # What to add to accumulators
         self._find_k_end()
+        self.room: Number = UNBOUNDED  # The iterations before tiles begin to lie over an edge of k.
+        for operand in self.operands:
+            if operand.room != UNBOUNDED:
+                self.room = self.builder.smaller(self.room, operand.room)
         offset = self.builder.multiply(batch, self.plan.m * self.plan.n * self.plan.acc_dtype.itemsize)
         self.accumulator: Final = self.builder.moved(emission.buffer(matmul.accumulator), offset)
 
     # --- operands ---
 
-    def _open_views(self) -> list[Operand | None]:
+    def _open_views(self) -> list[Operand]:
         emission, builder, matmul, plan = self.emission, self.builder, self.matmul, self.plan
         if matmul.loop is not None and self.counter is not None:
             self.lower, upper = (emission.whole(value) for value in matmul.loop.operands[:2])
             self.iterations = builder.call("i64", "llvm.ssub.sat.i64", [f"i64 {upper}", f"i64 {self.lower}"])
             # The tiles of the first iteration: the counter is the lower bound.
             emission.scalars[self.counter] = emission.scalars[matmul.loop.operands[0]]
-        found: list[Operand | None] = []
+        found = [Operand("", 0, in_rows="false", is_whole="false", is_row_major=False) for _ in range(2)]
         for side, expression in enumerate((matmul.lhs, matmul.rhs)):
             load = matrix_in_memory(expression)
             if side in matmul.computed:
-                found.append(None)
-            elif isinstance(expression, BufferRead):
+                continue
+            if isinstance(expression, BufferRead):
                 row = plan.k * plan.a_dtype.itemsize
                 offset = builder.multiply(self.batch, plan.m * row)
-                found.append(Operand(builder.moved(emission.buffer(expression.buffer), offset), row))
-            elif load is None or emission.sanitize:
-                # The sanitizer judges each element.
-                found.append(None)
-            else:
-                found.append(view_operand(emission, load, side, self.lower, self.batch, plan))
+                found[side] = Operand(builder.moved(emission.buffer(expression.buffer), offset), row)
+            elif load is not None and not emission.sanitize:  # The sanitizer judges each element.
+                found[side] = view_operand(emission, load, side, self.lower, self.batch, plan)
         return found
 
-    def _open_pointers(self, reader: AffineReader) -> list[Operand | None]:
+    def _open_pointers(self, reader: AffineReader) -> list[Operand]:
         emission, builder = self.emission, self.builder
         lower, upper, step = (emission.whole(value) for value in reader.loop.operands[:3])
         reader.need("sge", step, 1)
@@ -95,37 +93,33 @@ class KLoop:
         distance = reader.exact("add", reader.exact("sub", upper, lower), builder.subtract(divisor, 1))
         self.iterations = reader.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
         reader.need("sge", self.iterations, 1)
-        found: list[Operand | None] = []
+        found = []
         for side, load in enumerate((self.matmul.lhs, self.matmul.rhs)):
             assert isinstance(load, PointerLoad)
             found.append(pointer_operand(emission, load, side, reader, self.plan))
         return found
 
     def _find_k_end(self) -> None:
-        """Find where k ends for each operand, and whether both end in the last iteration, which needs no copies
-        then."""
-        builder, plan = self.builder, self.plan
-        bounded = [each for each in self.operands if each is not None and each.room != UNBOUNDED]
-        is_padded = len(bounded) == 2 and all(each.is_zero_padded for each in bounded)
-        if self.matmul.loop is not None and plan.kind == "fma" and is_padded:
-            a, b = bounded
-            missing = builder.subtract(builder.multiply(self.iterations, plan.k), a.along)
-            k_tail = builder.all_of(
-                [
-                    # Tiles that are packed one by one are whole along k.
-                    *[each.in_rows if each.in_rows == "true" else each.is_whole for each in bounded],
-                    builder.compared("eq", a.along, b.along),
-                    builder.compared("ult", builder.subtract(missing, 1), plan.k - 1),
-                    builder.compared("eq", builder.divided(missing, plan.k_unroll)[1], 0),
-                ]
-            )
-            kind = scalar_type(plan.acc_dtype)
-            self.k_end = builder.emit(f"select i1 {k_tail}, i64 {a.along}, i64 {UNBOUNDED}")
-            self.signed_zero = builder.emit(f"select i1 {k_tail}, {kind} 0.0, {kind} -0.0")
-            for each in bounded:
-                each.room = builder.emit(f"select i1 {k_tail}, i64 {self.iterations}, i64 {each.room}")
-        for each in bounded:
-            self.room = builder.smaller(self.room, each.room)
+        """Find whether k ends for both operands in the last iteration, which needs no copies then.  That leaves out
+        products of zeros, which turn an accumulator of -0.0 into 0.0: so does adding `signed_zero`."""
+        builder, plan, (a, b) = self.builder, self.plan, self.operands
+        if self.matmul.loop is None or plan.kind != "fma" or UNBOUNDED in (a.room, b.room):
+            return
+        if not a.is_zero_padded or not b.is_zero_padded:
+            return
+        # Tiles that are packed one by one are whole along k.
+        conditions = [each.is_whole for each in (a, b) if each.in_rows != "true"]
+        missing = builder.subtract(builder.multiply(self.iterations, plan.k), a.along)
+        conditions += [
+            builder.compared("eq", a.along, b.along),
+            builder.compared("ult", builder.subtract(missing, 1), plan.k - 1),
+            builder.compared("eq", builder.divided(missing, plan.k_unroll)[1], 0),
+        ]
+        k_tail, kind = builder.all_of(conditions), scalar_type(plan.acc_dtype)
+        self.k_end = builder.emit(f"select i1 {k_tail}, i64 {a.along}, i64 {UNBOUNDED}")
+        self.signed_zero = builder.emit(f"select i1 {k_tail}, {kind} 0.0, {kind} -0.0")
+        for each in (a, b):
+            each.room = builder.emit(f"select i1 {k_tail}, i64 {self.iterations}, i64 {each.room}")
 
     # --- packed operands ---
 
@@ -138,7 +132,7 @@ class KLoop:
             packed = emission.buffer(cache)
             return packed, self._pack(side, block, whole, packed)
         keys = places = [emission.whole(key) for key in cache.keys]
-        if matmul.general is not None and operand is not None:
+        if matmul.general is not None:
             keys, places = operand.keys, [builder.divided(operand.keys[0], plan.n * plan.b_dtype.itemsize)[0]]
         elif len((matmul.lhs, matmul.rhs)[side].shape) == 3:
             keys = places = [*keys, self.batch]
@@ -149,8 +143,9 @@ class KLoop:
         if matmul.loop is not None:
             # Rounded up: the last k-block may begin within the one before.
             length = matmul.iterations
-            blocks, _ = builder.divided(builder.add(self.iterations, length - 1), length)
-            number, _ = builder.divided(builder.add(block.first, length - 1), length)
+            blocks, number = (
+                builder.divided(builder.add(each, length - 1), length)[0] for each in (self.iterations, block.first)
+            )
             slot = builder.add(number, builder.multiply(slot, blocks))
             keys = [builder.add(self.lower, block.first), *keys, block.k]
         return cached_panel(emission, cache, keys, slot, lambda to: self._pack(side, block, whole, to))
@@ -165,20 +160,19 @@ class KLoop:
             return [f"i1 {scan_packed(emission, layout, to, block.k)}"]
 
         def rows(is_edge: bool) -> list[str]:
-            assert operand is not None
-            source, count = (operand.at(builder, block.first), operand.row), (plan.m, block.k)[side]
-            if not is_edge:
-                return [f"i1 {pack_rows(emission, layout, source, count, None, (to, block.k))}"]
-            left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
-            along = builder.smaller(left, block.k)
-            across = builder.smaller(operand.across, (plan.m, plan.n)[side])
-            if side == 0 and self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
-                # The last row block may go on behind the rows that are stored.
-                count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
-            valid = (along, across) if side else (across, along)
-            return [f"i1 {pack_rows(emission, layout, source, count, valid, (to, block.k))}"]
+            source, count = Rows(operand.at(builder, block.first), operand.row), (plan.m, block.k)[side]
+            valid: tuple[Number, Number] | None = None
+            if is_edge:
+                left = builder.remaining(operand.along, builder.multiply(block.first, plan.k))
+                along = builder.smaller(left, block.k)
+                across = builder.smaller(operand.across, (plan.m, plan.n)[side])
+                valid = (along, across) if side else (across, along)
+                if side == 0 and self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
+                    # The last row block may go on behind the rows that are stored.
+                    count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
+            return [f"i1 {RowPacker(emission, layout, valid).pack(source, count, to, block.k)}"]
 
-        has_rows = operand is not None and operand.in_rows == "true" and operand.is_zero_padded
+        has_rows = operand.in_rows == "true" and operand.is_zero_padded
         (found,) = builder.branch(whole, lambda: rows(False), (lambda: rows(True)) if has_rows else tiles)
         return found if plan.guard else "false"
 
@@ -188,30 +182,26 @@ class KLoop:
             place = builder.add(builder.add(self.lower, block.first), number)
             register = casting.cast(builder, index_register(place), dtype_of(self.counter))
             emission.scalars[self.counter] = register
-        if side == 1 and a is not None and a.load is not None:
+        if side == 1 and a.load is not None:
             # A is checked first: of several errors the first is reported.
             access = view_access.tile_access(emission, a.load)
             builder.branch(block.whole[0], None, lambda: bounds.check_tile(emission, access))
-        packer, operand = TilePacker(emission, self.matmul, side, self.batch), self.operands[side]
+        packer = TilePacker(emission, self.matmul, side, self.batch)
         target = builder.moved(to, builder.multiply(number, self.plan.k * packer.layout.step))
-        packer.pack(target, block.k, operand is not None and operand.is_row_major)
+        packer.pack(target, block.k, self.operands[side].is_row_major)
 
     def _a_rows(self, block: KBlock) -> tuple[Rows, str]:
         """A of a k-block as the kernel reads it, and an i1: there are special values."""
         builder, plan, a, whole = self.builder, self.plan, self.operands[0], block.whole[0]
         row = builder.multiply(block.k, plan.a_dtype.itemsize)
-        if plan.kind == "amx" or a is None:
-            pointer, special = self._packed(0, block, whole)
-            return (pointer, row), special
-
-        def in_place() -> list[str]:
-            return [f"ptr {a.at(builder, block.first)}", f"i64 {a.row}"]
-
-        def copied() -> list[str]:
-            return [f"ptr {self._packed(0, block, 'false')[0]}", f"i64 {row}"]
-
-        pointer, stride = builder.branch(whole, in_place, copied)
-        return (pointer, stride), "false"
+        if plan.kind == "amx" or not a.pointer:
+            packed, special = self._packed(0, block, whole)
+            return Rows(packed, row), special
+        in_place, copied = (
+            lambda: [f"ptr {a.at(builder, block.first)}", f"i64 {a.row}"],
+            lambda: [f"ptr {self._packed(0, block, 'false')[0]}", f"i64 {row}"],
+        )
+        return Rows(*builder.branch(whole, in_place, copied)), "false"
 
     # --- k-blocks ---
 
@@ -265,26 +255,25 @@ class KLoop:
         block = KBlock(first, count, k, (a_whole, b_whole))
         panel, b_special = self._packed(1, block, b_whole)
         rows, a_special = self._a_rows(block)
-        own: Rows = self.accumulator, plan.n * plan.acc_dtype.itemsize
-        c_in = c_out = own
+        c_row = plan.n * plan.acc_dtype.itemsize
+        c_in = c_out = own = Rows(self.accumulator, c_row)
         if self.matmul.zero_init:
-            zeros = self.emission.module.zeros(plan.n * plan.acc_dtype.itemsize)
-            c_in = chosen(builder, builder.compared("eq", first, 0), (zeros, 0), own)
+            c_in = Rows(self.emission.module.zeros(c_row), 0).where(builder, builder.compared("eq", first, 0), own)
         extents: tuple[Number, Number] = (plan.m, plan.n)
         if destination is not None:
             extents = destination.extents
             if destination.direct != "false":
                 # The last k-block writes the result where it is stored.
                 is_last = builder.all_of([destination.direct, builder.compared("eq", end, self.iterations)])
-                c_out = chosen(builder, is_last, destination.rows, own)
-        special = builder.any_of([a_special, b_special])
+                c_out = destination.rows.where(builder, is_last, own)
+        special = builder.any_of([a_special, b_special]) if plan.guard else ""
         operands = Operands(*rows, panel, *c_in, *c_out, block.k, *extents, special, self.signed_zero)
         call_macrokernel(self.emission, plan, operands)
 
-    def _is_whole(self, operand: Operand | None, end: Number) -> str:
+    def _is_whole(self, operand: Operand, end: Number) -> str:
         """An i1: all of a k-block up to an iteration is valid."""
-        if operand is None or operand.is_whole == "false" or operand.room == UNBOUNDED:
-            return "false" if operand is None else operand.is_whole
+        if operand.is_whole == "false" or operand.room == UNBOUNDED:
+            return operand.is_whole
         near = self.builder.compared("ule", end, operand.room)
         return "false" if near == "false" else self.builder.all_of([operand.is_whole, near])
 

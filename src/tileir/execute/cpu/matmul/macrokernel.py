@@ -16,10 +16,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from tileir.execute.cpu.codegen.context import Emission
-from tileir.execute.cpu.matmul.amx import AmxKernel
-from tileir.execute.cpu.matmul.fma import FmaKernel
-from tileir.execute.cpu.matmul.plan import Plan, RowBlock, Rows, chosen
-from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory
+from tileir.execute.cpu.matmul.microkernel import AmxKernel, FmaKernel
+from tileir.execute.cpu.matmul.plan import Plan, RowBlock, Rows, SpecialValues
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 
@@ -37,22 +35,18 @@ class Operands(NamedTuple):
     k: Number  # The extent of the k-block; A goes on along its rows, and the panels of B are as long.
     rows: Number  # The valid extents of C: register tiles behind them are left out.
     columns: Number
-    needs_fallback: str = "false"  # An i1: there are special values in B, or in packed A.
+    needs_fallback: str = ""  # An i1, where the plan has a guard: there are special values in B, or in packed A.
     signed_zero: str = ""  # A number to add to every element at the end, if any.
 
 
 def call_macrokernel(emission: Emission, plan: Plan, operands: Operands) -> None:
-    types = dict.fromkeys(Operands._fields, "i64") | dict.fromkeys(("a", "b", "c_in", "c_out"), "ptr")
-    types |= {"needs_fallback": "i1", "signed_zero": scalar_type(plan.acc_dtype)}
-    given = operands._asdict()
-    left_out = {"needs_fallback"} if not plan.guard else set()
-    if not operands.signed_zero:
-        left_out.add("signed_zero")
-    parameters = {f"%{name}": (types[name], value) for name, value in given.items() if name not in left_out}
+    kinds = dict.fromkeys(Operands._fields, "i64") | dict.fromkeys(("a", "b", "c_in", "c_out"), "ptr")
+    kinds |= {"needs_fallback": "i1", "signed_zero": scalar_type(plan.acc_dtype)}
+    parameters = {f"%{name}": (kinds[name], value) for name, value in operands._asdict().items() if value != ""}
 
     def write() -> None:
-        inside = {name: f"%{name}" for name in given if name not in left_out}
-        MacroKernel(emission.builder, plan, operands._replace(**inside)).emit()
+        inside = operands._replace(**{name[1:]: name for name in parameters})
+        MacroKernel(emission.builder, plan, inside).emit()
 
     # All k-blocks but the last write their result where they begin.
     tail = ".tail" if operands.signed_zero else ""
@@ -66,20 +60,20 @@ class MacroKernel:
         self.builder: Final = builder
         self.plan: Final = plan
         self.operands: Final = operands
+        self.is_tiled: Final = plan.kind == "amx"
         self.kernel: Final = (
-            AmxKernel(builder, plan) if plan.kind == "amx" else FmaKernel(builder, plan, operands.signed_zero)
+            AmxKernel(builder, plan) if self.is_tiled else FmaKernel(builder, plan, operands.signed_zero)
         )
-        self.a_step: Final[int] = plan.a_step if plan.kind == "amx" else plan.a_dtype.itemsize
         self.panel_bytes: Final[Number] = builder.multiply(operands.k, plan.b_step)
 
     def emit(self) -> None:
-        builder = self.builder
+        builder, rows = self.builder, self.operands.rows
         start = 0
         for count, end in self.plan.row_blocks:
-            last = self._end(self.operands.rows, start, end, count)
+            last = self._end(rows, start, end, count)
             blocks = partial(builder.count, start, last, count, partial(self._row_block, count=count))
-            if start and self.operands.rows != self.plan.m:
-                builder.branch(builder.emit(f"icmp ugt i64 {self.operands.rows}, {start}"), blocks)
+            if start and rows != self.plan.m:
+                builder.branch(builder.emit(f"icmp ugt i64 {rows}, {start}"), blocks)
             else:
                 blocks()
             start = end
@@ -93,39 +87,40 @@ class MacroKernel:
 
     def _row_block(self, row: Number, count: int) -> None:
         builder, plan, operands = self.builder, self.plan, self.operands
-        if plan.kind == "amx":
+        if self.is_tiled:
             before = builder.multiply(row, builder.multiply(operands.k, plan.a_step // plan.mr))
             a: RowBlock = builder.moved(operands.a, before), []
         else:
-            first = builder.opaque_pointer(builder.moved(operands.a, builder.multiply(row, operands.a_row)))
+            first = builder.opaque_pointer(Rows(operands.a, operands.a_row).from_row(builder, row).pointer)
             a = first, [builder.opaque(builder.multiply(number, operands.a_row)) for number in range(count)]
-        c_in, c_out = (
-            (builder.moved(pointer, builder.multiply(row, stride)), stride)
-            for pointer, stride in ((operands.c_in, operands.c_in_row), (operands.c_out, operands.c_out_row))
-        )
-        plain = partial(self._columns, a, (c_in, c_out), 0, operands.k, False)
+        c_in = Rows(operands.c_in, operands.c_in_row).from_row(builder, row)
+        c_out = Rows(operands.c_out, operands.c_out_row).from_row(builder, row)
+        plain = partial(self._columns, a, c_in, c_out, 0, operands.k, False)
         if not plan.guard:
             plain()
             return
         found = [operands.needs_fallback]
-        if plan.kind != "amx":
+        if not self.is_tiled:
             found.append(self.kernel.has_special(a, operands.k))
         is_clean = builder.emit(f"xor i1 {builder.any_of(found)}, true")
         builder.branch(is_clean, plain, lambda: self._checked(a, c_in, c_out), likely=True)
 
-    def _columns(self, a: RowBlock, c: tuple[Rows, Rows], first: Number, length: Number, fallback: bool) -> None:
+    def _columns(self, a: RowBlock, c_in: Rows, c_out: Rows, first: Number, k: Number, fallback: bool) -> None:
         """A row block with all columns: so many k, from the first; C before and after."""
         builder, plan = self.builder, self.plan
-        rows = builder.moved(a[0], builder.multiply(first, self.a_step)), a[1]
+        rows = self._from_k(a, first)
 
         def columns(column: Number) -> None:
             offset = builder.multiply(column, plan.acc_dtype.itemsize)
-            start, end = ((builder.moved(pointer, offset), stride) for pointer, stride in c)
-            panel = self._panel(column, first), self.panel_bytes
-            self.kernel.block(rows, panel, start, end, length, fallback)
+            start, end = c_in.moved(builder, offset), c_out.moved(builder, offset)
+            self.kernel.block(rows, Rows(self._panel(column, first), self.panel_bytes), start, end, k, fallback)
 
         last = self._end(self.operands.columns, 0, plan.n, plan.column_block)
         builder.count(0, last, plan.column_block, columns)
+
+    def _from_k(self, a: RowBlock, first: Number) -> RowBlock:
+        step = self.plan.a_step if self.is_tiled else self.plan.a_dtype.itemsize
+        return self.builder.moved(a[0], self.builder.multiply(first, step)), a[1]
 
     def _panel(self, column: Number, first: Number) -> str:
         """The panel that begins with a column, at a k."""
@@ -137,17 +132,18 @@ class MacroKernel:
     def _checked(self, a: RowBlock, c_in: Rows, c_out: Rows) -> None:
         """A row block with special values: each operation's part of k by the unit, or without it."""
         builder, plan, length = self.builder, self.plan, self.plan.checked_k
+        special = SpecialValues(builder, plan.guard)
 
         def part(first: Number) -> None:
-            start = chosen(builder, builder.compared("eq", first, 0), c_in, c_out)
-            rows = builder.moved(a[0], builder.multiply(first, self.a_step)), a[1]
+            start = c_in.where(builder, builder.compared("eq", first, 0), c_out)
+            rows = self._from_k(a, first)
 
             def add(column: Number, states: list[Register]) -> list[Register]:
-                return [scan_memory(builder, plan.guard, self._panel(column, first), length * plan.b_step, states[0])]
+                return [special.scanned_memory(states[0], self._panel(column, first), length * plan.b_step)]
 
-            (state,) = builder.carry(0, plan.n, plan.nr, [nothing_found(SCANNED)], add)
-            found = builder.any_of([self.kernel.has_special(rows, length), is_found(builder, state)])
-            emit = partial(self._columns, a, (start, c_out), first, length)
+            (state,) = builder.carry(0, plan.n, plan.nr, [special.nothing()], add)
+            found = builder.any_of([self.kernel.has_special(rows, length), special.is_found(state)])
+            emit = partial(self._columns, a, start, c_out, first, length)
             builder.branch(found, partial(emit, True), partial(emit, False))
 
         builder.count(0, self.operands.k, length, part)

@@ -5,11 +5,12 @@
 | `view`     | tiles of a view whose rows lie in memory, read or packed where they lie                       |
 | `pointers` | tiles of pointers that a loop advances by constant steps (`AffineReader`), the same           |
 | `buffer`   | A in scratch memory: `Operand` itself                                                         |
-| `computed` | anything else (converted, transposed, computed, scaled): packed tile by tile by a loop nest   |
+| `computed` | anything else (converted, transposed, computed, scaled): packed tile by tile by a loop nest,  |
+|            | without a pointer                                                                             |
 
-`AffineReader` computes the first element and the steps of a tile of integers or addresses from its expressions: for
-recognition without code, where a number that is not constant is `UNKNOWN`, and for code, where it is a register.  It is
-exact: where an integer of the program would wrap, a condition is false, and then none of the numbers holds.
+`AffineReader` computes the first element and the steps of a tile of integers or addresses from its expressions.  It is
+exact: where an integer of the program would wrap, a condition is false, and then none of the numbers holds.  For
+recognition it writes code that is thrown away.
 """
 
 from __future__ import annotations
@@ -21,34 +22,31 @@ from tileir.dialect.ops import ADDI, ANDI, BROADCAST, CMPI, CONSTANT, CONTINUE, 
 from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, pointee_of, scalar_constant
 from tileir.execute.cpu.codegen import view_access
-from tileir.execute.cpu.codegen.bounds import accessed_array, places_in
+from tileir.execute.cpu.codegen.bounds import is_in_array
 from tileir.execute.cpu.codegen.context import Emission
+from tileir.execute.cpu.codegen.value_ranges import ExactIntegers
 from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table, ViewLoad
 from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.module import Module
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 from tileir.ir.values import BlockArgument, Value
 
 UNBOUNDED: Final = 1 << 62
-ROW: Final = 1
-COLUMN: Final = 2
-ITERATION: Final = 3
-UNKNOWN: Final = "?"
+ROW, COLUMN = 1, 2  # Fields of an `Affine`
 _DEEPEST: Final = 24  # How many operations are looked through; more are hardly an index.
 _ARITHMETIC: Final = {ADDI: "add", SUBI: "sub", MULI: "mul", EXTI: "", OFFSET: "add"}
 _RENAMING: Final = (RESHAPE, BROADCAST)
-_MOST: Final = (1 << 63) - 1
-
 Axes = tuple["int | None", ...]
 
 
 @dataclass(slots=True)
 class Operand:
-    """An operand whose tiles lie in memory, `step` bytes apart."""
+    """An operand whose tiles lie in memory, `step` bytes apart; or one that is computed."""
 
-    pointer: str  # To the tile of the first iteration.
+    pointer: str  # To the tile of the first iteration; empty if it is computed.
     row: Number  # The row stride in bytes.
     step: Number = 0
     along: Number = UNBOUNDED  # The valid extent along k, from the first iteration on.
@@ -113,28 +111,22 @@ def pointer_operand(emission: Emission, load: PointerLoad, side: int, reader: Af
     length = reader.exact("mul", reader.iterations, plan.k)
     found = Operand(builder.pointer(address.first), address.row, address.iteration, length, extent)
     for limit in limits:
-        _end_at(builder, found, limit, reader, along, plan.k)
+        _end_at(found, limit, reader, along, plan.k)
     found.is_whole = builder.compared("uge", found.across, extent)
     reader.need("sge", found.across, 1)
     reader.need("sge", found.along, 1)
     found.keys = [address.first, found.row, found.along, found.across]
     # All that is read lies in the array that it most likely does.
-    array = accessed_array(emission, load.operation)
-    if array is None:
-        reader.conditions.append("false")
-        return found
     last = builder.subtract(found.across, 1), builder.subtract(found.along, 1)
     rows, columns = last if side == 0 else last[::-1]
-    places = places_in(emission, array, size)
-    for end in reader.ends(address, (rows, columns, 0)):
-        moved = builder.emit(f"sub i64 {end}, {array.low}")
-        reader.conditions.append(builder.emit(f"icmp ult i64 {moved}, {places}"))
+    ends = reader.ends(address, (rows, columns, 0))
+    reader.conditions += [is_in_array(emission, load.operation, end, size) for end in ends]
     return found
 
 
-def _end_at(builder: Builder, operand: Operand, rest: Affine, reader: AffineReader, along: int, k: int) -> None:
+def _end_at(operand: Operand, rest: Affine, reader: AffineReader, along: int, k: int) -> None:
     """End the valid extent of an operand where a number becomes negative."""
-    across = ROW + COLUMN - along
+    builder, across = reader.builder, ROW + COLUMN - along
     if rest.is_scalar:
         reader.need("sge", rest.first, 0)
         return
@@ -167,60 +159,31 @@ class Affine(NamedTuple):
         return self[1:] == (0, 0, 0)
 
 
-class AffineReader:
-    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.  Its i64 arithmetic
-    never wraps if all i1s of `conditions` hold.  Without an emission nothing is written."""
+class AffineReader(ExactIntegers):
+    """Reads the tiles of a `for`; `leaves` are the scalars from outside that they are made of.  Without an emission
+    its code has no function."""
 
     def __init__(self, loop: Operation, emission: Emission | None = None) -> None:
+        super().__init__(emission.builder if emission is not None else Builder(Module()))
         self.loop: Final = loop
         self.emission: Final = emission
         self.iterations: Number = 1  # How many iterations there are, one at least.
-        self.conditions: Final[list[str]] = []
         self.leaves: Final[dict[Value, None]] = {}
         self._shape: tuple[int, ...] = ()
         self._block: Final = loop.regions[0].blocks[0]
         # What is used twice is read once: otherwise scalars that are made of each other take as long as all their ways.
         self._known: Final[dict[object, Affine | None]] = {}
 
-    # --- arithmetic ---
-
-    def need(self, comparison: str, left: Number, right: Number) -> None:
-        """Add a condition: `eq`, `sge` or `sle`."""
-        if isinstance(left, int) and isinstance(right, int):
-            if not {"eq": left == right, "sge": left >= right, "sle": left <= right}[comparison]:
-                self.conditions.append("false")
-        elif left != right and self.emission is not None:
-            self.conditions.append(self.emission.builder.emit(f"icmp {comparison} i64 {left}, {right}"))
-
-    def exact(self, name: str, left: Number, right: Number) -> Number:
-        """A sum (`add`), a difference (`sub`) or a product (`mul`)."""
-        if isinstance(left, int) and isinstance(right, int):
-            number = {"add": left + right, "sub": left - right, "mul": left * right}[name]
-            if abs(number) > _MOST:
-                self.conditions.append("false")
-                return 0
-            return number
-        if right == 0 or (left == 0 and name != "sub"):
-            return 0 if name == "mul" else left if right == 0 else right
-        if name == "mul" and 1 in (left, right):
-            return right if left == 1 else left
-        if self.emission is None:
-            return UNKNOWN
-        exact, wraps = self.emission.builder.checked(f"s{name}", left, right)
-        self.conditions.append(self.emission.builder.emit(f"xor i1 {wraps}, true"))
-        return exact
-
     def ends(self, affine: Affine, last: tuple[Number, Number, Number]) -> tuple[Number, Number]:
         """The least and the greatest element up to the last row, column and iteration."""
         low = high = affine.first
         for step, count in zip(affine[1:], last, strict=True):
             way = self.exact("mul", step, count)
-            if isinstance(way, int):
-                low, high = self.exact("add", low, min(way, 0)), self.exact("add", high, max(way, 0))
-            elif self.emission is not None:
-                ways = [f"i64 {way}", "i64 0"]
-                down, up = (self.emission.builder.call("i64", f"llvm.{name}.i64", ways) for name in ("smin", "smax"))
-                low, high = self.exact("add", low, down), self.exact("add", high, up)
+            ways: list[Number] = [min(way, 0), max(way, 0)] if isinstance(way, int) else []
+            if not isinstance(way, int):
+                ends = [f"i64 {way}", "i64 0"]
+                ways += [self.builder.call("i64", f"llvm.{name}.i64", ends) for name in ("smin", "smax")]
+            low, high = self.exact("add", low, ways[0]), self.exact("add", high, ways[1])
         return low, high
 
     def _combined(self, name: str, left: Affine, right: Affine) -> Affine:
@@ -232,8 +195,7 @@ class AffineReader:
         rows, columns = [extent - 1 for extent in self._shape] or (0, 0)
         low, high = self.ends(affine, (rows, columns, self.exact("sub", self.iterations, 1)))
         if width < 64:
-            self.need("sge", low, -(1 << (width - 1)))
-            self.need("sle", high, (1 << (width - 1)) - 1)
+            self.fit(low, high, width)
         return affine
 
     # --- tiles ---
@@ -321,7 +283,7 @@ class AffineReader:
     def _read_scalar(self, value: Value, depth: int) -> Affine | None:
         if not is_inside(value, self.loop):
             self.leaves[value] = None
-            return Affine(UNKNOWN if self.emission is None else self.emission.whole(value))
+            return Affine(f"%{self.builder.fresh()}" if self.emission is None else self.emission.whole(value))
         operation = value.defining_operation
         if operation is not None:
             if operation.parent is not self._block:
@@ -340,11 +302,8 @@ class AffineReader:
     def step_of(self, carried: BlockArgument) -> Value | int | None:
         """The outside scalar that each iteration adds to a carried integer, 0 for none; None for anything else."""
         end = self._block.last
-        if (
-            end is None
-            or end.declaration is not CONTINUE
-            or not isinstance(getattr(carried.type, "element", None), IntegerType)
-        ):
+        is_integer = isinstance(getattr(carried.type, "element", None), IntegerType)
+        if end is None or end.declaration is not CONTINUE or not is_integer:
             return None
         following = end.operands[carried.index - 1]
         operation = following.defining_operation
@@ -359,12 +318,12 @@ class AffineReader:
     def _computed(self, operation: Operation, operands: list[Affine | None]) -> Affine | None:
         declaration = operation.declaration
         known = [operand for operand in operands if operand is not None]
-        if declaration not in _ARITHMETIC or len(known) < len(operands):
+        is_unsigned = declaration is EXTI and operation.keyword("signedness") == "unsigned"
+        if declaration not in _ARITHMETIC or len(known) < len(operands) or is_unsigned:
             return None
         if declaration is EXTI:
-            return None if operation.keyword("signedness") == "unsigned" else known[0]
-        left, right = known
-        result = operation.results[0]
+            return known[0]
+        (left, right), result = known, operation.results[0]
         if declaration is OFFSET:
             size = memory_bytes(pointee_of(result))
             return self._combined("add", left, self._combined("mul", right, Affine(*[size] * 4)))

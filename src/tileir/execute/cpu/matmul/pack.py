@@ -1,6 +1,6 @@
 """Packing of operands into the layout that a plan reads, with zeros for what lies over an edge.
 
-Rows in memory are packed by a function (`pack_rows`), many tiles at a time.  Whatever is converted, scaled, transposed
+Rows in memory are packed by a function (`RowPacker`), many tiles at a time.  Whatever is converted, scaled, transposed
 or computed is packed tile by tile by a loop nest (`TilePacker`), into the same layout.
 
 Of a column-major operand, as B in Q K^T, vectors along rows would be gathers.  Vectors along columns are plain loads,
@@ -18,12 +18,11 @@ from typing import Final
 import numpy
 
 from tileir.execute.cpu.codegen.context import Emission, TileView
-from tileir.execute.cpu.codegen.edge_versions import lanes_of, over_an_edge, versions
+from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
 from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
 from tileir.execute.cpu.ir.statements import Matmul, PackCache
-from tileir.execute.cpu.matmul.plan import AMX_ROWS, Layout, Rows
-from tileir.execute.cpu.matmul.special_values import SCANNED, is_found, nothing_found, scan_memory, scanned
+from tileir.execute.cpu.matmul.plan import AMX_ROWS, Layout, Rows, SpecialValues
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE
@@ -43,64 +42,58 @@ _LINE: Final = 64
 # --- rows in memory ---
 
 
-def pack_rows(
-    emission: Emission, layout: Layout, source: Rows, count: Number, valid: tuple[Number, Number] | None, to: Rows
-) -> str:
-    """Pack `count` rows, with zeros for rows and columns that are not `valid`; an i1: there are special values."""
-    (pointer, row), (target, k) = source, to
-    parameters = {
-        "%source": ("ptr", pointer), "%row": ("i64", row), "%to": ("ptr", target), "%k": ("i64", k),
-        "%count": ("i64", emission.builder.divided(count, layout.group)[0]),
-    }  # fmt: skip
-    name = f"pack.{'ab'[layout.side]}.{layout.plan.name}"
-    if valid is not None:
-        parameters |= {"%rows": ("i64", valid[0]), "%columns": ("i64", valid[1])}
-        name = f"{name}.edge"
-    return emission.call_as_written(name, parameters, _RowPacker(emission, layout, valid is not None).write)
+class RowPacker:
+    """Packs rows in memory, with zeros for rows and columns that are not `valid`: a whole row at a time; for matrix
+    tiles a few rows, to read and write whole cache lines."""
 
-
-class _RowPacker:
-    """Writes `pack_rows`: a whole row at a time; for matrix tiles a few rows, to read and write whole cache lines."""
-
-    def __init__(self, emission: Emission, layout: Layout, is_masked: bool) -> None:
+    def __init__(self, emission: Emission, layout: Layout, valid: tuple[Number, Number] | None) -> None:
         self.emission: Final = emission
         self.builder: Final = emission.builder
         self.layout: Final = layout
-        self.is_masked: Final = is_masked
-        plan = layout.plan
+        self.valid: Final = valid
+        self.special: Final = SpecialValues(emission.builder, layout.guard)
         self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1  # Rows before the next columns
-        width = plan.lanes if is_masked and not layout.is_tiled else plan.column_block
+        width = layout.plan.lanes if valid is not None and not layout.is_tiled else layout.plan.column_block
         if not layout.side:
             width = min(layout.adjacent, emission.target.vector_bytes // layout.unit, 32)
         self.width: Final = width  # Columns that are packed together.
         self.stored: Final = min(self.width, layout.adjacent)  # Columns of them that are adjacent.
-        self.guard: Final = plan.guard if layout.side or layout.is_tiled else ""
 
-    def write(self) -> str:
+    def pack(self, rows: Rows, count: Number, to: str, k: Number) -> str:
+        """Pack so many rows; an i1: there are special values."""
+        count = self.builder.divided(count, self.layout.group)[0]
+        parameters: dict[str, tuple[str, Number]] = {"%source": ("ptr", rows.pointer), "%row": ("i64", rows.stride)}
+        parameters |= {"%to": ("ptr", to), "%k": ("i64", k), "%count": ("i64", count)}
+        name = f"pack.{'ab'[self.layout.side]}.{self.layout.plan.name}"
+        if self.valid is not None:
+            parameters |= {"%rows": ("i64", self.valid[0]), "%columns": ("i64", self.valid[1])}
+            name = f"{name}.edge"
+        return self.emission.call_as_written(name, parameters, self._write)
+
+    def _write(self) -> str:
         builder, layout = self.builder, self.layout
-        columns = layout.plan.n if layout.side else "%k"
+        columns: Number = layout.plan.n if layout.side else "%k"
 
         def rows(first: Number, states: list[Register]) -> list[Register]:
             row = self._row(first)
-            if self.depth == 1 and isinstance(columns, int) and not self.is_masked:
-                for column in range(0, columns, self.width):
-                    states = self._pack(row, column, states)
-                return states
 
             def across(column: Number, states: list[Register]) -> list[Register]:
-                if self.depth == 1:
-                    return self._pack(row, column, states)
-
                 def down(number: Number, states: list[Register]) -> list[Register]:
                     return self._pack(self._row(builder.add(first, number)), column, states)
 
+                if self.depth == 1:
+                    return self._pack(row, column, states)
                 return builder.carry(0, self.depth, 1, states, down)
 
-            return builder.carry(0, columns, self.width, states, across)
+            if self.depth > 1 or isinstance(columns, str) or self.valid is not None:
+                return builder.carry(0, columns, self.width, states, across)
+            for column in range(0, columns, self.width):
+                states = across(column, states)
+            return states
 
-        start = [nothing_found(self.stored * layout.group)] if self.guard else []
+        start = [self.special.nothing(self.stored * layout.group)] if layout.guard else []
         states = builder.carry(0, "%count", self.depth, start, rows)
-        return is_found(builder, states[0]) if states else "false"
+        return self.special.is_found(states[0]) if states else "false"
 
     def _row(self, row: Number) -> tuple[list[tuple[str, Number]], str]:
         """The rows in memory that a packed row is made of, each with how many columns are valid; and that row."""
@@ -109,7 +102,7 @@ class _RowPacker:
         for member in range(layout.group):
             number = builder.add(builder.multiply(row, layout.group), member)
             valid: Number = 0
-            if self.is_masked:
+            if self.valid is not None:
                 is_valid = builder.emit(f"icmp ult i64 {number}, %rows")
                 valid = builder.emit(f"select i1 {is_valid}, i64 %columns, i64 0")
             found.append((builder.moved("%source", builder.multiply(number, "%row")), valid))
@@ -121,20 +114,18 @@ class _RowPacker:
         builder, layout = self.builder, self.layout
         members = [self._load(pointer, valid, column) for pointer, valid in row[0]]
         for start in range(0, self.width, self.stored):
-            parts = members
-            if self.stored < self.width:
-                lanes = range(start, start + self.stored)
-                parts = [shuffled(builder, member, None, lanes) for member in members]
+            lanes, is_part = range(start, start + self.stored), self.stored < self.width
+            parts = [shuffled(builder, member, None, lanes) if is_part else member for member in members]
             to = builder.moved(row[1], layout.offset(builder, 0, builder.add(column, start), "%k"))
             high = layout.store(builder, interleaved(builder, parts), to)
-            states = [scanned(builder, self.guard, state, high) for state in states]
+            states = [self.special.scanned(state, high) for state in states]
         return states
 
     def _load(self, row: str, valid: Number, column: Number) -> Register:
         """Load some columns of a row, and prefetch those of a later one."""
         builder, layout, dtype = self.builder, self.layout, self.layout.dtype
         pointer = builder.moved(row, builder.multiply(column, dtype.itemsize))
-        if self.is_masked:
+        if self.valid is not None:
             return load_valid(self.emission, dtype, self.width, pointer, builder.subtract(valid, column))
         if layout.side:
             # Rows are often pages apart, where no machine prefetches by itself.
@@ -152,12 +143,9 @@ def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count
     """Load a vector, zeros for elements that are not valid; 32 at most, as bits in a register are the mask."""
     builder = emission.builder
     at_least_0 = builder.call("i64", "llvm.smax.i64", [f"i64 {count}", "i64 0"])
-    valid = builder.call("i64", "llvm.umin.i64", [f"i64 {at_least_0}", f"i64 {width}"])
+    valid = builder.smaller(at_least_0, width)
     bits = builder.emit(f"sub i64 {builder.emit(f'shl i64 1, {valid}')}, 1")
-    if width == 1:
-        mask = builder.emit(f"insertelement <1 x i1> poison, i1 {builder.emit(f'trunc i64 {bits} to i1')}, i64 0")
-    else:
-        mask = builder.emit(f"bitcast i{width} {builder.emit(f'trunc i64 {bits} to i{width}')} to <{width} x i1>")
+    mask = builder.emit(f"bitcast i{width} {builder.emit(f'trunc i64 {bits} to i{width}')} to <{width} x i1>")
     kind = value_type(dtype, width)
     operands = [f"ptr {pointer}", f"i32 {dtype.itemsize}", f"<{width} x i1> {mask}", f"{kind} zeroinitializer"]
     name = f"llvm.masked.load.{suffix_of(scalar_type(dtype), width)}.p0"
@@ -176,16 +164,12 @@ def interleaved(builder: Builder, parts: list[Register]) -> Register:
 
 def scan_packed(emission: Emission, layout: Layout, packed: str, k: Number) -> str:
     """An i1: there are special values in a packed operand of so many k."""
-    builder, plan = emission.builder, layout.plan
-    if not plan.guard or not (layout.side or layout.is_tiled):
+    plan, special = layout.plan, SpecialValues(emission.builder, layout.guard)
+    if not layout.guard:
         return "false"
     blocks = plan.n // plan.nr if layout.side else plan.m // plan.mr
-    parameters = {"%to": ("ptr", packed), "%size": ("i64", builder.multiply(k, layout.step * blocks))}
-
-    def write() -> str:
-        return is_found(builder, scan_memory(builder, plan.guard, "%to", "%size", nothing_found(SCANNED)))
-
-    return emission.call_as_written(f"scan.{plan.guard}", parameters, write)
+    parameters = {"%to": ("ptr", packed), "%size": ("i64", emission.builder.multiply(k, layout.step * blocks))}
+    return emission.call_as_written(f"scan.{layout.guard}", parameters, lambda: special.is_found_in("%to", "%size"))
 
 
 # --- tiles by loop nests ---
@@ -229,7 +213,7 @@ class TilePacker:
                 layout.store(builder, interleaved(builder, members), place)
             nest.close()
 
-        (over_an_edge if is_edge else versions)(emission, roots, [], emit)
+        versions(emission, roots, [], emit, is_edge=is_edge)
 
     # --- elements ---
 
@@ -262,7 +246,10 @@ class TilePacker:
             top, first = builder.multiply(row, side), builder.multiply(column, side)
             versions(self.emission, [self.operand], [], lambda masked: self._load(square, side, (top, first), masked))
             place = builder.moved(to, layout.offset(builder, top, first, k))
-            _call_transpose(self.emission, layout, side, square, (place, layout.offset(builder, 1, 0, k)))
+            row = layout.offset(builder, 1, 0, k)
+            parameters = {"%square": ("ptr", square), "%target": ("ptr", place), "%row": ("i64", row)}
+            name = f"transpose.{layout.dtype.name}.{layout.group}.{layout.plan.parts}.{side}"
+            self.emission.call_as_written(name, parameters, lambda: self._store_columns(side))
 
         builder.count(0, layout.shape[0] * layout.shape[1] // side**2, 1, one)
 
@@ -279,6 +266,23 @@ class TilePacker:
         register = nest.spread_lanes(self._element(nest, row, column), row)
         nest.store(square, [(number, length * size), (lanes, size)], register, "")
         nest.close()
+
+    def _store_columns(self, side: int) -> None:
+        """Store the columns of a square in memory as packed rows."""
+        builder, layout = self.builder, self.layout
+        dtype = SINGLE if layout.unit == SINGLE.itemsize else DOUBLE
+        kind, whole, half = value_type(dtype, side), side * layout.group, side // 2
+        places = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
+        rows = [builder.value(f"load {kind}, ptr {place}, align {layout.unit}", dtype, side) for place in places]
+        # The elements of rows in turn, until those of a column are together.
+        turns = [[place for lane in range(start, start + half) for place in (lane, lane + side)] for start in (0, half)]
+        for _ in range(side.bit_length() - 1):
+            pairs = zip(rows[:half], rows[half:], strict=True)
+            rows = [shuffled(builder, *pair, turn) for pair in pairs for turn in turns]
+        for number, row in enumerate(rows):
+            text = f"bitcast {row.typed} to {value_type(layout.dtype, whole)}"
+            where = builder.moved("%target", builder.multiply("%row", number))
+            layout.store(builder, builder.value(text, layout.dtype, whole), where)
 
 
 def _converted(builder: Builder, element: Type, register: Register, dtype: DType, signed: bool) -> Register:
@@ -327,34 +331,6 @@ def _distances(emission: Emission, expression: Expression, axis: int | None) -> 
         yield view.strides[axis] if isinstance(view, TileView) and view.sparse < 0 else 0
     elif expression.reads:
         yield 0
-
-
-def _call_transpose(emission: Emission, layout: Layout, side: int, square: str, target: Rows) -> None:
-    """Store the columns of a square in memory as packed rows."""
-    builder = emission.builder
-    dtype = SINGLE if layout.unit == SINGLE.itemsize else DOUBLE
-    kind, whole, half = value_type(dtype, side), side * layout.group, side // 2
-
-    def write() -> None:
-        places = [builder.moved("%square", row * side * layout.unit) for row in range(side)]
-        rows = [builder.value(f"load {kind}, ptr {place}, align {layout.unit}", dtype, side) for place in places]
-        for _ in range(side.bit_length() - 1):
-            # The elements of rows in turn, until those of a column are together.
-            rows = [
-                shuffled(
-                    builder, one, other, [place for lane in range(start, start + half) for place in (lane, lane + side)]
-                )
-                for one, other in zip(rows[:half], rows[half:], strict=True)
-                for start in (0, half)
-            ]
-        for number, row in enumerate(rows):
-            text = f"bitcast {row.typed} to {value_type(layout.dtype, whole)}"
-            where = builder.moved("%target", builder.multiply("%row", number))
-            layout.store(builder, builder.value(text, layout.dtype, whole), where)
-
-    parameters = {"%square": ("ptr", square), "%target": ("ptr", target[0]), "%row": ("i64", target[1])}
-    name = f"transpose.{layout.dtype.name}.{layout.group}.{layout.plan.parts}.{side}"
-    emission.call_as_written(name, parameters, write)
 
 
 # --- the pack cache ---

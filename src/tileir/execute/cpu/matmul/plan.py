@@ -24,50 +24,66 @@ the columns, then the k of the group.  With a group of one a row of a panel is `
 Conversions of operands to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator
 is widened to the C of an operation, which is rounded to f16 when the operation is done.
 
-A plan of two `parts` splits f16 into two bf16 (`special_values.split_bf16`): the packed operand has every matrix tile
-twice, the high parts and then the low ones.  `guard` names the special values that the unit does not multiply exactly.
+A plan of two `parts` splits f16 into two bf16 (`split_bf16`): the packed operand has every matrix tile twice, the high
+parts and then the low ones.  `guard` names the special values that the unit does not multiply exactly: `subnormal`
+bf16, which units take for zero, though it may be multiplied with something large; `infinite` f16 and NaN, since
+infinity times the low part of a number, mostly zero, is NaN.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+import ml_dtypes
 import numpy
 
-from tileir.execute.cpu.matmul.special_values import BFLOAT16, INFINITE, SUBNORMAL, split_bf16
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.cpu.vector.builder import Builder, Number
-from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
-from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.casting import BOOL, DOUBLE, HALF, INT32, SINGLE, UINT8
+from tileir.execute.cpu.vector.lanes import shuffled
+from tileir.execute.cpu.vector.llvm import Register, literal
 from tileir.execute.dtypes import DType
-from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FloatType, Type
+from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F64, FloatType, Type
 
-_INT8: Final = numpy.dtype(numpy.int8)
-_INT16: Final = numpy.dtype(numpy.int16)
+BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
+_INT8, _INT16 = numpy.dtype(numpy.int8), numpy.dtype(numpy.int16)
 
 AMX_ROWS: Final = 16  # Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes.
 AMX_BYTES: Final = 64  # Bytes of a row of it.
 TILE_BYTES: Final = AMX_ROWS * AMX_BYTES
+SUBNORMAL, INFINITE = "subnormal", "infinite"
+SCANNED: Final = 32  # Elements of a scan of memory that are tested at once.
 _CHECKED_BYTES: Final = 2048  # Bytes of a row of A that are checked for special values together, at most.
 
 _DOT_LANES: Final = 16  # Accumulators in a vector of AVX512_BF16.
-_UNIT_ELEMENTS: Final = (BF16, F16, F8E4M3FN, F8E5M2)  # The floats that a matrix unit multiplies.
+_UNIT_ELEMENTS: Final = {BF16, F16, F8E4M3FN, F8E5M2}  # The floats that a matrix unit multiplies.
 _ROWS: Final = 6  # Of a large register tile; each power of two from 16 on is a sum of sixes and fives
 _UNROLL: Final = 4  # Steps along k in one iteration of the innermost loop, if they are short.
 _LONG_STEP: Final = 16  # Vectors of C that make a step long enough to take half as many.
 
 Shape = tuple[int, int, int]
-Rows = tuple[str, Number]  # A matrix in memory: a pointer to it, and the distance of its rows in bytes.
 RowBlock = tuple[str, list[Number]]  # A pointer to rows of A, and the offset of each; none if A is packed
 
 
-def chosen(builder: Builder, condition: str, rows: Rows, otherwise: Rows) -> Rows:
-    """Rows where an i1 holds, else others."""
-    if condition in ("true", "false"):
-        return rows if condition == "true" else otherwise
-    pointer = builder.emit(f"select i1 {condition}, ptr {rows[0]}, ptr {otherwise[0]}")
-    return pointer, builder.emit(f"select i1 {condition}, i64 {rows[1]}, i64 {otherwise[1]}")
+class Rows(NamedTuple):
+    """A matrix in memory: a pointer to it, and the distance of its rows in bytes."""
+
+    pointer: str
+    stride: Number
+
+    def moved(self, builder: Builder, offset: Number) -> Rows:
+        return Rows(builder.moved(self.pointer, offset), self.stride)
+
+    def from_row(self, builder: Builder, row: Number) -> Rows:
+        return self.moved(builder, builder.multiply(row, self.stride))
+
+    def where(self, builder: Builder, condition: str, otherwise: Rows) -> Rows:
+        """These rows where an i1 holds, else others."""
+        if condition in ("true", "false"):
+            return self if condition == "true" else otherwise
+        pointer = builder.emit(f"select i1 {condition}, ptr {self.pointer}, ptr {otherwise.pointer}")
+        return Rows(pointer, builder.emit(f"select i1 {condition}, i64 {self.stride}, i64 {otherwise.stride}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +173,7 @@ class Layout:
         self.is_tiled: Final = plan.kind == "amx"
         self.group: Final[int] = plan.k_group if side else 1
         self.unit: Final[int] = self.group * self.dtype.itemsize
+        self.guard: Final = plan.guard if side or self.is_tiled else ""
         self.adjacent: Final[int] = plan.nr if side else plan.tile_k if self.is_tiled else plan.k
         self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)  # Packed rows, columns
         self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit  # Bytes to next k
@@ -188,25 +205,14 @@ class Layout:
 
 
 def make_plan(
-    target: Target,
-    lhs: Type,
-    rhs: Type,
-    accumulator: Type,
-    shape: Shape,
-    exact: bool,
-    signed: tuple[bool, bool] = (True, True),
+    target: Target, lhs: Type, rhs: Type, acc: Type, shape: Shape, exact: bool, signed: tuple[bool, bool] = (True, True)
 ) -> Plan:
     """Choose for mmaf and mmai; extents are powers of two, and `exact` keeps the sums of the chain of fma."""
-    if isinstance(accumulator, FloatType):
-        if not exact and lhs in _UNIT_ELEMENTS and rhs in _UNIT_ELEMENTS:
-            found = _narrow(target, shape, lhs, rhs)
-            if found is not None:
-                return found
-        if accumulator is F64:
-            return _blocks(target, "fma", shape, DOUBLE, DOUBLE)
-        if accumulator is F32 or accumulator is F16:
-            return _single(target, shape)
-        raise ValueError(f"no matrix product accumulates in {accumulator.name}")
+    if isinstance(acc, FloatType):
+        found = _narrow(target, shape, lhs, rhs) if not exact and {lhs, rhs} <= _UNIT_ELEMENTS else None
+        if found is not None:
+            return found
+        return _blocks(target, "fma", shape, DOUBLE, DOUBLE) if acc is F64 else _single(target, shape)
     if target.has_amx_int8 and _fills_amx(shape, 4):
         a, b = (_INT8 if sign else UINT8 for sign in signed)
         return _amx(shape, (a, b, INT32))
@@ -272,3 +278,69 @@ def _fills_amx(shape: Shape, group: int) -> bool:
 def _amx(shape: Shape, dtypes: tuple[DType, DType, DType], parts: int = 1, guard: str = "") -> Plan:
     group = 4 // dtypes[0].itemsize
     return Plan("amx", *shape, *dtypes, min(shape[0], 2 * AMX_ROWS), AMX_ROWS, AMX_ROWS, group, parts, guard)
+
+
+# --- special values: what a matrix unit does not multiply exactly ---
+
+
+class SpecialValues:
+    """Finds what a guard names among bf16; the state of a scan is the lanes that had it."""
+
+    def __init__(self, builder: Builder, guard: str) -> None:
+        self.builder: Final = builder
+        self.guard: Final = guard
+
+    def nothing(self, width: int = SCANNED) -> Register:
+        """The state at first: no lane is special."""
+        return Register("zeroinitializer", BOOL, width)
+
+    def scanned(self, state: Register, vector: Register) -> Register:
+        """The state after a vector."""
+        builder, kind = self.builder, f"<{vector.width} x i16>"
+        # Twice a pattern is without the sign; one less, zero is the largest.
+        number = builder.emit(f"shl {kind} {vector.name}, splat (i16 1)")
+        test = f"uge {kind} {number}, splat (i16 -256)"
+        if self.guard == SUBNORMAL:
+            test = f"ult {kind} {builder.emit(f'add {kind} {number}, splat (i16 -1)')}, splat (i16 255)"
+        return builder.value(f"or {state.typed}, {builder.emit(f'icmp {test}')}", BOOL, state.width)
+
+    def scanned_memory(self, state: Register, pointer: str, size: Number) -> Register:
+        """The state, of `SCANNED` lanes, after so many bytes, a multiple of the size of a matrix tile."""
+
+        def line(offset: Number, states: list[Register]) -> list[Register]:
+            return [self.scanned_at(states[0], self.builder.moved(pointer, offset), 64)]
+
+        return self.builder.carry(0, size, 2 * SCANNED, [state], line)[0]
+
+    def scanned_at(self, state: Register, pointer: str, align: int) -> Register:
+        """The state after `SCANNED` elements in memory."""
+        text = f"load <{SCANNED} x i16>, ptr {pointer}, align {align}"
+        return self.scanned(state, self.builder.value(text, BFLOAT16, SCANNED))
+
+    def is_found_in(self, pointer: str, size: Number) -> str:
+        """An i1: there are special values in so many bytes."""
+        return self.is_found(self.scanned_memory(self.nothing(), pointer, size))
+
+    def is_found(self, state: Register) -> str:
+        """An i1: a special value was found."""
+        return self.builder.call("i1", f"llvm.vector.reduce.or.v{state.width}i1", [state.typed])
+
+
+def split_bf16(builder: Builder, value: Register) -> list[Register]:
+    """The high and the low part of f16 in a vector: 11 significant bits are eight and three, of the same sign, and both
+    are normal numbers of bf16.  A product of two is four products without an error, and their magnitudes add up to its
+    own.  The low part of infinities and NaNs is zero."""
+    width = value.width
+    single, words = f"<{width} x float>", f"<{width} x i32>"
+    wide = builder.emit(f"fpext {value.typed} to {single}")
+    bits = builder.emit(f"bitcast {single} {wide} to {words}")
+    top = builder.emit(f"and {words} {bits}, splat (i32 {-1 << 16})")
+    high = builder.emit(f"bitcast {words} {top} to {single}")
+    rest = builder.emit(f"fsub {single} {wide}, {high}")
+    finite = builder.emit(f"fcmp ord {single} {rest}, {literal(0.0, SINGLE, width).name}")
+    low = builder.emit(f"select <{width} x i1> {finite}, {single} {rest}, {single} zeroinitializer")
+    found = []
+    for part in (wide, low):
+        halves = builder.value(f"bitcast {single} {part} to <{2 * width} x i16>", BFLOAT16, 2 * width)
+        found.append(shuffled(builder, halves, None, range(1, 2 * width, 2)))
+    return found

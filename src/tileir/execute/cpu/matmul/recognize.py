@@ -4,8 +4,8 @@ The tiles that a k-loop multiplies lie side by side in memory, so many matmuls o
 k-block, with the terms added in the same order.  Accumulators stay in registers, and B is packed in k-blocks that fill
 a good part of the second cache, whatever the tiles are.
 
-Pointers of a k-loop advance by constant steps (`affine`); at run time its scalars decide whether tiles lie side by side
-and in their arrays.  Otherwise the loop runs as it is and finds an access outside where the program makes it.
+Pointers of a k-loop advance by constant steps (`AffineReader`); at run time its scalars decide whether tiles lie side
+by side and in their arrays.  Otherwise the loop runs as it is and finds an access outside where the program makes it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import numpy
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN, MMAF_SCALED
 from tileir.dialect.types import PartitionViewType, tile_type
 from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, is_tile, scalar_constant, tile_of
-from tileir.execute.cpu.ir import expressions, statements
+from tileir.execute.cpu.ir import expressions as ex
+from tileir.execute.cpu.ir import statements
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
-from tileir.execute.cpu.ir.statements import LoopNest, Matmul, StoreBuffer
+from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.matmul.operands import AffineReader, is_index_arithmetic
@@ -54,27 +55,20 @@ _COPY_LENGTH: Final = 1024  # About how many terms are a k-block then: many rows
 
 def lower_mma(lowering: Lowering, operation: Operation) -> None:
     result, type = operation.results[0], tile_of(operation.results[0])
-    plan = _plan(lowering, operation)
-    values = [*operation.operands[:2], *operation.operands[3:5]]
-    roots = [lowering.expression(value) for value in values]
-    for value, expression in zip(values, roots, strict=True):
-        if is_tile(value) and expression.cost > fusion.LARGEST // 2:
-            lowering.store(value)
-    roots = lowering.resolved(roots)
-    # Copying A takes a loop nest of its own: tiles that others use too are stored first.
-    for root in roots:
-        fused = fusion.FusedNodes([root], root.shape, [operation])
-        for node in fused.order:
-            if fusion.must_be_kept(node, fused, lowering.done) and node.value is not None:
-                lowering.store(node.value)
-    roots = lowering.resolved(roots)
-    prepared = [lowering.prepare([root], root.shape, operation) for root in roots]
-    assert not any(kept for _, kept in prepared)
-    roots = lowering.resolved([root for (root,), _ in prepared])
+    plan, roots = _plan(lowering, operation), _factors(lowering, operation)
     # The operands are read while the accumulator is written.
     busy = frozenset().union(*[root.buffers for root in roots])
     buffer, zero_init = _accumulator(lowering, operation, plan, busy)
-    lowering.body.append(_matmul(lowering, operation, plan, lowering.resolved(roots), (buffer, zero_init)))
+    left, right, *scales = lowering.resolved(roots)
+    computed = [side for side, operand in enumerate((left, right)) if scales or not _is_in_memory(plan, side, operand)]
+    a_keys: list[Value] = []
+    load = matrix_in_memory(left)
+    if plan.kind == "amx" and load is not None and load.operation.parent is not operation.parent and not computed:
+        # A from before the loop is packed once for all iterations.
+        a_keys = cache_keys(lowering, [left]) if prod(left.shape[:-2]) <= _LARGEST_BATCH else []
+    keys = a_keys, cache_keys(lowering, [right, *scales[1:]])
+    found = Matmul(operation, plan, left, right, scales, buffer, frozenset(computed), keys, zero_init)
+    lowering.body.append(found)
     lowering.finish({operation})
     is_wide = plan.acc_dtype != value_dtype(type.element)
     held = BufferRead(tile_type(type.shape, F32) if is_wide else type, None, buffer)
@@ -87,19 +81,23 @@ def lower_mma(lowering: Lowering, operation: Operation) -> None:
     lowering.stored(result, buffer)
 
 
-def _matmul(
-    lowering: Lowering, operation: Operation, plan: Plan, roots: list[Expression], accumulator: tuple[Buffer, bool]
-) -> Matmul:
-    left, right, *scales = roots
-    computed = [side for side, operand in enumerate((left, right)) if scales or not _is_in_memory(plan, side, operand)]
-    a_keys: list[Value] = []
-    load = matrix_in_memory(left)
-    if plan.kind == "amx" and load is not None and load.operation.parent is not operation.parent and not computed:
-        # A from before the loop is packed once for all iterations.
-        a_keys = cache_keys(lowering, [left]) if prod(left.shape[:-2]) <= _LARGEST_BATCH else []
-    b_keys = cache_keys(lowering, [right, *scales[1:]])
-    buffer, zero_init = accumulator
-    return Matmul(operation, plan, left, right, scales, buffer, frozenset(computed), (a_keys, b_keys), zero_init)
+def _factors(lowering: Lowering, operation: Operation) -> list[Expression]:
+    """A, B and their scales, without tiles that are large or that others use too."""
+    values = [*operation.operands[:2], *operation.operands[3:5]]
+    roots = [lowering.expression(value) for value in values]
+    for value, expression in zip(values, roots, strict=True):
+        if is_tile(value) and expression.cost > fusion.LARGEST // 2:
+            lowering.store(value)
+    roots = lowering.resolved(roots)
+    # Copying A takes a loop nest of its own: tiles that others use too are stored first.
+    for root in roots:
+        fused = fusion.FusedNodes([root], root.shape, [operation])
+        for node in fused.order:
+            if fusion.must_be_kept(node, fused, lowering.done) and node.value is not None:
+                lowering.store(node.value)
+    prepared = [lowering.prepare([root], root.shape, operation) for root in lowering.resolved(roots)]
+    assert not any(kept for _, kept in prepared)
+    return lowering.resolved([root for (root,), _ in prepared])
 
 
 def _plan(lowering: Lowering, operation: Operation) -> Plan:
@@ -140,9 +138,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: Plan, busy: fro
 
 def is_zero(expression: Expression) -> bool:
     """Whether all elements are 0, and none -0.0."""
-    return (
-        isinstance(expression, expressions.Table) and expression.array.size == 1 and not any(expression.array.tobytes())
-    )
+    return isinstance(expression, ex.Table) and expression.array.size == 1 and not any(expression.array.tobytes())
 
 
 # --- operands ---
@@ -155,31 +151,28 @@ def has_dtype(plan: Plan, side: int, operand: Expression) -> bool:
 
 def _is_in_memory(plan: Plan, side: int, operand: Expression) -> bool:
     """Whether an operand is read or packed where it lies."""
-    if side == 0 and isinstance(operand, BufferRead):
-        return has_dtype(plan, side, operand)
     load = matrix_in_memory(operand)
-    return load is not None and fusion.is_plain_load(load) and has_dtype(plan, side, operand)
+    is_buffer = side == 0 and isinstance(operand, BufferRead)
+    return (is_buffer or (load is not None and fusion.is_plain_load(load))) and has_dtype(plan, side, operand)
 
 
 def cache_keys(lowering: Lowering, roots: list[Expression]) -> list[Value]:
     """The scalars that identify operands while memory stays as it is; empty if they depend on anything else."""
     keys: dict[Value, None] = {}
-    for node in expressions.nodes(roots):
+    origins = lowering.origins
+    for node in ex.nodes(roots):
         if isinstance(node, ViewLoad):
             view = node.operation.view
-            if node.positions is not None or not lowering.origins.is_launch_constant(view):
+            if node.positions is not None or not origins.is_launch_constant(view):
                 return []
-            if not lowering.is_never_written(lowering.origins.of(view)):
+            if not lowering.is_never_written(origins.of(view)):
                 return []
-            for index in node.operation.index:
-                keys[index] = None
-        elif isinstance(node, expressions.Splat):
+            keys |= dict.fromkeys(node.operation.index)
+        elif isinstance(node, ex.Splat):
             keys[node.scalar] = None
-        elif isinstance(node, expressions.Mapped):
-            for _, scalar in node.mapping:
-                if scalar is not None:
-                    keys[scalar] = None
-        elif not isinstance(node, (expressions.Elementwise, expressions.Table, expressions.Iota)):
+        elif isinstance(node, ex.Mapped):
+            keys |= {scalar: None for _, scalar in node.mapping if scalar is not None}
+        elif not isinstance(node, (ex.Elementwise, ex.Table, ex.Iota)):
             return []
     return list(keys) if all(dtype_of(key).kind in "iub" for key in keys) else []
 
@@ -202,9 +195,8 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
     if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
     reader = AffineReader(operation)
-    if not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
-        return []
-    if not all(_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls):
+    suits = [_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls]
+    if not all(suits) or not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
         return []
     found = [_k_loop(lowering, loop, each) for each in matmuls]
     _take_zeros(lowering, found)
@@ -222,10 +214,8 @@ def _stays_in_arrays(lowering: Lowering, matmul: Matmul) -> bool:
 def _does_nothing_else(loop: statements.LoopStatement, matmuls: list[Matmul], reader: AffineReader | None) -> bool:
     """Whether a loop carries only accumulators; with a reader also counts, tokens and integers that advance evenly."""
     *body, end = loop.body
-    others = [each for each in body if not isinstance(each, Matmul)]
-    if not isinstance(end, statements.Terminator) or not all(
-        reader is not None and _is_counting(each) for each in others
-    ):
+    is_known = [isinstance(each, Matmul) or (reader is not None and _is_counting(each)) for each in body]
+    if not isinstance(end, statements.Terminator) or not all(is_known):
         return False
     results: dict[Value, Value] = {matmul.operation.operands[2]: matmul.operation.results[0] for matmul in matmuls}
     arguments = loop.operation.regions[0].blocks[0].arguments[1:]
@@ -238,11 +228,10 @@ def _does_nothing_else(loop: statements.LoopStatement, matmuls: list[Matmul], re
     return not results and len(matmuls) <= len(arguments)
 
 
-def _is_counting(statement: statements.Statement) -> bool:
-    if isinstance(statement, statements.ScalarOp):
-        operation = statement.operation
-        return is_index_arithmetic(operation) or operation.declaration in (MAKE_TOKEN, JOIN_TOKENS)
-    return isinstance(statement, statements.Alias)
+def _is_counting(statement: Statement) -> bool:
+    if not isinstance(statement, statements.ScalarOp):
+        return isinstance(statement, statements.Alias)
+    return is_index_arithmetic(statement.operation) or statement.operation.declaration in (MAKE_TOKEN, JOIN_TOKENS)
 
 
 def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
@@ -285,12 +274,11 @@ def _computed(loop: Operation, matmul: Matmul) -> frozenset[int]:
 
 def _advances(load: ViewLoad, axis: int, loop: Operation) -> bool:
     """Whether the loop's counter is the index of a load in one dimension, and the other indices do not change."""
-    operation, counter = load.operation, loop.regions[0].blocks[0].arguments[0]
-    if not isinstance(operation.view.type, PartitionViewType) or not plain_memory(load.element):
+    others = [*load.operation.index]
+    if not isinstance(load.operation.view.type, PartitionViewType) or not plain_memory(load.element):
         return False
-    others = [*operation.index]
     along = others.pop(axis - 2)
-    return along is counter and not any(is_inside(other, loop) for other in others)
+    return along is loop.regions[0].blocks[0].arguments[0] and not any(is_inside(other, loop) for other in others)
 
 
 def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) -> Matmul:
@@ -298,8 +286,8 @@ def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) 
     if isinstance(matmul.rhs, PointerLoad):
         reader = AffineReader(operation)
         reader.access(matmul.rhs)
-        keys: list[Value] = list(reader.leaves)
-        found = replace(matmul, computed=frozenset(), keys=([], keys), packed=[None, None], general=loop)
+        found = replace(matmul, computed=frozenset(), packed=[None, None], general=loop)
+        found.keys = [], list(reader.leaves)
     else:
         found, counter = matmul, operation.regions[0].blocks[0].arguments[0]
         found.computed = _computed(operation, matmul)
@@ -318,9 +306,7 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
     """Let k-loops start from zeros where the statements before only write zeros."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
-        if not isinstance(last, LoopNest) or len(last.stores) != 1:
-            return
-        sink = last.stores[0]
+        sink = last.stores[0] if isinstance(last, LoopNest) and len(last.stores) == 1 else None
         if not isinstance(sink, StoreBuffer) or sink.buffer is not matmul.accumulator or not is_zero(sink.expression):
             return
         matmul.zero_init = True
@@ -330,7 +316,7 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
 # --- scratch memory ---
 
 
-def allocate(program: statements.Program) -> None:
+def allocate(program: Program) -> None:
     """Give all matmuls scratch memory for the packed operands of a k-block."""
 
     def new_buffer(dtype: DType, count: int, persistent: bool = False) -> Buffer:

@@ -27,21 +27,17 @@ from tileir.ir.values import Value
 
 def choose(program: Program, overlapping: bool) -> None:
     """Find the store of each matmul; with `overlapping`, arguments may share memory."""
-    everything = list(statements.statements(program.body))
-    # A matmul in the general version of a k-loop has no store of its own.
-    inner = {
-        id(each)
-        for matmul in everything
-        if isinstance(matmul, Matmul)
-        for each in list(statements.statements([matmul]))[1:]
-    }
-    for body in [program.body, *[body for each in everything for body in each.bodies]]:
-        matmuls = [each for each in body if isinstance(each, Matmul) and id(each) not in inner]
-        found = {matmul: _target(program, body, matmul, overlapping) for matmul in matmuls}
-        for matmul, target in found.items():
+    bodies = [program.body]
+    for body in bodies:
+        for statement in list(body):
+            if not isinstance(statement, Matmul):
+                bodies.extend(statement.bodies)
+                continue
+            # A matmul in the general version of a k-loop has no store of its own.
+            target = _target(program, body, statement, overlapping)
             if target is not None:
-                _make_place(body, matmul, target)
-                program.store_targets[matmul] = target
+                _move_between(body, statement, target.user)
+                program.store_targets[statement] = target
 
 
 def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping: bool) -> StoreTarget | None:
@@ -49,47 +45,42 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
     # Inside a loop it may begin with the result of the iteration before.
     if (body is not program.body and not matmul.zero_init) or prod(matmul.lhs.shape[:-2]) != 1:
         return None
-    place = body.index(matmul)
+    rest = body[body.index(matmul) + 1 :]
     readers = [
         each for each in statements.statements(program.body) if any(buffer in root.buffers for root in each.roots)
     ]
-    users = [each for each in body[place + 1 :] if any(inner in readers for inner in statements.statements([each]))]
+    users = [each for each in rest if any(inner in readers for inner in statements.statements([each]))]
     inside = [*statements.statements([matmul]), *statements.statements(users)]
     if len(users) != 1 or any(each not in inside for each in readers):
         return None
     (user,) = users
     nest = user.fused if isinstance(user, statements.VersionedLoopNest) else user
-    if not isinstance(nest, LoopNest) or len(nest.stores) != 1:
-        return None
-    (sink,) = nest.stores
-    if not isinstance(sink, StoreView) or sink.positions is not None:
-        return None
-    type = sink.operation.view.type
-    if not isinstance(type, PartitionViewType):
+    sink = nest.stores[0] if isinstance(nest, LoopNest) and len(nest.stores) == 1 else None
+    type = sink.operation.view.type if isinstance(sink, StoreView) else None
+    if not isinstance(sink, StoreView) or not isinstance(type, PartitionViewType):
         return None
     if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
         return None
     # Each element of a tile is computed from the element of the buffer in the same place.
     for node in nodes([sink.expression]):
-        if buffer in node.buffers and not isinstance(node, (Elementwise, BufferRead)):
+        if buffer in node.buffers and not (
+            isinstance(node, (Elementwise, BufferRead)) and squeezed(node.shape) == squeezed((plan.m, plan.n))
+        ):
             return None
-        if buffer in node.buffers and squeezed(node.shape) != squeezed((plan.m, plan.n)):
-            return None
-    between = body[place + 1 : body.index(user)]
+    between = rest[: rest.index(user)]
     is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, matmul, sink)
     return StoreTarget(user, sink, is_copy)
 
 
-def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> None:
+def _move_between(body: list[Statement], matmul: Matmul, user: Statement) -> None:
     """Move what lies between a matmul and its store, and uses no result of it, before the matmul."""
-    first = body.index(matmul)
-    between = body[first + 1 : body.index(target.user)]
-    if not _is_plain(between):
+    first, last = body.index(matmul), body.index(user)
+    if not _is_plain(body[first + 1 : last]):
         return
     late: set[Value] = set((matmul.loop or matmul.operation).results)
     before: list[Statement] = []
     behind: list[Statement] = []
-    for statement in between:
+    for statement in body[first + 1 : last]:
         if isinstance(statement, statements.Alias):
             made, used = [statement.value], [statement.source]
         else:
@@ -98,16 +89,16 @@ def _make_place(body: list[Statement], matmul: Matmul, target: StoreTarget) -> N
         is_late = any(value in late for value in used)
         late.update(made if is_late else ())
         (behind if is_late else before).append(statement)
-    body[first : first + 1 + len(between)] = [*before, matmul, *behind]
+    body[first:last] = [*before, matmul, *behind]
 
 
 def _is_plain(between: list[Statement]) -> bool:
-    """Whether statements are nothing but scalars and views."""
-    if not all(isinstance(each, (statements.ScalarOp, statements.Alias)) for each in between):
-        return False
-    # Windows that are not there: whatever the matmul does comes before that.
-    return not any(
-        isinstance(each, statements.ScalarOp) and each.operation.declaration in (EXTRACT, INSERT) for each in between
+    """Whether statements are nothing but scalars and views.  Not windows that are not there: whatever the matmul does
+    comes before that."""
+    return all(
+        isinstance(each, statements.Alias)
+        or (isinstance(each, statements.ScalarOp) and each.operation.declaration not in (EXTRACT, INSERT))
+        for each in between
     )
 
 
@@ -116,17 +107,13 @@ def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
     root, buffer = sink.expression, matmul.accumulator
     if not isinstance(root, BufferRead) or matmul.plan.kind != "fma" or not may_change_order(program.entry):
         return False
-    if not plain_memory(root.element) or root.dtype != buffer.dtype:
-        return False
     view = sink.operation.view.type
     assert isinstance(view, PartitionViewType)
-    if view.tensor.strides[view.dim_map[-1]] != 1:
+    if not plain_memory(root.element) or root.dtype != buffer.dtype or view.tensor.strides[view.dim_map[-1]] != 1:
         return False
     origins = Origins(program.entry, False)
-    read: set[object] = set()
-    for load in [load for root in matmul.roots for load in root.reads]:
-        read |= origins.provenance(load.address)
-    return is_apart(sink, origins, frozenset(read))
+    reads = [load for root in matmul.roots for load in root.reads]
+    return is_apart(sink, origins, frozenset().union(*[origins.provenance(load.address) for load in reads]))
 
 
 # --- code ---
@@ -157,7 +144,7 @@ def destination_of(emission: Emission, matmul: Matmul) -> Destination | None:
         builder.smaller(builder.remaining(view.extents[axis], access.starts[axis]), view.shape[axis])
         for axis in (-2, -1)
     )
-    found = Destination((access.pointer, row), (rows, columns), target)
+    found = Destination(Rows(access.pointer, row), (rows, columns), target)
     if not target.is_copy:
         return found
     cached = "true"

@@ -86,12 +86,7 @@ class Binder:
         return _quick_function(self)
 
     def __call__(
-        self,
-        arguments: Arguments,
-        grid: BlockId,
-        chunk: int,
-        fill: Fill | None = None,
-        numbers: tuple[Any, ...] = (),
+        self, arguments: Arguments, grid: BlockId, chunk: int, fill: Fill | None = None, numbers: tuple[Any, ...] = ()
     ) -> Binding:
         """Check arguments and fill a record with them, to give back to `recycle` after the launch.  `fill` does it with
         `numbers`, where the arguments are checked already (`filling`)."""

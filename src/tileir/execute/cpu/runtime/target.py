@@ -59,7 +59,7 @@ def binding() -> Any:
                 import llvmlite.binding as found
         except ImportError as missing:
             raise MissingDependencyError(
-                f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose {INSTEAD}"
+                f"the CPU backend needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose {INSTEAD}"
             ) from None
         if not hasattr(found, "initialize_native_target"):
             raise LaunchError("this signal handler interrupts the loading of llvmlite, and cannot use it")

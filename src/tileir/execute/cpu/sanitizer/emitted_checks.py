@@ -27,18 +27,7 @@ from tileir.execute.cpu.codegen.value_ranges import Ranges
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, Splat
 from tileir.execute.cpu.ir.statements import Inspect
 from tileir.execute.cpu.runtime import launch_record as slots
-from tileir.execute.cpu.sanitizer.sites import (
-    ANY_ARRAY,
-    END,
-    SHADOW,
-    START,
-    STRICT,
-    WORDS,
-    WRITABLE,
-    WRITES,
-    Site,
-    access_kind,
-)  # fmt: skip
+from tileir.execute.cpu.sanitizer import sites
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64
@@ -94,9 +83,9 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> Guard:
     builder, operation = emission.builder, statement.operation
     assert statement.guard is not None
     size = memory_bytes(pointee_of(operation.operands[0]))
-    access = access_kind(operation)
+    access = sites.access_kind(operation)
     origin = origin_of(operation.operands[0])
-    site = new_site(emission, Site("pointers", operation, origin))
+    site = new_site(emission, sites.Site("pointers", operation, origin))
 
     def check_each(array: str) -> str:
         nest = NestEmitter(emission, statement.shape, max(emission.target.vector_bytes // 8, 1), False)
@@ -112,10 +101,10 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> Guard:
         return Guard(statement.guard, check_each("null"))
     # The memory that the pointers of a site must stay in.
     table = builder.pointer(emission.frame.record_slot(emission.layout.inspection + 1))
-    words = builder.moved(table, 8 * WORDS * site)
+    words = builder.moved(table, 8 * sites.WORDS * site)
 
     def in_array() -> list[str]:
-        open_to_all = builder.emit(f"icmp eq i64 {builder.word(words, WRITABLE)}, {ANY_ARRAY}")
+        open_to_all = builder.emit(f"icmp eq i64 {builder.word(words, sites.WRITABLE)}, {sites.ANY_ARRAY}")
         return [f"i1 {check_each(builder.emit(f'select i1 {open_to_all}, ptr null, ptr {words}'))}"]
 
     inside, whole, unmasked = _prove_tile(emission, statement, words, size, access)
@@ -132,12 +121,12 @@ def _prove_tile(emission: Emission, statement: Inspect, words: str, size: int, a
     if found is None or not _steps_are_multiples(pointers, size):
         return "false", "", False
     builder, conditions = emission.builder, ranges.conditions
-    start = builder.word(words, START)
-    length = builder.emit(f"sub i64 {builder.word(words, END)}, {start}")
-    ranges.lie_in(found, start, builder.call("i64", "llvm.usub.sat.i64", [f"i64 {length}", f"i64 {size - 1}"]))
-    conditions.append(builder.emit(f"icmp eq i64 {builder.word(words, SHADOW)}, 0"))
-    if access & WRITES:
-        conditions.append(builder.emit(f"icmp sgt i64 {builder.word(words, WRITABLE)}, 0"))
+    start = builder.word(words, sites.START)
+    length = builder.emit(f"sub i64 {builder.word(words, sites.END)}, {start}")
+    ranges.lie_in(found, start, builder.remaining(length, size - 1))
+    conditions.append(builder.emit(f"icmp eq i64 {builder.word(words, sites.SHADOW)}, 0"))
+    if access & sites.WRITES:
+        conditions.append(builder.emit(f"icmp sgt i64 {builder.word(words, sites.WRITABLE)}, 0"))
     if size > 1:
         conditions.append(builder.emit(f"icmp eq i64 {builder.emit(f'and i64 {found.low}, {size - 1}')}, 0"))
     inside = "false" if "false" in conditions else builder.all_of(conditions)
@@ -167,10 +156,10 @@ def _steps_are_multiples(pointers: Expression, size: int) -> bool:
 def _emit_view(emission: Emission, statement: Inspect) -> str:
     """Check an access through a view; an i1: all is well."""
     builder, operation = emission.builder, statement.operation
-    site = new_site(emission, Site("view", operation))
+    site = new_site(emission, sites.Site("view", operation))
     tile = view_access.tile_access(emission, operation)
     view, tensor = tile.view, tile.view.tensor
-    size, access = memory_bytes(tensor.element), access_kind(operation)
+    size, access = memory_bytes(tensor.element), sites.access_kind(operation)
     indices: list[Number] = [
         0 if axis == view.sparse else emission.whole(value, signed=view.sparse >= 0)
         for axis, value in enumerate(operation.index)
@@ -191,7 +180,7 @@ def _emit_view(emission: Emission, statement: Inspect) -> str:
         return _check_elements(emission, statement, words, size, access)
 
     if view.sparse >= 0:
-        well = check_each(access | (STRICT if promised_dimensions(operation) else 0))
+        well = check_each(access | (sites.STRICT if promised_dimensions(operation) else 0))
         return _report_unless(emission, statement, well, site, values)
     kept, inside = _check_tile(emission, tile, words, size, access)
 
@@ -213,7 +202,7 @@ def _check_tile(emission: Emission, tile: TileAccess, words: str, size: int, acc
     first = wide(builder, view.tensor.address)
     for axis, (start, extent, stride) in enumerate(zip(tile.starts, view.extents, view.strides, strict=True)):
         left = builder.emit(f"sub i64 {extent}, {start}")
-        counts.append(builder.call("i64", "llvm.umin.i64", [f"i64 {left}", f"i64 {view.shape[axis]}"]))
+        counts.append(builder.smaller(left, view.shape[axis]))
         there = builder.emit(f"icmp ult i64 {start}, {extent}")
         if axis in promised:
             whole = builder.emit(f"icmp eq i64 {counts[-1]}, {view.shape[axis]}")
@@ -223,14 +212,14 @@ def _check_tile(emission: Emission, tile: TileAccess, words: str, size: int, acc
         moved = builder.emit(f"mul i128 {wide(builder, start)}, {distance}")
         first = builder.emit(f"add i128 {first}, {moved}")
     behind = builder.emit(f"add i128 {first}, {span_bytes(emission, counts, view.strides, size)}")
-    begin, end = (wide(builder, builder.word(safe, word)) for word in (START, END))
+    begin, end = (wide(builder, builder.word(safe, word)) for word in (sites.START, sites.END))
     conditions = [
         kept, builder.emit(f"icmp ule i128 {begin}, {first}"), builder.emit(f"icmp ule i128 {behind}, {end}"),
         builder.emit(f"icmp eq i128 {builder.emit(f'and i128 {first}, {size - 1}')}, 0"),
-        builder.emit(f"icmp eq i64 {builder.word(safe, SHADOW)}, 0"),
+        builder.emit(f"icmp eq i64 {builder.word(safe, sites.SHADOW)}, 0"),
     ]  # fmt: skip
-    if access & WRITES:
-        conditions.append(builder.emit(f"icmp sgt i64 {builder.word(safe, WRITABLE)}, 0"))
+    if access & sites.WRITES:
+        conditions.append(builder.emit(f"icmp sgt i64 {builder.word(safe, sites.WRITABLE)}, 0"))
     return kept, builder.all_of(conditions)
 
 
@@ -239,7 +228,7 @@ def _check_tile(emission: Emission, tile: TileAccess, words: str, size: int, acc
 
 def _emit_values(emission: Emission, statement: Inspect) -> None:
     operation, sources = statement.operation, statement.sources
-    site = new_site(emission, Site("numbers", operation))
+    site = new_site(emission, sites.Site("numbers", operation))
     if not sources:
         _emit_address(emission, operation, site)
         return
@@ -294,7 +283,7 @@ def inspect_scalars(emission: Emission, operation: Operation, operands: list[Reg
     builder = emission.builder
     width = max([operand.width for operand in operands])
     operands = [builder.splat(operand, width) for operand in operands]
-    site = new_site(emission, Site("numbers", operation))
+    site = new_site(emission, sites.Site("numbers", operation))
 
     def report() -> None:
         pointers = []

@@ -275,7 +275,8 @@ class Builder:
     def compared(self, comparison: str, left: Number, right: Number) -> str:
         """An i1; both numbers count as not negative unless the comparison is signed."""
         if isinstance(left, int) and isinstance(right, int):
-            holds = {"eq": left == right, "ge": left >= right, "lt": left < right, "le": left <= right}
+            order = -1 if left < right else int(left > right)
+            holds = {"eq": order == 0, "ge": order >= 0, "gt": order > 0, "lt": order < 0, "le": order <= 0}
             return "true" if holds[comparison[-2:]] else "false"
         return self.emit(f"icmp {comparison} i64 {left}, {right}")
 

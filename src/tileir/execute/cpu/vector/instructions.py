@@ -15,17 +15,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute import dtypes
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
-from tileir.execute.cpu.vector.casting import (
-    INT64,
-    binary,
-    choose,
-    compare,
-    constant,
-    convert,
-    intrinsic,
-    retag,
-    to_machine,
-)
+from tileir.execute.cpu.vector.casting import binary, choose, compare, constant, convert, intrinsic, retag, to_machine
 from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
@@ -65,7 +55,7 @@ def emit_traced(builder: Builder, operation: Operation, operands: list[Register]
             return trace(builder, KERNELS[declaration](operation, True), operands)
     except casting.Untraceable as error:
         raise CompilationError(
-            f"the CPU engine cannot compile '{operation.name}': its NumPy function uses {error}, and can only use "
+            f"the CPU backend cannot compile '{operation.name}': its NumPy function uses {error}, and can only use "
             "arithmetic, comparisons, bit operations, rounding, square roots, numpy.where and numpy.clip "
             "(execute/cpu/vector/ufuncs.py); launch it with backend='interpreter'"
         ) from error
@@ -236,8 +226,8 @@ def _offset(builder: Builder, operation: Operation, operands: list[Register]) ->
     """An address so many elements further; offsets are signed."""
     pointer, amount = operands
     size = memory_bytes(cast(PointerType, _result(operation)).pointee)
-    if amount.dtype != INT64:
-        amount = convert(builder, "sext", amount, INT64)
+    if amount.dtype != casting.INT64:
+        amount = convert(builder, "sext", amount, casting.INT64)
     if size > 1:
         amount = binary(builder, "mul", amount, size)
     return binary(builder, "add", retag(pointer, casting.UINT64), amount)

@@ -15,15 +15,7 @@ import numpy
 
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
-from tileir.execute.cpu.vector.casting import (
-    binary,
-    bits,
-    choose,
-    compare,
-    intrinsic,
-    reinterpret,
-    to_machine,
-)
+from tileir.execute.cpu.vector.casting import binary, bits, choose, compare, intrinsic, reinterpret, to_machine
 from tileir.execute.cpu.vector.lanes import in_parts
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType

@@ -21,17 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from tileir.execute.arithmetic import rounding
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder
-from tileir.execute.cpu.vector.casting import (
-    BOOL,
-    DOUBLE,
-    Untraceable,
-    binary,
-    cast,
-    choose,
-    compare,
-    reinterpret,
-    truth,
-)
+from tileir.execute.cpu.vector.casting import BOOL, DOUBLE, Untraceable, binary, cast, choose, compare, reinterpret
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
 from tileir.execute.cpu.vector.ufuncs import FORMULAS, UFUNCS, emit_ufunc
@@ -93,7 +83,7 @@ class _Traced:
 
 def _any_set(mask: Tracer) -> int:
     """Whether an element of a mask is set."""
-    return int(mask.builder.has_set_lane(truth(mask.builder, mask.register)))
+    return int(mask.builder.has_set_lane(casting.truth(mask.builder, mask.register)))
 
 
 def _either(builder: Builder, short: _Traced, whole: _Traced, common: int) -> Register:

@@ -147,12 +147,7 @@ def _on_sign(builder: Builder, name: str, value: Register) -> Register:
     return casting.reinterpret(builder, binary(builder, instruction, pattern, number), value.dtype)
 
 
-_EXTREMES: Final = {
-    "maximum": (True, True),
-    "minimum": (False, True),
-    "fmax": (True, False),
-    "fmin": (False, False),
-}
+_EXTREMES: Final = {"maximum": (True, True), "minimum": (False, True), "fmax": (True, False), "fmin": (False, False)}
 """Whether a ufunc takes the larger one, and whether it takes a NaN operand or the other one."""
 
 

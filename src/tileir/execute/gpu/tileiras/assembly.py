@@ -22,8 +22,8 @@ from tileir.execute.errors import CompilationError, LaunchError, MissingDependen
 from tileir.execute.gpu.cache import KeyLocks, is_made_by
 from tileir.execute.gpu.cubin import Cubin, CubinError, Resources, spill_warning
 from tileir.execute.gpu.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
+from tileir.execute.gpu.gpus import target_named
 from tileir.execute.gpu.reproducer import memory_note, save_reproducer
-from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.program import Program, gives_no_reason, read_messages, read_remarks, written
 from tileir.execute.gpu.tileiras.tool import (
     CUDA_VARIABLES,

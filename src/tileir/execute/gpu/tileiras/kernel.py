@@ -13,8 +13,8 @@ from tileir.execute.engine.interface import LocatedText, located_lines
 from tileir.execute.gpu.cache import is_made_by, program_digest
 from tileir.execute.gpu.cubin import Cubin, CubinError, cubin_of, warn_of
 from tileir.execute.gpu.driver.devices import target_here
+from tileir.execute.gpu.gpus import target_named
 from tileir.execute.gpu.launcher import GpuKernel
-from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.tool import AssemblyOptions, installed_assembler
 from tileir.execute.launching.entries import select_entry
 from tileir.execute.memory import Region

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from tileir.execute.cache.private_files import name_of, stamp_of
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.gpu.targets import ARCHITECTURES, target_named
+from tileir.execute.gpu.gpus import target_named
+from tileir.execute.gpu.targets import ARCHITECTURES
 from tileir.ir.diagnostics import OptionError
 
 VARIABLE: Final = "TILEIR_TRITON"

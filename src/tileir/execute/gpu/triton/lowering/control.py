@@ -56,8 +56,7 @@ class Frame(NamedTuple):
     """What `continue`, `break` and `return` end: the body of a loop, or the kernel itself."""
 
     types: Types = []  # Of what its region yields.
-    given: Callable[[Operation], list[TtirValue]] = lambda terminator: []
-    """What it yields where an operation ends it."""
+    given: Callable[[Operation], list[TtirValue]] = lambda terminator: []  # What it yields where an operation ends it.
     ended_kernel: Callable[[], list[TtirValue]] = list  # What it yields where the kernel ends.
     unimportant: Callable[[], list[TtirValue]] = list  # Values of these types, available where it has not ended.
 

@@ -128,13 +128,13 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             lambda f, t: any(not each.on_tensor_cores and each.accumulators >= 8192 for each in f.matmuls),
         ),
         Rule(
-            "matmuls whose accumulators take 32768 registers or more",
+            "matmuls whose accumulators need 32768 registers or more",
             "4 warps would spill: 128 registers of each thread are accumulators",
             8,
             lambda f, t: _accumulators(f) >= _LARGE_ACCUMULATOR,
         ),
         Rule(
-            "two matmuls in a loop, the second of what the first gives, of 128 rows",
+            "two matmuls of 128 rows in a loop, where the second multiplies the result of the first",
             "the first one's result and the second one's accumulators are in registers at once",
             8,
             lambda f, t: any(_is_attention(each) for each in f.loops),
@@ -159,8 +159,8 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
             value="4, as far as they fit",
         ),
         Rule(
-            "several matmuls in the loop, of 64 rows, where two stages leave room for one tile block more, up to four",
-            "tile blocks hide more of each other than a third stage does: 474 TFLOP/s, 445 with 3 (attention, 64x128)",
+            "several matmuls of 64 rows in the loop, where two stages leave room for one more tile block, up to four",
+            "one more tile block hides more than a third stage: 474 TFLOP/s, 445 with 3 (attention, 64x128)",
             2,
             lambda f, t: (
                 len(_largest(f).matmuls) > 1 and not _is_attention(_largest(f)) and _blocks(f, t, 2) > _blocks(f, t, 3)
@@ -205,8 +205,8 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
     ),
     "warp_specialize": (
         Rule(
-            "two matmuls in a loop, the second of what the first gives, of 128 rows, on a GPU with `wgmma`; "
-            "one matmul of f8 of 128 rows whose result is added to f32; "
+            "on a GPU with `wgmma`: two matmuls of 128 rows in a loop, where the second multiplies the result of the "
+            "first; one matmul of f8 of 128 rows whose result is added to f32; "
             "persistent matmuls of 16 bits with 32768 accumulators",
             "650 TFLOP/s, 400 without (attention of depth 128); 415 and 350 (depth 64); f8 added to f32: 1.4 times; "
             "128x256x64: 1.026 of cuBLAS, 1.013 without",

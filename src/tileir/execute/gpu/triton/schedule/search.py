@@ -111,8 +111,7 @@ class Search:
         self._fast: Final = fast
         self._compile: Final = compile
         self._load: Final = load
-        self._written: Final[list[tuple[MemoryRange, Type]]] = []
-        """What launches write, with the type of its elements."""
+        self._written: Final[list[tuple[MemoryRange, Type]]] = []  # What launches write, with the type of its elements.
         self._is_open: Final = leaves_open(entry)
 
     def run(self, progress: Progress | None = None) -> tuple[Tuning, Code]:

@@ -1,0 +1,1 @@
+"""Commands that translate, compile and run programs."""

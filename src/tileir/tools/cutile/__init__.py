@@ -1,0 +1,1 @@
+"""Commands that run cuTile scripts and show what their kernels do."""

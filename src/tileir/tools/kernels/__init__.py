@@ -1,1 +1,0 @@
-"""Commands that compile and run kernels, and show what they do."""

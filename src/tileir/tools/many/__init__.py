@@ -1,1 +1,0 @@
-"""Commands for many programs: make random ones, judge them, reduce those that fail, report."""

@@ -1,0 +1,1 @@
+"""The language server, the documentation and completion in shells."""

@@ -1,0 +1,1 @@
+"""Commands that test compilers: random programs, many programs in sandboxes, reduction."""
