@@ -66,7 +66,7 @@ NAMES = {
 
 
 def shot(browser: Any, picture: Picture) -> tuple[bytes, str]:
-    """The picture of a page, and the text of the page without addresses and listings."""
+    """The picture of a page, and the text of the page without what depends on the machine."""
     file, grid, arguments = picture.launch()
     exploration = tileir.explore(file, grid, arguments, open=False)
     context = browser.new_context(color_scheme=picture.scheme, viewport={"width": 1200, "height": picture.height})
@@ -78,8 +78,9 @@ def shot(browser: Any, picture: Picture) -> tuple[bytes, str]:
     page.wait_for_timeout(500)
     try:
         png = page.screenshot()
-        # How many lines of a listing there are depends on the font.
-        page.evaluate("document.querySelectorAll('.listing-sheet').forEach((listing) => listing.remove())")
+        # How many lines of a listing there are depends on the font, and what can be chosen on the machine.
+        hidden = ".listing-sheet, option:not(:checked)"
+        page.evaluate("(hidden) => document.querySelectorAll(hidden).forEach((element) => element.remove())", hidden)
         return png, re.sub("0x[0-9a-f]{6,}", "0x..", page.locator("body").inner_text())
     finally:
         context.close()

@@ -70,6 +70,11 @@ def linted() -> str:
         )
 
 
+def sanitized() -> str:
+    words = "run examples/racy.mlir --grid 4 --arg ones:i32:512 --arg zeros:i32:1 --arg 512 --sanitize -q"
+    return f"$ tileir {words}\n" + output(*words.split(), "--color", "always")
+
+
 def drawn(text: str, title: str) -> str:
     """A text with the colors of a terminal as a picture."""
     lines: list[str] = []
@@ -106,6 +111,7 @@ def main(arguments: list[str]) -> None:
         drawn(debugged(), "A matrix product, stopped in its loop, and a line back")
     )
     (directory / "terminal_lint.svg").write_text(drawn(linted(), "What lint says about a kernel"))
+    (directory / "terminal_sanitizer.svg").write_text(drawn(sanitized(), "Two races that the sanitizer reports"))
 
 
 if __name__ == "__main__":

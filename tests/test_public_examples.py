@@ -77,6 +77,7 @@ def test_every_public_name_is_documented_and_in_an_example(space: str) -> None:
     assert shared, f"{space} has no example"
 
 
+@functools.cache
 def cases() -> dict[str, str]:
     texts = {space: ast.get_docstring(tree(space)) or "" for space in SPACES}
     texts |= {f"{space}.{name}": documentation(space, name) for space, name in ALL}

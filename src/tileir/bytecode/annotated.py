@@ -53,8 +53,6 @@ class Node:
 class Annotated:
     """A file taken apart.  `messages` says why it could not be read to the end, `failure` where."""
 
-    __slots__ = ("data", "failure", "layout", "messages", "module", "nodes")
-
     def __init__(self, data: bytes, layout: str) -> None:
         self.data: bytes = data
         self.layout: str = layout
@@ -209,8 +207,6 @@ class _Builder:
             while stack[-1].end <= leaf.start:
                 stack.pop()
             stack[-1].children.append(leaf)
-
-    # --- names and meanings ---
 
     def _name_all(self, root: Node) -> None:
         """Name all nodes.  An explicit stack, because regions may nest deeply."""

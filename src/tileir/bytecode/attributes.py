@@ -49,8 +49,6 @@ def write_bits(writer: ByteWriter, width: int, bits: int) -> None:
 class _Open:
     """An array, a dictionary or hints being read; `message` is for a part of it that fails, "" between parts."""
 
-    __slots__ = ("count", "elements", "entries", "index", "key", "message", "repeated", "start", "tag")
-
     def __init__(self, tag: int, reader: ByteReader) -> None:
         self.tag: int = tag
         self.start: int = reader.position

@@ -285,8 +285,6 @@ class BodyReader(RegionReader):
             )
         return found
 
-    # --- attributes ---
-
     def _read_attributes(self, record: Record, flags: int, result_types: list[Type]) -> dict[str, Attribute]:
         found: dict[str, Attribute] = {}
         for field in record.attributes:
@@ -362,8 +360,6 @@ class BodyReader(RegionReader):
         if index >= len(self.tables.constants):
             self.fail(f"constant index {index} out of bounds")
         return self.tables.constants.get(index, result_types[0] if result_types else None)
-
-    # --- operands ---
 
     def _read_operands(self, record: Record, sizes: list[int]) -> tuple[list[Value], tuple[int, ...] | None]:
         """Read operand groups of these sizes; -1 for one that is counted in front of its values."""

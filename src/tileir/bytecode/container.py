@@ -55,8 +55,6 @@ class Section:
 class Container:
     """The sections of a file, in file order; of two with one id the last one counts."""
 
-    __slots__ = ("data", "order", "sections", "tag", "trace", "version")
-
     def __init__(
         self, data: bytes, version: Version, tag: int, order: list[Section], trace: Trace | None = None
     ) -> None:

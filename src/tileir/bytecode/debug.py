@@ -40,8 +40,6 @@ _MOST_POSITIONS: Final = 256
 class _Field:
     """One field of a debug attribute; `part` is the class of the attribute that a reference refers to."""
 
-    __slots__ = ("kind", "message", "part")
-
     def __init__(self, kind: int, what: str, owner: str, part: type[Attribute] = Attribute) -> None:
         self.kind: int = kind
         self.message: str = f"failed to read {what} when parsing {owner}"
@@ -263,8 +261,6 @@ def _more(section: ByteReader, message: str) -> None:
 
 class DebugEncoder:
     """Collects the locations of the functions that have any."""
-
-    __slots__ = ("_intern", "blobs", "function_starts", "indices", "references", "writable")
 
     def __init__(self, intern: StringInterner) -> None:
         self._intern: StringInterner = intern

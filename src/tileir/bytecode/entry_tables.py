@@ -20,8 +20,6 @@ _STRING_ALLOWANCE: Final = 1 << 20
 class EntryTable:
     """Entries that follow their offsets in a section."""
 
-    __slots__ = ("_data", "_end", "_offsets", "_start", "_trace")
-
     def __init__(self, section: ByteReader | None) -> None:
         self._offsets: list[int] = []
         self._data: bytes = b""
@@ -59,8 +57,6 @@ class _PartNeeded(Exception):
 
 class NestedTable(EntryTable):
     """Entries that are made of other entries, as deep as the file says."""
-
-    __slots__ = ("_budget", "_busy", "_failed", "_failures", "_known")
 
     def __init__(self, section: ByteReader | None) -> None:
         super().__init__(section)
@@ -143,8 +139,6 @@ class NestedTable(EntryTable):
 class StringTable(EntryTable):
     """The strings of a file."""
 
-    __slots__ = ("_budget", "_known")
-
     def __init__(self, section: ByteReader) -> None:
         super().__init__(section)
         count = section.varint("")
@@ -192,8 +186,6 @@ class StringTable(EntryTable):
 class StringInterner:
     """Gives each string its index, in order of first use."""
 
-    __slots__ = ("indices", "strings")
-
     def __init__(self) -> None:
         self.indices: dict[str, int] = {}
         self.strings: list[str] = []
@@ -208,8 +200,6 @@ class StringInterner:
 
 class ConstantTable(EntryTable):
     """The constants of a file; an entry has a type only where it is used."""
-
-    __slots__ = ("_known", "_raw")
 
     def __init__(self, section: ByteReader | None) -> None:
         super().__init__(section)

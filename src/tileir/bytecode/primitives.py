@@ -112,8 +112,6 @@ class Span:
 class Trace:
     """The spans of a file in the order they were read, which is not the order of the file."""
 
-    __slots__ = ("failure", "spans")
-
     def __init__(self) -> None:
         self.spans: list[Span] = []
         # Where the reader that failed last stood.

@@ -59,8 +59,6 @@ def read_spellings(file: Container) -> tuple[Tables, Spellings]:
 class _FunctionEntry:
     """A function before its body is read."""
 
-    __slots__ = ("end", "flags", "hints", "location", "name", "signature", "start")
-
     def __init__(self, name: int, signature: int, flags: int, location: int) -> None:
         self.name: int = name
         self.signature: int = signature
@@ -106,8 +104,6 @@ class ModuleReader:
                 raise failure.add("failed to create function from bytecode", self.size) from None
         origin: Location = BytecodeOrigin(self.file)
         return Module(MODULE, [], [], attributes, [Region([self.block])], origin)
-
-    # --- globals ---
 
     def _list_globals(self) -> list[list[int]]:
         """The numbers of each global: name, type, value, alignment, visibility, whether it is constant."""
@@ -156,8 +152,6 @@ class ModuleReader:
         if constant:
             attributes["constant"] = UNIT
         self.block.append(Operation(GLOBAL, [], [], attributes, NO_REGIONS, UNKNOWN))
-
-    # --- functions ---
 
     def _list_functions(self) -> list[_FunctionEntry]:
         section = self.file.reader(sections.FUNCTION)

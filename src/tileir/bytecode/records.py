@@ -67,8 +67,6 @@ SEGMENT_SIZES: Final = "operandSegmentSizes"
 class AttributeField:
     """One attribute of a record; `bit` is its flag, -1 when it is always there, `gated` when it is newer."""
 
-    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "optional", "since", "width")
-
     def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version) -> None:
         self.name: str = declared.name
         self.codec: int = _CODECS[declared.constraint.kind]
@@ -233,8 +231,6 @@ def maximum_opcode(version: Version) -> int:
 class Schema:
     """The attributes a dictionary may hold because its owner declares them."""
 
-    __slots__ = ("fields", "has_constant", "names", "required")
-
     def __init__(self, fields: list[AttributeField]) -> None:
         self.fields: list[AttributeField] = fields
         self.names: dict[str, AttributeField] = {field.name: field for field in fields}
@@ -245,8 +241,6 @@ class Schema:
 
 class DocumentedRecord(Record):
     """The layout of one operation."""
-
-    __slots__ = ("kept_operands", "schema", "segmented")
 
     def __init__(self, declaration: OperationDeclaration) -> None:
         super().__init__(declaration, V13_1)

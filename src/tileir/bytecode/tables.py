@@ -21,8 +21,6 @@ class Spellings:
     Each attribute has the bytes of its occurrences in file order; a writer takes them back in the same order.
     """
 
-    __slots__ = ("_bytes",)
-
     def __init__(self) -> None:
         self._bytes: dict[Attribute, list[bytes]] = {}
 
@@ -39,8 +37,6 @@ class Spellings:
 
 class Tables:
     """What the records of a file refer to."""
-
-    __slots__ = ("constants", "debug", "producer", "spellings", "strings", "types", "version", "version_name")
 
     def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.version: Version = file.version

@@ -57,8 +57,6 @@ _SPELLING_PER_BYTE: Final = 256
 class TypeTable(NestedTable):
     """The types of a file; `_spelling_budget` is how many characters its function types may have together."""
 
-    __slots__ = ("_spelling_budget", "version", "version_name")
-
     def __init__(self, section: ByteReader | None, version: Version, version_name: str = "") -> None:
         super().__init__(section)
         self.version: Version = version
@@ -217,8 +215,6 @@ class TypeTable(NestedTable):
 
 class TypeEncoder:
     """The types a file needs, each once, what it contains before it."""
-
-    __slots__ = ("blobs", "indices", "version")
 
     def __init__(self, version: Version) -> None:
         self.version: Version = version

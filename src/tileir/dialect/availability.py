@@ -34,9 +34,6 @@ GATHER_SCATTER_VIEW_GATE: Final[tuple[str, Version]] = ("GatherScatterViewType",
 STRIDED_VIEW_GATE: Final[tuple[str, Version]] = ("StridedViewType", V13_3)
 
 
-# --- messages ---
-
-
 def operation_message(name: str, version: Version) -> str:
     return f"operation '{name}' is not available in bytecode version {version_text(version)}"
 
@@ -93,9 +90,6 @@ def global_message(operation: Operation, version: Version) -> str | None:
             "(the `constant` attribute requires bytecode 13.3+)"
         )
     return None
-
-
-# --- finding them ---
 
 
 def newer_features(root: Operation, version: Version) -> list[Diagnostic]:

@@ -29,8 +29,6 @@ from tileir.ir.location import (
 from tileir.ir.quoting import quote
 from tileir.ir.traversal import is_function, post_order, pre_order
 
-# --- attributes ---
-
 
 class DebugScope(Attribute):
     """Base of the debug information attributes; `stem` is the name their aliases start with."""
@@ -216,9 +214,6 @@ def di_location(source: Location, scope: LocalScope) -> DILocation:
     """A location in a scope."""
     key = ("in", source, scope)
     return cast(DILocation, COMPOSITES.get(key) or intern(COMPOSITES, key, DILocation(source, scope)))
-
-
-# --- rules ---
 
 
 def scoped_location(location: Location, known: dict[Location, DILocation | None] | None = None) -> DILocation | None:

@@ -17,8 +17,6 @@ from tileir.ir.diagnostics import BuildError
 from tileir.ir.floats import FORMATS, encode, from_double, is_finite, is_infinity
 from tileir.ir.types import FloatType, IntegerType, Type
 
-# --- numbers ---
-
 
 def is_number(value: object) -> bool:
     """Whether a Python value can become a constant where a tile is expected."""
@@ -65,9 +63,6 @@ def number_attribute(value: object, element: Type) -> Attribute:
         return float_attribute(element, bits)
     width = element.width if isinstance(element, IntegerType) else 0
     return integer_attribute(element, signed_value(width, bits))
-
-
-# --- dense constants ---
 
 
 def _listed(value: Any) -> object:
@@ -122,8 +117,6 @@ def _flatten(value: list[object] | tuple[object, ...], type: TileType, axis: int
         else:
             chunks.append(number_bits(_listed(item), type.element).to_bytes(size, "little"))
 
-
-# --- attributes ---
 
 # What an attribute may be given as, by the kind of its constraint; of others the constraint has a description.
 _EXPECTED: Final[dict[str, str]] = {

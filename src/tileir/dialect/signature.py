@@ -168,9 +168,6 @@ def signature_of(declaration: OperationDeclaration) -> Signature:
     return found
 
 
-# --- binding ---
-
-
 def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: dict[str, object]) -> None:
     """Assign the arguments of a call to parameters; every error message has the signature."""
     bound: dict[str, object] = {}

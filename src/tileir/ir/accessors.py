@@ -94,8 +94,6 @@ class NamedParts(ProgramPart):
         spare = max(len(self.operands) - sum(1 for each in declared if each.is_one), 0)
         return [1 if each.is_one else spare for each in declared]
 
-    # --- operands and results ---
-
     def _range(self, name: str) -> tuple[int, int]:
         """Start and end of a declared operand's values in `operands`; a `KeyError` where it is not declared."""
         index = self.declaration.operand_number(name)
@@ -133,7 +131,7 @@ class NamedParts(ProgramPart):
             raise self._not_declared(name) from None
         return self.operands[start:end]
 
-    # --- attributes: None where they are absent or of another kind ---
+    # Each of the following returns None where the attribute is absent or of another kind.
 
     def _attribute(self, name: str) -> Attribute | None:
         if name not in self.declaration.inherent:

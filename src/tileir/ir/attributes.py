@@ -238,8 +238,6 @@ class OpaqueAttribute(Attribute):
         return self.spelling
 
 
-# --- keywords ---
-
 # Keywords with these values exist only in the drafts and have no public byte (docs/reference/conflicts.md B): they are
 # read where draft spellings are, and a program that holds one is legalized before it is written.
 FIRST_DRAFT_ONLY_VALUE: Final = 100
@@ -252,8 +250,6 @@ class EnumKind:
     `aliases` the older or draft spellings that are read but never printed (docs/reference/conflicts.md B).  With
     `is_integer` the generic form shows the value instead, as `2 : i32`.
     """
-
-    __slots__ = ("aliases", "cases", "is_integer", "name", "since", "values")
 
     def __init__(
         self,
@@ -302,8 +298,6 @@ class EnumAttribute(Attribute):
         return f"#cuda_tile.{self.kind.name}<{self.keyword}>"
 
 
-# --- spelling ---
-
 _NO_ALIASES: Final[dict[Attribute, str]] = {}
 
 
@@ -348,8 +342,6 @@ def element_text(value: Attribute) -> str:
         return value.element_text
     return value.text
 
-
-# --- factories ---
 
 UNIT: Final = UnitAttribute()
 _integers: Final[dict[tuple[Type, int], IntegerAttribute]] = {}

@@ -93,8 +93,6 @@ class Operation(Accessors):
                 last.next = self
             block.last = self
 
-    # --- reading ---
-
     @property
     def name(self) -> str:
         """The full name, `cuda_tile.addi`."""
@@ -192,8 +190,6 @@ class Operation(Accessors):
                     break
                 cursor = following
 
-    # --- changing ---
-
     def set_attribute(self, name: str, value: object) -> None:
         """Set an attribute; None, or the declared default, removes it.
 
@@ -288,8 +284,6 @@ class Operation(Accessors):
         for result, value in zip(self.results, values, strict=True):
             result.replace_all_uses_with(value)
         self.erase()
-
-    # --- text ---
 
     def text(
         self, *, generic: bool = False, debug_info: bool = False, names: str = "public", version: str | None = None

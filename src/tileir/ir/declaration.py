@@ -109,8 +109,6 @@ class TypeRule:
     `same_type_names` are the operands and results that must share one type, if that is the rule.
     """
 
-    __slots__ = ("check", "message", "same_type_names")
-
     def __init__(self, check: Callable[[Operation], bool], message: str, same_type_names: tuple[str, ...] = ()) -> None:
         self.check: Callable[[Operation], bool] = check
         self.message: str = message
@@ -159,8 +157,6 @@ class TypeConstraint:
     13.4 added an element type to some of them, and so a `newer_description`.
     """
 
-    __slots__ = ("accepts", "description", "newer_description")
-
     def __init__(self, description: str, accepts: Callable[[Type], bool], newer_description: str | None = None) -> None:
         self.description: str = description
         self.newer_description: str | None = newer_description
@@ -178,8 +174,6 @@ class AttributeConstraint:
     `kind` names the way they are written in custom syntax; keywords are those of `enumeration`.
     """
 
-    __slots__ = ("description", "enumeration", "kind", "predicate")
-
     def __init__(
         self,
         description: str,
@@ -195,8 +189,6 @@ class AttributeConstraint:
 
 class OperandDeclaration:
     """An operand or result: its name, its types, how many values it stands for, the version that brought it."""
-
-    __slots__ = ("constraint", "count", "documentation", "name", "since")
 
     def __init__(
         self, name: str, constraint: TypeConstraint, documentation: str, count: int = ONE, since: Version | None = None
@@ -215,8 +207,6 @@ class OperandDeclaration:
 
 class AttributeDeclaration:
     """An inherent attribute.  With a `default` it is never absent; with `optional` it may be."""
-
-    __slots__ = ("constraint", "default", "documentation", "name", "optional", "since")
 
     def __init__(
         self,
@@ -251,8 +241,6 @@ class RegionDeclaration:
     `implicit_terminator` is the operation at its end when the text leaves it out.
     `arguments` names its block arguments for the printer: "arg", "for" or "reduce".
     """
-
-    __slots__ = ("arguments", "blocks", "documentation", "implicit_terminator", "name", "optional")
 
     def __init__(
         self,

@@ -101,9 +101,6 @@ def _nested(literals: list[str], shape: tuple[int, ...]) -> str:
     return level[0]
 
 
-# --- elements ---
-
-
 def element_bytes(type: Type) -> int:
     """Bytes one element takes in a dense constant."""
     if isinstance(type, (IntegerType, FloatType)):
@@ -131,8 +128,6 @@ def element_literal(type: Type, bits: int) -> str:
         return format_float(FORMATS[type.name], bits)
     return str(bits)
 
-
-# --- the factory ---
 
 _dense: Final[dict[tuple[Type, bytes], DenseAttribute]] = {}
 register(_dense, LEAF, lambda attribute: len(attribute.data) // BYTES_PER_OBJECT)

@@ -19,8 +19,6 @@ class Code:
     """What a diagnostic is about, for tools that act on it: a stable name, as `undeclared-value`, and the values in its
     message: the name of an operand, the types that differ.  A message that no tool acts on has no code."""
 
-    __slots__ = ("name", "values")
-
     def __init__(self, code: str, **values: str) -> None:
         self.name: str = code
         self.values: dict[str, str] = values

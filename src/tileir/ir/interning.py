@@ -38,8 +38,6 @@ class Hooks:
     """`print_operation` takes an operation and the arguments of `Operation.text`, `clone` an operation and the memo of
     `copy.deepcopy`; `reduce` is for `pickle`, `describe` for `repr`, `html` for notebooks."""
 
-    __slots__ = ("clone", "describe", "html", "print_operation", "reduce")
-
     def __init__(self) -> None:
         self.print_operation: Callable[[object, bool, bool, str, str | None], str] = _name_only
         self.reduce: Callable[[object], Reduced] = _no_pickling
@@ -102,8 +100,6 @@ class ProgramPart:
     def __repr__(self) -> str:
         return HOOKS.describe(self)
 
-
-# --- interning ---
 
 # The tables are swept after at least this many additions; an object takes some hundred bytes.
 _LEAST: Final = 1 << 14

@@ -63,8 +63,6 @@ def close_names(name: str, known: Iterable[str], most: int = 1, cutoff: float = 
     return get_close_matches(name, list(known), most, cutoff)
 
 
-# --- terminals ---
-
 # Control characters of Unicode: C0, DEL and C1; line separators; marks of reading direction; bytes that are not UTF-8,
 # as surrogate escapes.
 _SEPARATORS: Final = "\u2028\u2029"

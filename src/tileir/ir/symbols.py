@@ -74,8 +74,6 @@ def verify_symbol_names(table: Operation) -> None:
 class SymbolTable:
     """The symbols directly inside one operation, by name; valid while only its methods rename or move them."""
 
-    __slots__ = ("_next_numbers", "by_name", "table")
-
     def __init__(self, table: Operation) -> None:
         self.table: Operation = table
         self.by_name: dict[str, Operation] = {}
@@ -157,8 +155,6 @@ class SymbolTable:
 
 class Symbols:
     """Resolves references in a program that does not change; each symbol table is read once."""
-
-    __slots__ = ("_around", "_tables")
 
     def __init__(self) -> None:
         self._tables: dict[Operation, SymbolTable] = {}

@@ -47,8 +47,6 @@ class ElementCost:
     divisions.  An operation that NVIDIA's tools do not have costs what its legalization costs.
     """
 
-    __slots__ = ("branches", "core", "divides", "flops", "issued", "special", "work")
-
     def __init__(
         self,
         work: int = ADDITION,

@@ -94,9 +94,6 @@ def functions(root: Operation) -> list[Operation]:
     return found
 
 
-# --- effects ---
-
-
 def is_pure(operation: Operation) -> bool:
     """No memory effect, and executing it where the program would not is harmless."""
     return bool(operation.declaration.traits & PURE)
@@ -144,9 +141,6 @@ def memory_changes(root: Operation) -> set[Operation]:
                 found.add(cursor)
                 cursor = cursor.parent_operation if cursor is not root else None
     return found
-
-
-# --- copies ---
 
 
 def clone(operation: Operation, mapping: dict[Value, Value] | None = None) -> Operation:
@@ -207,9 +201,6 @@ def _copy_blocks(
             values[argument] = new_block.add_argument(argument.type, argument.location)
         for operation in block:
             new_block.append(_copy_without_operands(operation, values, blocks, pairs))
-
-
-# --- equality ---
 
 
 def structural_key(operation: Operation) -> tuple[object, ...]:

@@ -67,9 +67,6 @@ def _apply(root: Operation, rules: RuleSet, session: PassSession) -> None:
     Driver(root, rules, session.statistics, session.trace, session.keep_locations, session.trace_patterns).run()
 
 
-# --- the patterns of fuse-fma ---
-
-
 def _fusible_product(operation: Operation, rewriter: Rewriter) -> Operation | None:
     """Return the product on the left of a sum or difference, if rules 2 and 3 allow fusing it."""
     product = defined_by(operation.operands[0], MULF)
@@ -107,8 +104,6 @@ def _fuse(operation: Operation, rewriter: Rewriter) -> bool:
 
 MULTIPLY_ADD: Final = Pattern("MulAdd", ADDF, _fuse)
 MULTIPLY_SUBTRACT: Final = Pattern("MulSub", SUBF, _fuse)
-
-# --- the rules of both passes ---
 
 
 def _rule_sets(patterns: list[Pattern]) -> dict[str, RuleSet]:

@@ -73,8 +73,6 @@ def _installed(name: str) -> Pass | None:
     return None
 
 
-# --- the list ---
-
 register_pass(
     "canonicalize",
     "apply folds and patterns until none applies",

@@ -29,8 +29,6 @@ _Known = dict[_Key, Operation]
 class _Scope:
     """The blocks of one operation, one after the other; the entries of a block are removed at its end."""
 
-    __slots__ = ("added", "blocks", "has_effects", "known", "next", "owner", "unordered")
-
     def __init__(self, owner: Operation, known: _Known) -> None:
         self.owner: Operation = owner
         self.known: _Known = known
@@ -48,8 +46,6 @@ def run(root: Operation, keep_locations: bool = False) -> int:
 
 
 class _Elimination:
-    __slots__ = ("_keep_locations", "_removed", "_replacements", "_shapes")
-
     def __init__(self, keep_locations: bool) -> None:
         self._keep_locations: bool = keep_locations
         self._removed: list[Operation] = []

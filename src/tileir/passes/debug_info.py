@@ -55,9 +55,6 @@ def _located(root: Operation) -> list[Operation | BlockArgument]:
     return found
 
 
-# --- synthesized scopes ---
-
-
 def synthesize_scopes(root: Operation) -> int:
     """Add scopes to the functions of every module in `root`; return the number of functions changed."""
     count = 0
@@ -141,9 +138,6 @@ def _file(position: FileLocation) -> di.DIFile:
     return di.di_file(name, directory.rstrip("/") or slash)
 
 
-# --- renaming ---
-
-
 def rename_symbol(scope: Operation, symbol: Operation, new_name: str, update_uses: bool = True) -> None:
     """Rename `symbol`, and update the debug information within `scope`."""
     parent = symbol.parent_operation
@@ -197,8 +191,6 @@ def _symbol_at(root: Operation, path: str) -> Operation:
 
 class _Replacement:
     """Replaces a subprogram by another one, in every attribute that contains it."""
-
-    __slots__ = ("_replaced",)
 
     def __init__(self, old: di.DISubprogram, new: di.DISubprogram) -> None:
         self._replaced: dict[Attribute, Attribute] = {old: new}

@@ -31,8 +31,6 @@ def width_of(type: TileType) -> int:
 class Emit(Rewriter):
     """Creates operations in front of the one that is being replaced, at its location."""
 
-    __slots__ = ()
-
     def __init__(self, before: Operation) -> None:
         super().__init__()
         self.insert_before(before)
@@ -50,8 +48,6 @@ class Emit(Rewriter):
         """Create a conversion to another element type."""
         return self.create(declaration, [value], [with_element(tile_of(value), element)], attributes).results[0]
 
-    # --- constants whose elements are all equal ---
-
     def bits(self, type: TileType, pattern: int) -> Value:
         """Create a constant from a bit pattern."""
         element = type.element
@@ -61,8 +57,6 @@ class Emit(Rewriter):
     def number(self, type: TileType, value: float) -> Value:
         """Create the float constant nearest to a number."""
         return self.bits(type, from_double(FORMATS[type.element.spelling], value))
-
-    # --- comparisons and choices ---
 
     def compare_floats(self, predicate: str, ordering: str, left: Value, right: Value) -> Value:
         attributes: Attributes = {
@@ -78,8 +72,6 @@ class Emit(Rewriter):
 
     def select(self, condition: Value, chosen: Value, otherwise: Value) -> Value:
         return self.create(SELECT, [condition, chosen, otherwise], [chosen.type]).results[0]
-
-    # --- integers ---
 
     def shift_right(self, value: Value, amount: int) -> Value:
         return self.apply(SHRI, value, self.bits(tile_of(value), amount), attributes=UNSIGNED)

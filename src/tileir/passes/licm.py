@@ -31,8 +31,6 @@ from tileir.rewrite.rewriter import Rewriter
 class _Visited:
     """A block being visited: its depth, and that of the outermost block that its operations may move to."""
 
-    __slots__ = ("depth", "next", "outermost")
-
     def __init__(self, first: Operation | None, depth: int, outermost: int) -> None:
         self.next: Operation | None = first
         self.depth: int = depth

@@ -81,8 +81,6 @@ _EXPENSIVE: Final = frozenset(
 class _Condition:
     """A comparison to split a loop at: `induction variable <predicate> bound`."""
 
-    __slots__ = ("bound", "comparison", "predicate")
-
     def __init__(self, comparison: Operation, predicate: str, bound: Value) -> None:
         self.comparison: Operation = comparison
         self.predicate: str = predicate
@@ -120,9 +118,6 @@ def run(root: Operation, split_threshold: int = 1, mark: bool = True, keep_locat
                             _keep_whole(half, threshold)
                     count += 1
     return count
-
-
-# --- when to split ---
 
 
 def _hint(operation: Operation, default: int) -> int:
@@ -191,9 +186,6 @@ def _pays(comparison: Operation, threshold: int) -> bool:
     return False
 
 
-# --- splitting ---
-
-
 def _split(loop: Operation, condition: _Condition) -> tuple[Operation, Operation]:
     """Replace a loop by two."""
     first_end, second_start = _Bounds(loop, condition).computed()
@@ -219,8 +211,6 @@ def _keep_whole(half: Operation, threshold: int) -> None:
 
 class _Bounds:
     """Computes the end of the first loop and the start of the second one."""
-
-    __slots__ = ("condition", "emit", "loop", "sign", "steps_by_one", "type")
 
     def __init__(self, loop: Operation, condition: _Condition) -> None:
         self.loop: Operation = loop

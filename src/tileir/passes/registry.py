@@ -129,9 +129,6 @@ def bool_option(options: Options, name: str) -> bool:
     return text not in ("false", "0")
 
 
-# --- the text of a pipeline ---
-
-
 class Step:
     """A pass to run, its options, and its anchors, as in `("builtin.module", "cuda_tile.module")`."""
 
@@ -193,8 +190,6 @@ def parse_options(text: str) -> Options:
 
 
 class _Reader:
-    __slots__ = ("at", "text")
-
     def __init__(self, text: str) -> None:
         self.text: str = text
         self.at: int = 0

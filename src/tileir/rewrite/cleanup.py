@@ -20,9 +20,6 @@ def is_isolated(declaration: OperationDeclaration) -> bool:
     return bool(declaration.traits & ISOLATED) or declaration.unregistered
 
 
-# --- dead code ---
-
-
 def is_removable(declaration: OperationDeclaration) -> bool:
     """Whether an unused operation of this kind may be erased, if its regions have no effects.
 
@@ -39,8 +36,6 @@ class DeadCode:
 
     The cache is stale when an effect has moved out of an operation.
     """
-
-    __slots__ = ("_effectful",)
 
     def __init__(self) -> None:
         self._effectful: set[Operation] = set()
@@ -107,13 +102,8 @@ def remove_dead(
     return removed
 
 
-# --- constants ---
-
-
 class ConstantBlocks:
     """Finds the block for the constants of a block: the entry block of the innermost isolated operation around it."""
-
-    __slots__ = ("_found", "_leading")
 
     def __init__(self) -> None:
         self._found: dict[Block, Block] = {}
@@ -166,8 +156,6 @@ class ConstantPool:
     it is if it begins the entry block or follows one that stays; any other moves to the front of that block.  A
     constant that was moved or merged has an unknown location; with `keep_locations`, those of all merged constants.
     """
-
-    __slots__ = ("_blocks", "_keep_locations", "_placed", "_seen", "merged", "moved")
 
     def __init__(self, keep_locations: bool = False) -> None:
         self._keep_locations: bool = keep_locations

@@ -135,8 +135,6 @@ HOISTED_CONSTANTS: Final = "hoisted-constants"
 class _Rules:
     """The folds and patterns for one kind of operation."""
 
-    __slots__ = ("folds", "is_constant", "is_removable", "patterns")
-
     def __init__(self, declaration: OperationDeclaration, folds: list[Fold], patterns: list[Pattern]) -> None:
         self.folds: list[Fold] = folds
         self.patterns: list[Pattern] = patterns
@@ -146,8 +144,6 @@ class _Rules:
 
 class RuleSet:
     """Patterns and folds, and which of them apply to which declaration; many runs of a driver may share it."""
-
-    __slots__ = ("_folds", "_known", "_patterns")
 
     def __init__(self, patterns: Iterable[Pattern], folds: Iterable[Fold]) -> None:
         self._patterns: list[Pattern] = list(patterns)
@@ -230,8 +226,6 @@ class Driver:
                 return changed
             changed = True
 
-    # --- filling the worklist ---
-
     def _sweep(self) -> bool:
         """Fill the worklist in program order, and place constants; return whether one was erased or moved."""
         pool = ConstantPool(self.rewriter.keep_locations)
@@ -249,8 +243,6 @@ class Driver:
             self.limit = max(_MIN_LIMIT, len(operations) * _REWRITES_PER_OPERATION)
         self.worklist.fill(found)
         return pool.merged + pool.moved > 0
-
-    # --- rewriting ---
 
     def _drain(self) -> bool:
         """Take operations until none is left; return whether anything changed."""

@@ -70,9 +70,6 @@ class Fact:
         return Fact(self.width, *signed, *unsigned, self.zeros, groups)
 
 
-# --- creating facts ---
-
-
 def width_of(type: Type) -> int:
     """Return the bits of an integer or pointer element; 0 for any other."""
     element = type.element if isinstance(type, TileType) else None

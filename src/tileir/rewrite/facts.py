@@ -54,8 +54,6 @@ class Facts:
         self._level: int = 0
         self._inside: dict[Block, bool] = {}
 
-    # --- queries ---
-
     def fact(self, value: Value) -> Fact:
         """Everything known about a value."""
         found = self._lookup(value)
@@ -92,8 +90,6 @@ class Facts:
         """Whether all elements are known to be equal; a scalar is always uniform."""
         return self.fact(value).groups == shape_of(value.type)
 
-    # --- changes ---
-
     def invalidate(self) -> None:
         """Forget everything."""
         self._known.clear()
@@ -115,8 +111,6 @@ class Facts:
                     pending.extend(user.regions[0].block.arguments)
                 elif user.declaration.is_terminator:
                     pending.extend(received_values(user))
-
-    # --- computing ---
 
     def _lookup(self, value: Value) -> Fact | None:
         outer = self._outer
@@ -201,9 +195,6 @@ class Facts:
             assumed = [anything(argument.type) for argument in arguments]
         for argument, fact in zip(arguments, assumed, strict=True):
             self._known[argument] = fact
-
-
-# --- where facts come from ---
 
 
 def _sources(value: Value) -> list[Value]:

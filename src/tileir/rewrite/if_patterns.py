@@ -173,9 +173,6 @@ def _move_terminator_to_parent(operation: Operation, rewriter: Rewriter) -> bool
     return _replace_with_block(operation, second, rewriter)
 
 
-# --- adjacent ifs ---
-
-
 def _combine_ifs(operation: Operation, rewriter: Rewriter) -> bool:
     """Combine adjacent ifs on one condition, or on a condition and its negation.
 
@@ -222,8 +219,6 @@ class _Group:
     `sides[0]` has, for each member, the branch taken when that condition is true, `sides[1]` the other one; None where
     there is none, or where it is unreachable because an earlier member leaves.
     """
-
-    __slots__ = ("_open", "members", "sides")
 
     def __init__(self, first: Operation) -> None:
         self.members: list[Operation] = [first]
@@ -329,9 +324,6 @@ def _enclosing(user: Operation, sides: dict[Block, tuple[int, int]], outside: Bl
         around = block.parent_operation
         block = around.parent if around is not None else None
     return None
-
-
-# --- nested ifs ---
 
 
 def _combine_nested_ifs(operation: Operation, rewriter: Rewriter) -> bool:

@@ -76,9 +76,6 @@ def negated(value: Value) -> Value | None:
     return definition.operands[0] if definition is not None and constant_bool(definition.operands[1]) else None
 
 
-# --- branches ---
-
-
 def branch(operation: Operation, index: int) -> Block | None:
     """Return the then (0) or else (1) branch of an `if`; None if there is none."""
     regions = operation.regions
@@ -218,9 +215,6 @@ def is_inside(operation: Operation | None, block: Block) -> bool:
     while operation is not None and operation.parent is not block:
         operation = operation.parent_operation
     return operation is not None
-
-
-# --- creating operations ---
 
 
 def new_if(rewriter: Rewriter, like: Operation, results: list[Value], condition: Value) -> Operation:

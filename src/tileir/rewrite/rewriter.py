@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 class Worklist:
     """Operations to visit, without duplicates; the one added last comes first."""
 
-    __slots__ = ("_waiting",)
-
     def __init__(self) -> None:
         # A dictionary, because its keys are unique and in order.
         self._waiting: dict[Operation, None] = {}
@@ -76,8 +74,6 @@ class Rewriter:
         self.failed_at = operation.location
         return False
 
-    # --- the insertion point ---
-
     def insert_before(self, operation: Operation) -> None:
         """Insert in front of an operation from now on."""
         self._block = operation.parent
@@ -95,8 +91,6 @@ class Rewriter:
         """Insert at the end of a block, behind its terminator if it has one."""
         self._block = block
         self._before = None
-
-    # --- adding ---
 
     def insert(self, operation: Operation) -> Operation:
         """Insert an operation that is in no block; its contents are visited too."""
@@ -143,8 +137,6 @@ class Rewriter:
         found = Builder(block=self._block, before=self._before)
         found.point = _NotifyingPoint(self, self._block, self._before)
         return found
-
-    # --- changing ---
 
     def modify(self, operation: Operation) -> None:
         """Record that an operation was changed in place: it is visited again; for a terminator, its parent too."""
@@ -211,8 +203,6 @@ class Rewriter:
         if definition is not None and definition.parent is not None and value.has_one_user_at_most:
             self._worklist.push(definition)
 
-    # --- removing ---
-
     def erase(self, operation: Operation) -> None:
         """Erase an operation and its contents; its results must be unused."""
         if not operation.is_unused:
@@ -257,8 +247,6 @@ class Rewriter:
         for operation in dropped:
             self._worklist.remove(operation)
 
-    # --- moving ---
-
     def splice_before(self, block: Block, before: Operation) -> None:
         """Move all operations of a block without arguments in front of an operation; the block is left empty."""
         self.changed = True
@@ -278,8 +266,6 @@ class Rewriter:
 
 class _NotifyingPoint(InsertionPoint):
     """An insertion point of a builder that notifies the rewriter."""
-
-    __slots__ = ("_rewriter",)
 
     def __init__(self, rewriter: Rewriter, block: Block, before: Operation | None) -> None:
         super().__init__(block, before)

@@ -79,8 +79,6 @@ class Node:
 class _Bindings:
     """The nodes, keywords and types that the letters of a rule matched."""
 
-    __slots__ = ("flags", "nodes", "types")
-
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self.flags: dict[str, str] = {}
@@ -94,8 +92,6 @@ _tables: Final[list[RuleTable]] = []
 class Expressions:
     """The nodes of a program and their simplified forms."""
 
-    __slots__ = ("_numbers", "_simplified_nodes", "nodes", "statistics")
-
     def __init__(self, statistics: Statistics) -> None:
         self.statistics: Statistics = statistics
         if not _tables:
@@ -103,8 +99,6 @@ class Expressions:
         self.nodes: dict[Value, Node] = {}
         self._numbers: dict[object, int] = {}
         self._simplified_nodes: dict[tuple[Node, int], Node | None] = {}
-
-    # --- nodes ---
 
     def _number(self, key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
@@ -158,8 +152,6 @@ class Expressions:
 
     def _splat(self, number: str, type: TileType) -> Node:
         return self._constant(splat(type, number), type)
-
-    # --- simplifying ---
 
     def simplify(self, node: Node, mode: int = VALUE, depth: int = 0) -> Node | None:
         """Return the simplest form of a node, or the node; None if its complement costs an operation."""
@@ -220,8 +212,6 @@ class Expressions:
         self.statistics.count("constant-to-the-right")
         return self.make(node.kind, (second, first), node.flags, node.type)
 
-    # --- chains ---
-
     def _chained(self, node: Node) -> Node | None:
         """Simplify a chain of `andi` or `ori`: a repeated operand adds nothing, one with its complement decides.
 
@@ -257,8 +247,6 @@ class Expressions:
             else:
                 found.append(one)
         return found
-
-    # --- rules ---
 
     def _by_rule(self, node: Node, table: RuleTable) -> Node | None:
         for rule in table.candidates((node.kind, *[operand.kind for operand in node.operands])):
@@ -338,13 +326,8 @@ def _flag(text: str, bindings: _Bindings) -> str:
     return bindings.flags[text] if len(text) == 1 else text
 
 
-# --- writing ---
-
-
 class _Writer:
     """Writes simplified expressions back into the program."""
-
-    __slots__ = ("_blocks", "_expressions", "_keep_locations", "_written")
 
     def __init__(self, expressions: Expressions, keep_locations: bool) -> None:
         self._expressions: Expressions = expressions

@@ -202,8 +202,6 @@ class Term:
     `operation` is the operation of an application.
     """
 
-    __slots__ = ("arguments", "flags", "kind", "name", "operation", "type")
-
     def __init__(
         self, kind: int, name: str, type: str = "", flags: tuple[str, ...] = (), arguments: tuple[Term, ...] = ()
     ) -> None:
@@ -226,8 +224,6 @@ class Term:
 class Rule:
     """A parsed rule; `kinds` are the operations of the pattern and its operands, None where any matches."""
 
-    __slots__ = ("kinds", "left", "name", "right")
-
     def __init__(self, name: str, left: Term, right: Term) -> None:
         self.name: str = name
         self.left: Term = left
@@ -243,8 +239,6 @@ def _kind_of(term: Term) -> OperationDeclaration | None:
 
 class RuleTable:
     """Finds the rules for an operation and the operations of its operands; results are cached."""
-
-    __slots__ = ("_candidates", "_rules")
 
     def __init__(self, table: tuple[tuple[str, str, str], ...]) -> None:
         self._rules: list[Rule] = read_rules(table)

@@ -28,8 +28,6 @@ OTHERS: Final = 2  # writes, fences, and accesses that others may see
 class TokenOrder:
     """The tokens of one kernel, or of an operation in it."""
 
-    __slots__ = ("_ends", "_flags", "_steps", "entry")
-
     def __init__(self, entry: Operation) -> None:
         self.entry: Operation = entry
         self._ends: dict[tuple[Operation, OperationDeclaration], list[Operation]] = {}

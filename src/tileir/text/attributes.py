@@ -18,8 +18,6 @@ class OpenAttribute:
     Attributes may nest deeply, so those that are open are on an explicit stack (`finish_parts`).
     """
 
-    __slots__ = ()
-
     def begin_part(self, cursor: AttributeCursor, path: list[OpenAttribute]) -> Attribute | None:
         """Read the next part if it has none itself; otherwise push it onto the path, and return None."""
         return cursor.begin_attribute(path)
@@ -30,8 +28,6 @@ class OpenAttribute:
 
 
 class _OpenArray(OpenAttribute):
-    __slots__ = ("elements",)
-
     def __init__(self) -> None:
         self.elements: list[Attribute] = []
 
@@ -44,8 +40,6 @@ class _OpenArray(OpenAttribute):
 
 
 class _OpenDictionary(OpenAttribute):
-    __slots__ = ("entries", "key")
-
     def __init__(self) -> None:
         self.entries: dict[str, Attribute] = {}
         self.key: str = ""
@@ -75,8 +69,6 @@ class _OpenDictionary(OpenAttribute):
 
 class _OpenHints(_OpenDictionary):
     """hints ::= `<` (entry (`,` entry)*)? `>`; the draft puts braces inside (docs/reference/conflicts.md A7)."""
-
-    __slots__ = ("is_braced", "start")
 
     def __init__(self, start: int, is_braced: bool) -> None:
         super().__init__()
@@ -214,8 +206,6 @@ class AttributeCursor(TypeCursor):
             self.fail(f"duplicate key '{key}' in dictionary attribute", start)
         return key
 
-    # --- numbers ---
-
     def _parse_number_attribute(self) -> Attribute:
         """number ::= `-`? (integer | float) (`:` type)?"""
         start = self.position
@@ -234,8 +224,6 @@ class AttributeCursor(TypeCursor):
         if value is None:
             self.fail("floating point value not valid for specified type", start)
         return builtin.integer_attribute(type, self.checked_integer(type, -value if negative else value, start))
-
-    # --- `#`-attributes ---
 
     def _begin_hash_attribute(self, path: list[OpenAttribute]) -> Attribute | None:
         """`#` (alias | `cuda_tile.` name body | `cute.` name body | other dialect)"""

@@ -50,8 +50,6 @@ class Cursor:
         self.recover: bool = True
         self.diagnostics: list[Diagnostic] = []
 
-    # --- positions and failures ---
-
     def location(self, token: int) -> Location:
         return TextLocation(self.source, token)
 
@@ -90,8 +88,6 @@ class Cursor:
 
     def leave(self) -> None:
         self.nesting -= 1
-
-    # --- tokens ---
 
     def accept(self, token: str) -> bool:
         """Step over `token` if it is next."""

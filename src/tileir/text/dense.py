@@ -122,8 +122,6 @@ class DenseReader:
             cursor.fail("elements hex string only contains hex digits")
         cursor.position += 1
 
-    # --- conversion ---
-
     def finish(self, type: TileType) -> DenseAttribute:
         """The attribute, once its type is known."""
         cursor = self.cursor

@@ -66,8 +66,6 @@ class TypeText:
         if error is not None:
             self.fail(error, offset, None if is_element_right else Code("wrong-element-type"))
 
-    # --- characters ---
-
     def skip_blanks(self) -> None:
         match = _BLANKS.match(self.text, self.offset)
         if match is not None:
@@ -119,8 +117,6 @@ class TypeText:
             self.fail("integer value too large")
         self.offset = match.end()
         return int(match.group())
-
-    # --- types ---
 
     def parse_whole(self) -> Type:
         result = self.parse_type()

@@ -38,8 +38,6 @@ _CLASSES: dict[str, type[Attribute]] = {
 class _OpenLocation(OpenAttribute):
     """A location being read; `kind` is its keyword, or "name"."""
 
-    __slots__ = ("kind", "metadata", "name", "parts", "start", "wants_metadata")
-
     def __init__(self, kind: str, name: str = "") -> None:
         self.kind: str = kind
         self.name: str = name
@@ -85,8 +83,6 @@ class _OpenLocation(OpenAttribute):
 class _OpenDebugLocation(OpenAttribute):
     """`#cuda_tile.di_loc` `<` location `in` scope `>`"""
 
-    __slots__ = ("inner", "start")
-
     def __init__(self, start: int) -> None:
         self.inner: Location | None = None
         self.start: int = start
@@ -109,8 +105,6 @@ class _OpenDebugLocation(OpenAttribute):
 
 class _OpenScope(OpenAttribute):
     """A compile unit, subprogram or lexical block: `<` field `=` value (`,` field `=` value)* `>`, in any order."""
-
-    __slots__ = ("field", "fields", "kinds", "name", "start")
 
     def __init__(self, name: str) -> None:
         self.name: str = name
@@ -266,8 +260,6 @@ class LocationCursor(AttributeCursor):
             self.fail(f"expected integer {what} number")
         self.position += 1
         return value
-
-    # --- debug information ---
 
     def begin_debug_attribute(self, name: str, path: list[OpenAttribute]) -> Attribute | None:
         start = self.position - 1

@@ -220,8 +220,6 @@ class TextOutput:
         """All that was printed."""
         return "".join(self.out)
 
-    # --- regions ---
-
     def print_region(self, region: Region, implied: OperationDeclaration | None = None) -> None:
         """A region in braces; the terminator `implied` is left out where it has no operands."""
         omit: Operation | None = None
@@ -245,8 +243,6 @@ class TextOutput:
                 out.append(f"\n{self.indent}{label}:")
             self.print_block_body(block, omit)
         out.append(f"\n{self.indent}}}")
-
-    # --- values, types, attributes ---
 
     def value_list(self, values: list[Value]) -> str:
         names = self.names

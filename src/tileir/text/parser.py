@@ -213,8 +213,6 @@ class Parser(ValueCursor):
             self.end_is_missing = True
             self.note_failure(Diagnostic("error", "expected '}'", self.gap(), None, Code("expected-token", token="}")))
 
-    # --- names of operations ---
-
     def find_declaration(self, name: str) -> OperationDeclaration:
         """The declaration that an unquoted name means here."""
         if not (name[:1].isalpha() or name[:1] == "_"):

@@ -37,8 +37,6 @@ class OperationParser(Parser):
         self.forms: dict[str, StatementForm] = {}
         self.collect_aliases()
 
-    # --- the whole text ---
-
     def parse_top_level(self, block: Block) -> None:
         """top-level ::= (operation | alias-definition)*"""
         self.parse_operations(block)
@@ -69,8 +67,6 @@ class OperationParser(Parser):
             except SyntaxFailure as failure:
                 self._leave_broken(failure, start, nesting)
                 self.recover_after(start)
-
-    # --- operations ---
 
     def parse_operation(self, block: Block) -> None:
         """operation ::= (results `=`)? (custom-operation | generic-operation) location?"""
@@ -329,8 +325,6 @@ class ReadText:
 
     `complete` is false where the module, read for an editor, lacks what is broken.
     """
-
-    __slots__ = ("complete", "diagnostics", "module")
 
     def __init__(self, module: Module | None, diagnostics: list[Diagnostic], complete: bool = True) -> None:
         self.module: Module | None = module

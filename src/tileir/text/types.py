@@ -65,8 +65,6 @@ def _has_word(text: str, first: str) -> bool:
 class _OpenFunction:
     """A function type being read: its inputs, or its inputs and some of its results."""
 
-    __slots__ = ("has_inputs", "inputs", "types")
-
     def __init__(self) -> None:
         self.inputs: list[Type] = []
         self.has_inputs: bool = False
@@ -266,8 +264,6 @@ class TypeCursor(Cursor):
             if not closing:
                 return
 
-    # --- integers of a type ---
-
     def parse_checked_integer(self, type: Type) -> int:
         """An integer that fits a type."""
         start = self.position
@@ -289,8 +285,6 @@ class TypeCursor(Cursor):
         values: list[int] = []
         self.parse_items("[", "]", lambda: values.append(self.parse_integer()))
         return values
-
-    # --- aliases ---
 
     def collect_aliases(self) -> None:
         """Note where `#name = ...` and `!name = ...` stand, so that a use may come first."""

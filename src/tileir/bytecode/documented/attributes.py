@@ -91,9 +91,6 @@ def verified_div_by(plain: cuda_tile.DivByAttribute) -> VerifiedDivByAttribute:
     return found
 
 
-# --- reading ---
-
-
 def read_string(reader: ByteReader, tables: DocumentedTables, what: str = _NO_STRING) -> str:
     """An even number is twice the length of the bytes that follow, an odd one twice a string index plus one."""
     number = reader.varint(what)
@@ -271,9 +268,6 @@ def _read_bounded(reader: ByteReader, tag: int) -> Attribute:
     lower = reader.signed("failed to read lower bound for BoundedAttr") if present & HAS_LOWER else None
     upper = reader.signed("failed to read upper bound for BoundedAttr") if present & HAS_UPPER else None
     return cuda_tile.bounded(lower, upper, bool(flags & IS_STRICT))
-
-
-# --- writing ---
 
 
 def write_string(writer: ByteWriter, value: str, tables: DocumentedTableWriter) -> None:

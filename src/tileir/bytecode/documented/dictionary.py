@@ -76,8 +76,6 @@ class AttributeTable(NestedTable):
     References let a short file describe a long attribute, so the weight of an entry is bounded.
     """
 
-    __slots__ = ("_limit", "_tables")
-
     def __init__(self, section: ByteReader, tables: DocumentedTables) -> None:
         super().__init__(section)
         self._tables: DocumentedTables = tables
@@ -263,8 +261,6 @@ _WITH_PARTS: Final = (cuda_tile.OptimizationHintsAttribute, builtin.ArrayAttribu
 class _OpenDictionary:
     """A dictionary being written, and the value in it whose parts get their entries first, if there is one."""
 
-    __slots__ = ("attribute", "entries", "indices", "parts", "position", "value", "writer")
-
     def __init__(self, entries: tuple[tuple[str, Attribute], ...], attribute: Attribute) -> None:
         # What a reference to the dictionary stands for.
         self.attribute: Attribute = attribute
@@ -279,8 +275,6 @@ class _OpenDictionary:
 
 class AttributeEncoder:
     """The attribute table of a file being written: each entry once, what it refers to before it."""
-
-    __slots__ = ("_indices", "_references", "blobs", "tables")
 
     def __init__(self, tables: DocumentedTableWriter) -> None:
         self.tables: DocumentedTableWriter = tables

@@ -65,8 +65,6 @@ def read_extents(reader: ByteReader, what: str) -> tuple[int, ...]:
 class DocumentedTypeTable(TypeTable):
     """The types of a file; only `element` returns the leaf."""
 
-    __slots__ = ()
-
     def __init__(self, section: ByteReader | None) -> None:
         super().__init__(section, V13_1)
         # The annotated dump shows a type of this layout as one field.
@@ -132,8 +130,6 @@ class DocumentedTypeTable(TypeTable):
 class DocumentedTypeEncoder(TypeEncoder):
     """The types a file needs, each once, what it contains before it."""
 
-    __slots__ = ()
-
     def __init__(self) -> None:
         super().__init__(V13_1)
 
@@ -180,8 +176,6 @@ class DocumentedTypeEncoder(TypeEncoder):
 class DocumentedDebugTable(DebugTable):
     """The public payloads behind a dispatcher of exactly seven cases."""
 
-    __slots__ = ()
-
     def decode(self, reader: ByteReader) -> Attribute:
         tag = reader.varint("failed to read debug tag")
         if tag > CALL_SITE:
@@ -192,8 +186,6 @@ class DocumentedDebugTable(DebugTable):
 
 class DocumentedTables(Tables):
     """What the records of a file refer to, but for the attribute table, whose values refer to these."""
-
-    __slots__ = ("_pool_end", "_pool_start", "_pooled", "data", "element_types", "trace")
 
     def __init__(self, file: Container) -> None:
         super().__init__(file)
@@ -250,8 +242,6 @@ class DocumentedTables(Tables):
 
 class DocumentedTableWriter(TableWriter):
     """What the records of a file refer to, being collected; the attribute table is an `AttributeEncoder` on top."""
-
-    __slots__ = ("element_types",)
 
     def __init__(self) -> None:
         super().__init__(V13_1)

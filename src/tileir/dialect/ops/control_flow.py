@@ -64,8 +64,6 @@ ASSERT: Final[OperationDeclaration] = OperationDeclaration(
     syntax="$condition ',' $message attr-dict ':' type($condition)",
 )
 
-# --- terminators ---
-
 
 def _is_ended_by(declaration: OperationDeclaration, terminator: OperationDeclaration) -> bool:
     """Whether the terminator is the one that ends a region where the text has none."""
@@ -238,8 +236,6 @@ YIELD: Final[OperationDeclaration] = OperationDeclaration(
     inference=Inference(carried=_carried_to_parent),
     syntax=_TERMINATOR_SYNTAX,
 )
-
-# --- if, for, loop ---
 
 
 def _verify_terminator(operation: Operation, block: Block, allowed: tuple[OperationDeclaration, ...]) -> None:

@@ -67,8 +67,6 @@ _NUMBER_OR_I4: Final = TypeConstraint(
     NUMBER.wording(V13_4).replace(" values", " or i4 values"),
 )
 
-# --- rules ---
-
 
 def _verify_bitcast(operation: Operation, context: VerifyContext) -> None:
     source = operation.operands[0].type
@@ -185,9 +183,6 @@ def _verify_repacking(operation: Operation, context: VerifyContext) -> None:
 def _tile_bits(type: TileType) -> int:
     """Bits of a packed tile: tf32, 19 bits by MLIR's count, takes 32."""
     return (32 if type.element is TF32 else element_width(type)) * type.count
-
-
-# --- declarations ---
 
 
 def _conversion(

@@ -38,8 +38,6 @@ from tileir.ir.types import F32
 
 CHAPTER: Final = "Floating point"
 
-# --- modifiers and their rules, shared with the functions ---
-
 FLUSH_TO_ZERO: Final = attribute(
     "flush_to_zero",
     UNIT_ATTRIBUTE,
@@ -97,8 +95,6 @@ def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
     if mode is not None and mode is not ROUNDING["nearest_even"]:
         raise Invalid("invalid rounding mode specified. Only 'nearest_even' is supported")
 
-
-# --- arithmetic ---
 
 ABSF: Final[OperationDeclaration] = elementwise(
     "absf",
@@ -201,8 +197,6 @@ FMA: Final[OperationDeclaration] = elementwise(
     verify_attributes=verify_rounding(IEEE_MODES),
 )
 
-# --- maximum and minimum ---
-
 _NAN_AND_ZERO: Final = (
     "If one element is NaN, the result is the other one, unless `propagate_nan` is given, which makes it NaN; two "
     "NaNs always give NaN.  -0 counts as less than +0.  `flush_to_zero`, for f32 only, treats subnormal numbers as "
@@ -266,8 +260,6 @@ MINIMUMF: Final[OperationDeclaration] = elementwise(
     modifiers="($comparison_ordering)?",
     legalization="`minf` with `propagate_nan`; the ordering is dropped.",
 )
-
-# --- arithmetic, continued ---
 
 MULF: Final[OperationDeclaration] = elementwise(
     "mulf",

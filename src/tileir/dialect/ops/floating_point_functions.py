@@ -38,8 +38,6 @@ def _precision(since: Version) -> tuple[AttributeDeclaration, ...]:
 _VERIFY_PRECISION: Final = verify_rounding(("approx", "full"), f32_modes=("approx",))
 
 
-# --- exponentials and logarithms ---
-
 EXP: Final[OperationDeclaration] = elementwise(
     "exp",
     section="8.7.11",
@@ -136,8 +134,6 @@ SIGMOID: Final[OperationDeclaration] = elementwise(
     legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
 )
 
-# --- trigonometry ---
-
 SIN: Final[OperationDeclaration] = elementwise(
     "sin",
     section="8.7.30",
@@ -229,8 +225,6 @@ ATAN2: Final[OperationDeclaration] = elementwise(
     traits=_FUNCTION,
     cost=ElementCost(FUNCTION, 2.1, 37, 1, True),
 )
-
-# --- roots and powers ---
 
 RSQRT: Final[OperationDeclaration] = elementwise(
     "rsqrt",

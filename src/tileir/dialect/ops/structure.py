@@ -240,8 +240,6 @@ GET_TILE_BLOCK_ID: Final[OperationDeclaration] = OperationDeclaration(
     syntax="attr-dict grid-type",
 )
 
-# --- the module around everything ---
-
 
 def _verify_builtin_module(operation: Operation, context: VerifyContext) -> None:
     for name in operation.attributes:

@@ -140,6 +140,7 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
     """Run the passes; errors are printed, False says that there were some."""
     from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
     from tileir.passes.registry import PassOptionError
+    from tileir.terminal import Progress
 
     print_line = partial(print, file=sys.stderr)
 
@@ -154,11 +155,12 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
         trace=print_line if given.has("trace-rewrites") else None,
         trace_patterns=print_line if given.has("trace-patterns") else None,
     )
+    # What is shown of the passes goes to the same stream.
+    shows = any(map(given.has, ("print-after-all", "trace-rewrites", "trace-patterns")))
     try:
-        if given.has("passes"):
-            run_steps(module, steps, rules, report=report)
-        else:
-            run_until_stable(module, steps, rules, report=report)
+        with Progress(is_quiet=shows) as progress:
+            progress.step(f"optimizing {given.operands[0]}")
+            (run_steps if given.has("passes") else run_until_stable)(module, steps, rules, report=report)
     except PassOptionError as error:
         raise ToolFailure(error.message) from None
     except Exception as error:

@@ -23,7 +23,7 @@ USAGE = Usage(
         Option("--seed N", "which program, from 0 on (default: 0)"),
         Option("--count K", "the programs of that many seeds, beginning with N; '-o DIR' takes them"),
         Option("--family NAME", "what kind of program (default: any; see --list-families)"),
-        Option("--ops addf,mmaf,..", "only these operations, and what feeds them"),
+        Option("--ops NAMES", "only these operations, as addf,mmaf, and what feeds them"),
         VERSION.with_help("the bytecode version to keep to (default: the newest)"),
         Option("--size N", "about how many operations (default: 80)"),
         Option("--allow-open", "also results whose bits the dialect leaves open, in arrays that have a tolerance"),
