@@ -1,4 +1,4 @@
-"""The reports that docs/tools/sanitizer.md shows are those the programs there get."""
+"""The reports in docs/tools/sanitizer.md and sanitizer_reports.md are those that the programs there get."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from tileir.execute.arguments.argument_text import argument
 from tileir.execute.observing.observer import Observers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools" / "sanitizer.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"^```mlir\n(// grid .*?)^```\n\n```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+MORE = (Path(__file__).parent / "sanitizer_reports.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```mlir\n(// grid .*?)^```\n\n```text\n(.*?)^```$", PAGE + MORE, re.MULTILINE | re.DOTALL)
 KINDS = re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("program", "shown"), SHOWN)
-def test_the_page_shows_what_the_sanitizer_says(program: str, shown: str) -> None:
+def test_a_program_gets_the_report_below_it(program: str, shown: str) -> None:
     grid, _, given = program.partition("\n")[0].removeprefix("// grid ").partition(": ")
     arguments = [argument(text, None) for text in given.split()]
     empty = [value for value, text in zip(arguments, given.split(), strict=True) if text.startswith("empty:")]
@@ -31,5 +32,5 @@ def test_the_page_shows_what_the_sanitizer_says(program: str, shown: str) -> Non
     assert set(sanitizer.report.kinds) <= set(KINDS)
 
 
-def test_the_page_shows_a_report_of_each_family() -> None:
+def test_there_is_a_report_of_each_family() -> None:
     assert len(SHOWN) == 12 and len(KINDS) == 17

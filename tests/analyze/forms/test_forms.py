@@ -202,7 +202,7 @@ def test_answer_has_the_keys_of_the_page(loop_forms: Representations) -> None:
 
 
 def test_the_page_lists_every_id() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "tools" / "forms.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "tools" / "explore.md").read_text(encoding="utf-8")
     for title in tileir.analysis.Representations(tileir.load("examples/vector_add.mlir")).list():
         # The row of Triton's stages names one GPU and says that others are alike.
         assert f"`{title.id.replace('sm_100', 'sm_90') if title.id.startswith('triton') else title.id}`" in page

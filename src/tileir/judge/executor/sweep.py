@@ -72,7 +72,7 @@ def sweep(
     `inputs` are paths of programs, directories, archives and Python modules, or modules in memory; `seeds` are those of
     `tileir.smith`.  `plan` says what is done to each; by default it is checked, run on the engines that are there, and
     their results compared.  `reference` is the Python module that others are judged against, or a directory with one
-    for each (docs/guide/judging_kernels.md).  `jobs` of them are judged at once, by default one for each processor.
+    for each (docs/guide/judging.md).  `jobs` of them are judged at once, by default one for each processor.
 
     With `executor`, any of `concurrent.futures` or one like it, the work is done by its workers; give a function that
     makes one, and one that breaks is replaced.  `dask` is the address of the scheduler of a Dask cluster.
@@ -132,7 +132,7 @@ def judge_kernels(module: Source, *, reference: Source | None = None, plan: Judg
     """Judge a Python module with cuTile kernels as a sweep does: in confined child processes, against a reference.
 
     Both are paths, or the bytes of a source; without `reference` the module is its own.  `plan` says what is done
-    besides running and comparing (docs/guide/judging_kernels.md).  Whatever the module does, there is a verdict.
+    besides running and comparing (docs/guide/judging.md).  Whatever the module does, there is a verdict.
     """
     name = "module.py" if isinstance(module, bytes) else os.fspath(module)
     item = SweepInput(name, "kernels", _content(module), b"" if reference is None else _content(reference))
