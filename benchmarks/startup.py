@@ -37,7 +37,7 @@ PLAIN_LAUNCH = """\
 import numpy, tileir
 kernel = tileir.compile(tileir.load({path!r}), backend="cpu")
 a, b, c = numpy.ones(1000, "f4"), numpy.ones(1000, "f4"), numpy.zeros(1000, "f4")
-kernel.launch(8, a, b, c, 1000)
+kernel.launch(8, (a, b, c, 1000))
 assert (c == 2).all()
 """
 CUTILE_LAUNCH = """\

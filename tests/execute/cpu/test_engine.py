@@ -160,7 +160,7 @@ def test_process_with_a_kernel_from_the_cache_imports_nothing_that_compiles(tmp_
         "import sys, numpy, tileir\n"
         f"kernel = tileir.compile(tileir.load({str(EXAMPLE)!r}), backend='cpu')\n"
         "a, b, c = numpy.ones(8, 'f4'), numpy.ones(8, 'f4'), numpy.zeros(8, 'f4')\n"
-        "kernel.launch(1, a, b, c, 8)\n"
+        "kernel.launch(1, (a, b, c, 8))\n"
         "names = [name for name in sys.modules if name.startswith('tileir.execute.cpu')]\n"
         "print(*c.tolist(), 'tileir.passes' in sys.modules)\n"
         "print(*sorted(name.removeprefix('tileir.execute.') for name in names))\n"

@@ -40,9 +40,9 @@ def check(constant, together=False):
     kernel = tileir.compile(tileir.parse(program(constant)), backend="cpu")
     if together:
         with tileir.kernels.overlap():
-            kernel.launch(1, array)
+            kernel.launch(1, (array,))
     else:
-        kernel.launch(1, array)
+        kernel.launch(1, (array,))
     assert (array == constant).all(), constant
 """
 
@@ -90,14 +90,14 @@ def test_fork_within_overlapping_launches_leaves_a_child_that_leaves_the_context
     run("""
 kernel = tileir.compile(tileir.parse(program(1, 2)), backend="cpu")
 arrays = [numpy.zeros(64, "f4") for _ in range(40)]
-kernel.launch(1, arrays[0])
+kernel.launch(1, (arrays[0],))
 for _ in range(10):
     children = []
     try:
         with tileir.kernels.overlap():
             for array in arrays:
-                kernel.launch(1, array)
-                kernel.launch(1, array)
+                kernel.launch(1, (array,))
+                kernel.launch(1, (array,))
             child = os.fork()
         if child == 0:
             check(3)
@@ -146,7 +146,7 @@ kernel = tileir.compile(tileir.parse('''cuda_tile.module @m { entry @k(%a: tile<
     continue %one : tile<i32> }
   return } }'''), backend="cpu")
 array = numpy.ones(1, "i4")
-kernel.launch(1, array)
+kernel.launch(1, (array,))
 child = -1
 def handler(number, frame):
     global child
@@ -157,7 +157,7 @@ signal.signal(signal.SIGALRM, handler)
 signal.setitimer(signal.ITIMER_REAL, 0.2)
 array[0] = 0
 try:
-    kernel.launch(1, array)
+    kernel.launch(1, (array,))
 except tileir.LaunchError as error:
     assert "fork" in str(error), error
     os._exit(3 if child == 0 else 4)
@@ -200,7 +200,7 @@ from tileir.execute.cpu.runtime import llvm_thread
 kernels = []
 for number in range(3):
     kernels.append(tileir.compile(tileir.parse(program(number)), backend="cpu"))
-    kernels[-1].launch(1, numpy.zeros(64, "f4"))
+    kernels[-1].launch(1, (numpy.zeros(64, "f4"),))
 held = len(llvm_thread._resources)
 def dropped():
     # Not the last one: a thread that is not in the new process may have been at the end of its launch.
@@ -238,7 +238,7 @@ try:
     # LLVM takes longer for this than what comes before.
     kernel = tileir.compile(tileir.parse(program(1, 3000)), backend="cpu")
     while True:
-        kernel.launch(1, numpy.zeros(64, "f4"))
+        kernel.launch(1, (numpy.zeros(64, "f4"),))
 except Enough:
     pass
 """)

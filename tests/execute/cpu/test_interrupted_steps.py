@@ -33,10 +33,10 @@ def check(seed, blocks=3):
     each = Elementwise(seed)
     source, result = each.arrays(random.Random(seed), blocks)
     kernel = tileir.compile(tileir.parse(each.text), backend="cpu")
-    kernel.launch(blocks, source, result)
+    kernel.launch(blocks, (source, result))
     with tileir.kernels.overlap():
         again = numpy.zeros_like(result)
-        kernel.launch(blocks, source, again)
+        kernel.launch(blocks, (source, again))
     assert result.tobytes() == again.tobytes() == each.expected(source).tobytes()
 
 def check_in_thread(seed):

@@ -37,7 +37,7 @@ kernel = tileir.compile(module, backend="cpu")
 kernel.prepare().version(False, False)
 print("ready", flush=True)
 try:
-    kernel.launch(int(sys.argv[2]), numpy.zeros(4, "f4"))
+    kernel.launch(int(sys.argv[2]), (numpy.zeros(4, "f4"),))
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -103,15 +103,15 @@ module = tileir.parse('''cuda_tile.module @m { entry @k(%a: tile<ptr<i32>>, %n: 
 kernel = tileir.compile(module, backend="cpu")
 blocks = int(sys.argv[2])
 for _ in range(4):
-    kernel.launch(blocks, numpy.full(1, 3, "i4"), 3)
+    kernel.launch(blocks, (numpy.full(1, 3, "i4"), 3))
 print("ready", flush=True)
 try:
     if sys.argv[3] == "overlap":
         with tileir.kernels.overlap():
             for _ in range(3):
-                kernel.launch(blocks, numpy.full(1, 2000000000, "i4"), 2000000000)
+                kernel.launch(blocks, (numpy.full(1, 2000000000, "i4"), 2000000000))
     else:
-        kernel.launch(blocks, numpy.full(1, 2000000000, "i4"), 2000000000)
+        kernel.launch(blocks, (numpy.full(1, 2000000000, "i4"), 2000000000))
 except KeyboardInterrupt:
     print("interrupted")
 """

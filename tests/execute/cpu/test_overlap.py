@@ -338,15 +338,15 @@ import tileir
 from tests.execute.cpu.overlapping import PROGRAM
 step = tileir.compile(tileir.parse(PROGRAM), "step", "cpu")
 arrays = [numpy.zeros(64 * 4000, numpy.int32) for _ in range(6)]
-step.launch(1, arrays[0], arrays[1], 1)
+step.launch(1, (arrays[0], arrays[1], 1))
 try:
     with tileir.kernels.overlap():
         print("ready", flush=True)
         for number in range(6):
-            step.launch(4000, arrays[number], arrays[(number + 1) % 6], 1_000_000)
+            step.launch(4000, (arrays[number], arrays[(number + 1) % 6], 1_000_000))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
-step.launch(1, arrays[0], arrays[1], 1)
+step.launch(1, (arrays[0], arrays[1], 1))
 print("done")
 """
 
