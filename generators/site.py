@@ -79,7 +79,8 @@ def linked_files() -> list[str]:
     for page in sorted((ROOT / "docs").rglob("*.md")):
         for _, target, _ in _LINK.findall(page.read_text(encoding="utf-8")):
             path = os.path.relpath(os.path.normpath(page.parent / target), ROOT)
-            if not path.startswith("docs") and (ROOT / path).is_file():
+            # The page of the extension has its pictures from the web, for the marketplace.
+            if not path.startswith(("docs", "editors")) and (ROOT / path).is_file():
                 found.add(path.replace(os.sep, "/"))
     return sorted(found)
 
