@@ -250,7 +250,7 @@ def test_an_engine_that_is_not_here_says_what_to_do(toy: Toy, monkeypatch: pytes
 @pytest.mark.parametrize("name", ["auto", "cpu", "interpreter"])
 def test_names_of_tileir_are_not_given_away(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toy, "name", name)
-    with pytest.raises(tileir.LaunchError, match=f"'{name}' is one of tileir's own engines"):
+    with pytest.raises(tileir.LaunchError, match=f"'{name}' is one of tileir's own backends"):
         tileir.backends.register_backend(Toy())
 
 

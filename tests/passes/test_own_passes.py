@@ -60,7 +60,7 @@ def _telling(finding: str) -> str:
     """A file with a pass that tells this."""
     return (
         "import tileir\ndef f(root, options, session):\n"
-        f"  session.diagnostics.append({finding})\n  return 0\ntileir.register_pass('mine', '', f)\n"
+        f"  session.diagnostics.append({finding})\n  return 0\ntileir.passes.register_pass('mine', '', f)\n"
     )
 
 
@@ -77,7 +77,7 @@ COMPILED_WORDS = {
     [
         ("import tileir\n1 / 0\n", 2, "cannot load '{path}': ZeroDivisionError: division by zero ({path}:2)"),
         (
-            "import tileir\ntileir.register_pass('cse', '', print)\n",
+            "import tileir\ntileir.passes.register_pass('cse', '', print)\n",
             2,
             "cannot load '{path}': pass 'cse' is registered twice ({path}:2)",
         ),
@@ -85,7 +85,7 @@ COMPILED_WORDS = {
         ("def f(:\n", 2, "cannot load '{path}': SyntaxError: invalid syntax ({path}:1)"),
         ("import json\njson.loads('{')\n", 2, "char 1) ({path}:2)"),
         (
-            "import tileir\ndef f(root):\n  return 0\ntileir.register_pass('mine', '', f)\n",
+            "import tileir\ndef f(root):\n  return 0\ntileir.passes.register_pass('mine', '', f)\n",
             1,
             "pass 'mine' fails: TypeError: f() takes 1 positional argument but 3 were given\n",
         ),
@@ -100,12 +100,12 @@ COMPILED_WORDS = {
         (_telling("'hello'"), 1, "error: pass 'mine' reports 'hello': session.diagnostics holds tileir.Diagnostic"),
         (_telling("tileir.Diagnostic('remark', 'x', None)"), 1, A_LOCATION),
         (
-            "import tileir\ndef f(root, options, session):\n  root.bogus\ntileir.register_pass('mine', '', f)\n",
+            "import tileir\ndef f(root, options, session):\n  root.bogus\ntileir.passes.register_pass('mine', '', f)\n",
             1,
-            "pass 'mine' fails: AttributeError: 'Operation' object has no attribute 'bogus' ({path}:3)",
+            "pass 'mine' fails: AttributeError: 'Module' object has no attribute 'bogus' ({path}:3)",
         ),
         (
-            "import tileir\ndef f(root, options, session):\n  pass\ntileir.register_pass('mine', '', f)\n",
+            "import tileir\ndef f(root, options, session):\n  pass\ntileir.passes.register_pass('mine', '', f)\n",
             1,
             "error: pass 'mine' returned None instead of the number of changes it made",
         ),

@@ -336,7 +336,7 @@ import sys
 import numpy
 import tileir
 from tests.execute.cpu.overlapping import PROGRAM
-step = tileir.compile(tileir.parse(PROGRAM), "step", "cpu")
+step = tileir.compile(tileir.parse(PROGRAM), entry="step", backend="cpu")
 arrays = [numpy.zeros(64 * 4000, numpy.int32) for _ in range(6)]
 step.launch(1, (arrays[0], arrays[1], 1))
 try:
