@@ -95,9 +95,6 @@ def gpu_named(name: str) -> Gpu:
     return found
 
 
-# --- peak rates ---
-
-
 def matrix_name(element: str) -> str:
     """What the peak of products of an element type is called."""
     return "f16" if element == "bf16" else element[:2] if element.startswith(("f4", "f8")) else element
