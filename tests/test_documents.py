@@ -169,9 +169,9 @@ def run_command(command: str) -> int:
             pytest.skip(why_no_triton())
     elif arguments[0] == "compile" and why_missing():
         pytest.skip("needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
-    if arguments[0] != "emulate":
+    if not any(word.endswith(".py") for word in arguments):
         return run(arguments)
-    # Emulation lasts as long as a process does.
+    # Scripts are emulated, and emulation lasts as long as a process does.
     pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
     pytest.importorskip("torch", reason="torch is not installed: pip install torch")
     code = "import sys; from tileir.tools.main import main; sys.exit(main())"

@@ -55,7 +55,6 @@ def _diagnostic(
 
 
 _RECIPES: list[Recipe] = [
-    # --- types ---
     (types.IntegerType, types.integer_type, lambda t: (t.width, t.spelling.partition("i")[0])),
     (types.FloatType, lambda name: types.FLOAT_TYPES[name], "name"),
     (types.FunctionType, types.function_type, "inputs results"),
@@ -68,7 +67,6 @@ _RECIPES: list[Recipe] = [
     (tiles.GatherScatterViewType, tiles.gather_scatter_view_type, "tile_shape tensor sparse_dim padding"),
     (tiles.TokenType, lambda: tiles.TOKEN, ""),
     (tiles.StringType, lambda: tiles.STRING, ""),
-    # --- attributes ---
     (attributes.UnitAttribute, lambda: attributes.UNIT, ""),
     (attributes.IntegerAttribute, attributes.integer_attribute, "type value"),
     (attributes.FloatAttribute, attributes.float_attribute, "type bits"),
@@ -88,7 +86,6 @@ _RECIPES: list[Recipe] = [
     (dialect.SameElementsAttribute, dialect.same_elements, "values"),
     (dialect.OptimizationHintsAttribute, dialect.optimization_hints, "entries"),
     (dialect.CuteAttribute, dialect.cute_attribute, "kind term"),
-    # --- locations ---
     (location.UnknownLocation, lambda: location.UNKNOWN, ""),
     (BytecodeOrigin, _origin, _origin_parts),
     (location.FileLocation, location.file_location, "file line column"),
@@ -108,9 +105,6 @@ _RECIPES: list[Recipe] = [
 ]
 _RECIPE_OF: dict[type, Recipe] = {recipe[0]: recipe for recipe in _RECIPES}
 _BY_NAME: dict[str, Callable[..., object]] = {kind.__name__: make for kind, make, _ in _RECIPES}
-
-
-# --- flat lists ---
 
 
 class _Part:
@@ -167,9 +161,6 @@ def _things_in(part: object) -> list[object]:
     if isinstance(part, tuple):
         return [thing for inner in part for thing in _things_in(inner)]
     return [part] if type(part) in _RECIPE_OF else []
-
-
-# --- programs ---
 
 
 def _program_rows(root: Operation) -> tuple[list[_Part], list[Parts], list[Parts]]:

@@ -60,7 +60,6 @@ class Listing:
         return self.out
 
     def _add(self, line: str) -> None:
-        """Add a line that is of no node."""
         self.out.append(line)
         self.nodes.append(None)
 

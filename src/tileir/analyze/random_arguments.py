@@ -102,8 +102,6 @@ class _Search:
             raise SearchTimeout(failure.message)
         raise failure
 
-    # --- scalars ---
-
     def _chosen(self, pick: _Pick, attempt: int) -> tuple[dict[Value, int], dict[Value, str]]:
         """Integers that are no strides, and the words of floats.  Later attempts choose smaller numbers."""
         numbers: dict[Value, int] = {}
@@ -126,8 +124,6 @@ class _Search:
                 stride = max([_stride(maker, axis, numbers) for maker, axis in role.strides])
                 words[parameter] = str(_fitting(parameter, role, stride))
         return words
-
-    # --- arrays and the grid ---
 
     def _grown(self, pick: _Pick, attempt: int) -> tuple[LaunchArguments, bool]:
         numbers, floats = self._chosen(pick, attempt)
@@ -192,8 +188,6 @@ class _Search:
             free = [axis for axis in range(3) if axis not in reach.spaces and grid[axis] > 1]
             fewer[max(free or range(3), key=lambda axis: fewer[axis])] //= 2
         return [max(extent, 1) for extent in fewer]
-
-    # --- launches ---
 
     def _words(self, grid: list[int], scalars: dict[Value, str], counts: dict[int, int]) -> LaunchDescription:
         words: list[str] = []
@@ -263,7 +257,6 @@ def _number(role: Role, pick: _Pick, attempt: int) -> int:
 
 
 def _fitting(parameter: Value, role: Role, number: int) -> int:
-    """A number that the type of a parameter holds."""
     assert isinstance(parameter.type, TileType)
     element = parameter.type.element
     assert isinstance(element, IntegerType)
@@ -284,7 +277,6 @@ def _stride(maker: Operation, axis: int, numbers: dict[Value, int]) -> int:
     return reach
 
 
-# --- what integers are for ---
 # Read from the program alone.  A parameter is followed through operations that hand its value on; of what is computed
 # from it, only how it ends is of interest.
 

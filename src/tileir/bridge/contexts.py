@@ -128,9 +128,6 @@ def _is_in_coroutine() -> bool:
     return asyncio is not None and asyncio._get_running_loop() is not None and asyncio.current_task() is not None
 
 
-# --- GPUs that are there ---
-
-
 def runs_on_gpu(backend: str) -> bool:
     """Whether the kernels of an engine run on a GPU, of which there must be one then."""
     from tileir.execute.engine.registry import AUTO, find_engine, require

@@ -70,8 +70,6 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
     setattr(owner, name, call)
 
 
-# --- imports ---
-
 _before: dict[str, list[Callable[[str], ModuleSpec | None]]] = {}
 _after: dict[str, list[Callable[[Any], None]]] = {}
 

@@ -130,9 +130,6 @@ def exit_now(status: int) -> NoReturn:
     os._exit(status)
 
 
-# --- what a script raises ---
-
-
 def _show_without_own_frames(process: Process) -> None:
     before = sys.excepthook
 

@@ -88,9 +88,6 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"tileir: kernels run on this machine, which emulates an {gpu.name} ({gpu.architecture})"
 
 
-# --- tests ---
-
-
 @pytest.fixture
 def tileir_emulation(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The test runs in a `tileir.emulate` context, with the options of its marker `tileir`; gives the context."""
@@ -137,9 +134,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         if isinstance(call.excinfo.value, LaunchError):
             report = outcome.get_result()
             report.user_properties.append((_PROPERTY, f"could not: {call.excinfo.value.message}"))
-
-
-# --- the summary ---
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

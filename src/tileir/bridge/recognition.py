@@ -49,8 +49,6 @@ _MISALIGNMENT: Final = ALIGNMENT - 1
 _NDARRAY: Final[Any] = numpy.ndarray if READS_HEADERS else None
 _word: Final = struct.Struct("<Q").pack
 
-# --- arrays ---
-
 _numbers: Final[dict[tuple[ArrayParameter, bool], int]] = {}
 _kinds: Final[dict[int, tuple[ArrayParameter, bool]]] = {}
 """Numbers for kinds of arrays, and whether they may be written to, which are quicker to look up; and the reverse."""
@@ -91,8 +89,6 @@ class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
 _without_annotation: Final = ArrayKinds(None)
 _TENSORS: Final[set[object]] = set()
 """torch's own classes of tensors, once one was launched with: the data of others may be elsewhere."""
-
-# --- arguments ---
 
 Parameter = tuple[Any, ArrayKinds, bool, int]
 """The annotation, what is known of arrays in its place, whether it is a constant, the least int that is too large."""
@@ -219,8 +215,6 @@ def _given(key: Sequence[Any]) -> list[Given]:
 
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
-
-    __slots__ = ("_direct", "_parameters", "compiled", "kernel")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
         self.kernel: Callable[[], Any] = kernel  # A weak reference.

@@ -89,8 +89,6 @@ class _Table:
         self._mark_unassigned()
         return ScriptVariables(self._environments, at, self._bindings)
 
-    # --- operations ---
-
     def _operation_locations(self) -> list[int]:
         """For each operation of the program the location object that cuTile gave it; 0 if it is none."""
         emitted = self._capture.emitted
@@ -150,8 +148,6 @@ class _Table:
         around = ancestors(self._program.operations[number])
         return {self._locations[numbers[each]] for each in around if each in numbers}
 
-    # --- environments ---
-
     def _environment(self, place: int) -> int:
         scope = self._capture.scopes.get(place)
         if scope is None:
@@ -193,8 +189,6 @@ class _Table:
 
         for index in function.param_local_indices:
             name(variables[index], function.local_names[index])
-
-    # --- bindings ---
 
     def _add(self, binding: Binding) -> int:
         self._bindings.append(binding)

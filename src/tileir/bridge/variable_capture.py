@@ -82,8 +82,6 @@ class VariableCapture:
                 replace(owner, name, listener)
             yield
 
-    # --- while statements are compiled ---
-
     def _retarget(self, original: Any, location: Any, scope: Any) -> Any:
         found = original(location, scope)
         self.scopes[id(found)] = CapturedScope(found, scope)

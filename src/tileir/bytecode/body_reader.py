@@ -143,7 +143,6 @@ class BodyReader(RegionReader):
         return self.debug.location(self.debug.indices[starts[number]])
 
     def next_location(self) -> Location:
-        """The location of the next operation."""
         indices = self.debug.indices
         if self.next >= len(indices):
             self.fail("failed to read operation location.")

@@ -109,7 +109,6 @@ class BodyWriter(ByteWriter):
         self.size += 1
 
     def write_operations(self, block: Block) -> None:
-        """The operations of the body."""
         # An explicit stack, because programs may nest deeply.
         path: list[OpenOperation] = []
         operation = self.write_row(block.first)
@@ -188,7 +187,6 @@ class BodyWriter(ByteWriter):
         return number
 
     def _write_operation(self, operation: Operation, record: Record) -> None:
-        """An operation up to its regions."""
         self.varint(record.opcode)
         self.write_result_types(operation, record)
         lengths = operation.segment_lengths() if record.has_groups else []

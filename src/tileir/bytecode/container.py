@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import Final
 from tileir.bytecode import MAGIC, is_bytecode
-from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
+from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed, Trace
 from tileir.ir.core import Operation
 from tileir.ir.location import UnknownLocation
 from tileir.ir.versions import NEWEST, V13_1, Version, version_text
-
-if TYPE_CHECKING:
-    from tileir.bytecode.primitives import Trace
 
 END: Final = 0
 STRING: Final = 1

@@ -137,8 +137,6 @@ class NestedTable(EntryTable):
 
 
 class StringTable(EntryTable):
-    """The strings of a file."""
-
     def __init__(self, section: ByteReader) -> None:
         super().__init__(section)
         count = section.varint("")

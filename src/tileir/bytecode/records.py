@@ -180,7 +180,6 @@ REGISTRY.forget.append(lambda: _by_declaration.clear())
 
 
 def records_by_declaration(version: Version) -> dict[OperationDeclaration, Record]:
-    """The records of a version by declaration."""
     found = _by_declaration.get(version)
     if found is None:
         found = {record.declaration: record for record in records_of(version).values()}
@@ -189,7 +188,6 @@ def records_by_declaration(version: Version) -> dict[OperationDeclaration, Recor
 
 
 def _is_recorded(declaration: OperationDeclaration, version: Version) -> bool:
-    """Whether an operation is an instruction of a version."""
     since = declaration.since
     return since is not None and since <= version and declaration not in _STRUCTURAL
 
@@ -200,7 +198,6 @@ def _opcodes(version: Version) -> list[int]:
 
 
 def record_of(opcode: int, version: Version) -> Record | None:
-    """The record of an opcode."""
     used = _records.setdefault(version, {})
     found = used.get(opcode)
     if found is None:
@@ -211,7 +208,6 @@ def record_of(opcode: int, version: Version) -> Record | None:
 
 
 def records_of(version: Version) -> dict[int, Record]:
-    """All records of a version by opcode."""
     found: dict[int, Record] = {}
     for opcode in _opcodes(version):
         record = record_of(opcode, version)
@@ -221,7 +217,6 @@ def records_of(version: Version) -> dict[int, Record]:
 
 
 def maximum_opcode(version: Version) -> int:
-    """The last opcode of a version."""
     return max(_opcodes(version))
 
 
@@ -276,7 +271,6 @@ REGISTRY.forget.append(lambda: _documented.clear())
 
 
 def documented_records() -> dict[int, DocumentedRecord]:
-    """The records by opcode."""
     if not _documented:
         for opcode, record in records_of(V13_1).items():
             if opcode <= MAXIMUM_OPCODE:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
-from tileir.bytecode.primitives import ByteReader, Malformed
+from tileir.annotations import Final
+from tileir.bytecode.primitives import ByteReader, Malformed, Span, Trace
 from tileir.bytecode.records import Record
 from tileir.bytecode.tables import Tables
 from tileir.ir.attributes import Attribute
@@ -12,9 +12,6 @@ from tileir.ir.location import Location
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-
-if TYPE_CHECKING:
-    from tileir.bytecode.primitives import Span, Trace
 
 # How far reading has come with the regions of an operation.
 _IN_REGION: Final = 0

@@ -239,7 +239,6 @@ class TypeEncoder:
         writer.integers(extents, 8)
 
     def _add_parts(self, type: FunctionType) -> None:
-        """Give the types in a function type their numbers."""
         # An explicit stack, because function types may nest deeply.
         path: list[FunctionType] = [type]
         while path:

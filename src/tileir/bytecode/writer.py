@@ -48,8 +48,6 @@ def write_public(module: Operation, version: Version, preserved: Container | Non
 
 
 class ModuleWriter:
-    """Writes the sections of a module."""
-
     def __init__(
         self, module: Operation, version: Version, tables: TableWriter, preserved: Container | None = None
     ) -> None:

@@ -200,7 +200,6 @@ _POWERS_OF_TWO: Final[tuple[str, ...]] = ("num_cta_in_cga", "num_worker_warps_pe
 
 
 def hint_error(hint: str, value: Attribute, architecture: str, kind: str) -> str | None:
-    """The error of one hint of an operation of this kind."""
     allowed = HINTS_OF_KIND.get(kind)
     if allowed is not None and hint not in allowed:
         return f"{hint} is not known hint for current Operation"
@@ -225,7 +224,6 @@ def hint_error(hint: str, value: Attribute, architecture: str, kind: str) -> str
 
 
 def architecture_errors(name: str, hints: DictionaryAttribute, kind: str, version: Version) -> list[str]:
-    """The errors of the hints for one architecture."""
     since = ARCHITECTURES.get(name)
     if since is None or since > version:
         return [f"unknown hint key {name}"]

@@ -159,7 +159,6 @@ def _newer_type_of(operation: Operation, version: Version, types: dict[Type, str
 
 
 def newer_type(type: Type, version: Version) -> str | None:
-    """The message for a type that a version does not have."""
     found = newer_part(type, version)
     if found is None:
         return None

@@ -383,7 +383,6 @@ class Builder(BuilderPosition):
 
 
 def _elements(tiles: list[object], identities: list[object]) -> list[Type]:
-    """The element types of the tiles to combine."""
     if len(tiles) != len(identities):
         raise BuildError(f"there must be one identity per tile: {len(tiles)} tiles, {len(identities)} identities")
     found: list[Type] = []

@@ -268,7 +268,6 @@ def _parts_with_scope(location: Location) -> tuple[Location, ...]:
 
 
 def subprogram_of(scope: LocalScope) -> DISubprogram | None:
-    """The subprogram a scope lies in."""
     while isinstance(scope, DILexicalBlock):
         scope = scope.scope
     return scope if isinstance(scope, DISubprogram) else None

@@ -76,5 +76,4 @@ ENUM_KINDS: Final[dict[str, EnumKind]] = {
 
 
 def enum_kind_of(declared: AttributeDeclaration) -> EnumKind | None:
-    """The enumeration an attribute is declared to be from."""
     return declared.constraint.enumeration

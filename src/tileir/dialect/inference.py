@@ -86,7 +86,6 @@ class Call:
         return found
 
     def pointed_to(self, name: str) -> TileType:
-        """The tile that the pointers of an operand point to."""
         pointers = self.tile(name)
         if not isinstance(pointers.element, PointerType):
             self.fail(f"'{name}' must be a tile of pointers, got {described(pointers)}")
@@ -147,7 +146,6 @@ def _group_of(declaration: OperationDeclaration, name: str) -> tuple[str, ...]:
 
 
 def is_declared(declaration: OperationDeclaration, result: OperandDeclaration) -> bool:
-    """Whether the type of a result follows from the declaration."""
     if result.count != ONE:
         return False
     operands = [o.name for o in declaration.operands]

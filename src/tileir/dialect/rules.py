@@ -24,7 +24,6 @@ from tileir.ir.values import BlockArgument, Value
 
 
 def signature(function: Operation) -> FunctionType:
-    """The function type of a function."""
     found = function.attributes.get("function_type")
     if isinstance(found, TypeAttribute) and isinstance(found.type, FunctionType):
         return found.type

@@ -43,9 +43,6 @@ class Difference:
         )
 
 
-# --- element by element ---
-
-
 def same_numbers(left: Array, right: Array) -> Array:
     """Which elements are equal, or both NaN."""
     same: Array = (left == right) | ((left != left) & (right != right))
@@ -74,9 +71,6 @@ def exact_numbers(element: FloatType, array: Any) -> Array:
     """The numbers of a tile as float64."""
     with numpy.errstate(all="ignore"):
         return numpy.asarray(widen(element)(numpy.asarray(array)))
-
-
-# --- as a whole ---
 
 
 def difference_of(element: Type, left: Any, right: Any) -> Difference | None:

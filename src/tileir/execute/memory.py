@@ -98,8 +98,6 @@ _start: Final = attrgetter("start")
 class Memory:
     """The memory that a launch sees: the regions that its arrays are in."""
 
-    __slots__ = ("_ends", "_regions", "last")
-
     def __init__(self) -> None:
         self._regions: list[Region] = []
         # For look-ups of many addresses at once, made when first needed.
@@ -165,8 +163,6 @@ class Memory:
             return None
         self.last = self._regions[index]
         return self.last
-
-    # --- access by address ---
 
     def gather(self, addresses: Array, dtype: DType) -> Array:
         """The elements at these addresses, in the shape of `addresses`: a new array."""

@@ -116,7 +116,6 @@ class TypeRule:
 
 
 def named_types(operation: Operation, name: str) -> list[Type]:
-    """The types of the operands or results declared under a name."""
     declaration = operation.declaration
     for index, declared in enumerate(declaration.operands):
         if declared.name == name:

@@ -68,7 +68,6 @@ class Registry:
         return found
 
     def with_opcode(self, opcode: int) -> OperationDeclaration | None:
-        """The declaration with an opcode."""
         found = self._by_opcode.get(opcode)
         if found is None:
             self._load_chapter(self._chapter_of_opcode.get(opcode))
@@ -111,7 +110,6 @@ class Registry:
         return list(dict.fromkeys(self.by_name.values()))
 
     def with_traits(self, traits: int) -> tuple[OperationDeclaration, ...]:
-        """The declarations that have all of these traits."""
         return tuple([each for each in self.declarations() if each.traits & traits == traits])
 
 

@@ -236,7 +236,6 @@ def _dominators(blocks: list[Block], number: dict[Block, int]) -> list[int]:
 
 
 def _report_use(operation: Operation, value: Value, context: VerifyContext) -> None:
-    """Report an operand that its definition does not dominate."""
     index = operation.operands.index(value)
     definition = value.defining_operation
     notes: list[Diagnostic] = []

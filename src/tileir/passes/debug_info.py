@@ -45,7 +45,6 @@ def strip_locations(root: Operation) -> int:
 
 
 def _located(root: Operation) -> list[Operation | BlockArgument]:
-    """Return the operations and block arguments of a program."""
     found: list[Operation | BlockArgument] = []
     for operation in pre_order(root):
         found.append(operation)
@@ -219,7 +218,6 @@ class _Replacement:
         return self._replaced[value]
 
     def _rebuilt(self, value: Attribute) -> Attribute:
-        """Return an attribute with its parts replaced."""
         if isinstance(value, di.DILexicalBlock):
             return di.di_lexical_block(self._scope(value.scope), value.file, value.line, value.column)
         if isinstance(value, di.DILocation):

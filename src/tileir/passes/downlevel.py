@@ -193,7 +193,6 @@ def _is_newer(since: Version | None, version: Version) -> bool:
 
 
 def _has_newer(operation: Operation, attribute: str, version: Version) -> bool:
-    """Whether an operation has an attribute that came after a version."""
     return attribute in operation.attributes and _is_newer(operation.declaration.inherent[attribute].since, version)
 
 
@@ -227,7 +226,6 @@ def _drop_attributes(operation: Operation, version: Version, warnings: list[Diag
 
 
 def _forward_token(operation: Operation) -> None:
-    """Replace the token of an operation by the one that it takes."""
     if operation.results[0].has_uses:
         operation.results[0].replace_all_uses_with(taken_token(operation))
 

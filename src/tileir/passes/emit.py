@@ -45,7 +45,6 @@ class Emit(Rewriter):
     def convert(
         self, declaration: OperationDeclaration, value: Value, element: Type, attributes: Attributes = NO_ATTRIBUTES
     ) -> Value:
-        """Create a conversion to another element type."""
         return self.create(declaration, [value], [with_element(tile_of(value), element)], attributes).results[0]
 
     def bits(self, type: TileType, pattern: int) -> Value:

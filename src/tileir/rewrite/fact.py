@@ -144,7 +144,6 @@ def exactly(width: int, value: int, groups: tuple[int, ...]) -> Fact:
 
 
 def constant_fact(value: DenseAttribute) -> Fact:
-    """The fact about a constant."""
     groups = shape_of(value.type) if value.is_splat else single_groups(value.type)
     element = value.element_type
     if not isinstance(element, IntegerType) or len(value.data) > _MAX_CONSTANT_ELEMENTS * element_bytes(element):

@@ -81,7 +81,6 @@ _MAX_BLOCKS: Final = (1 << 31) - 1
 
 
 def fact_of_result(result: OperationResult, operands: list[Fact]) -> Fact:
-    """Return the fact about a result of an operation without regions."""
     return RULES.get(result.operation.declaration, _unbounded)(result, operands)
 
 

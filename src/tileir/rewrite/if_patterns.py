@@ -153,7 +153,6 @@ def _stays(operation: Operation, value: Value) -> bool:
 
 
 def _remove_empty_else_branch(operation: Operation, rewriter: Rewriter) -> bool:
-    """Remove an else branch that does nothing."""
     second = branch(operation, 1)
     if operation.results or not only_ends(second) or yields(second) is None:
         return rewriter.no_match(operation, "there are results, or there is no empty else branch")

@@ -21,7 +21,6 @@ def defined_by(value: Value, declaration: OperationDeclaration) -> Operation | N
 
 
 def tile_of(value: Value) -> TileType:
-    """Return the tile type of a value."""
     type = value.type
     if not isinstance(type, TileType):
         raise ValueError(f"'{type.text}' is not a tile type")
@@ -206,7 +205,6 @@ def uses_of(value: Value, through: Callable[[Operation], bool], most: int = 256)
 
 
 def only_ends(block: Block | None) -> bool:
-    """Whether a block has only its terminator."""
     return block is not None and block.first is not None and block.first is block.last
 
 

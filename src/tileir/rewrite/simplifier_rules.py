@@ -287,7 +287,6 @@ def read_term(text: str) -> Term:
 
 
 def _read_term(tokens: list[str]) -> Term:
-    """Read a term from the end of a reversed list of tokens."""
     if _take(tokens, "{"):
         inner = _read_term(tokens)
         _expect(tokens, "}")

@@ -91,8 +91,6 @@ class _OpenHints(_OpenDictionary):
 
 
 class AttributeCursor(TypeCursor):
-    """Adds attributes to the cursor."""
-
     def parse_attribute(self) -> Attribute:
         """attribute ::= number | string | symbol | array | dictionary | type | `#`-attribute | `loc` | `dense` ..."""
         path: list[OpenAttribute] = []
@@ -145,7 +143,6 @@ class AttributeCursor(TypeCursor):
         self.fail("expected attribute value")
 
     def begin_debug_attribute(self, name: str, path: list[OpenAttribute]) -> Attribute | None:
-        """Debug information attributes likewise."""
         self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", self.position - 1)
 
     def _parse_type_attribute(self) -> Attribute:

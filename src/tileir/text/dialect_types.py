@@ -23,7 +23,6 @@ _DRAFT_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E
 
 
 def builtin_type(name: str) -> Type | None:
-    """The builtin scalar type of a name."""
     found = FLOAT_TYPES.get(name)
     if found is not None:
         return found

@@ -189,7 +189,6 @@ class EditedText:
         return not has_errors(self.diagnostics)
 
     def _read(self) -> None:
-        """Read the whole text."""
         self.whole_reads += 1
         self._source: SourceText = SourceText(self.tokens.text, "-", TOKEN)
         renew(self._source, self.tokens.text, self.tokens.starts)

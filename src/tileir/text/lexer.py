@@ -44,7 +44,6 @@ TOKEN: Final = re.compile(
 
 
 def tokens_of(text: str) -> list[str]:
-    """All tokens of a text."""
     if IS_COMPILED and text.isascii():
         return scanned_tokens(text)
     return matched_tokens(text)

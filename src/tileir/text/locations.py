@@ -158,8 +158,6 @@ class _OpenScope(OpenAttribute):
 
 
 class LocationCursor(AttributeCursor):
-    """Adds locations to the cursor."""
-
     def is_shared(self, attribute: Attribute) -> bool:
         return isinstance(attribute, (Location, debug_info.DebugScope))
 

@@ -91,7 +91,6 @@ class Naming:
             operation = operation.next
 
     def _name_several(self, operation: Operation, added: list[str]) -> None:
-        """Name the results of an operation that has several."""
         names = self.names
         results = operation.results
         hint = None if operation.declaration.is_numbered else self.hint(operation)

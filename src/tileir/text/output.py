@@ -249,7 +249,6 @@ class TextOutput:
         return ", ".join([names[value] for value in values])
 
     def type_list(self, values: Sequence[Value]) -> str:
-        """The types of values."""
         return ", ".join([value.type.spelling for value in values])
 
     def argument_list(self, region: Region) -> str:

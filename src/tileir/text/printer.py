@@ -102,7 +102,6 @@ class Printer(TextOutput):
         return ", ".join([self.names[result] for result in results])
 
     def print_rest(self, operation: Operation) -> None:
-        """An operation from its name on."""
         declaration = operation.declaration
         assembly = declaration.assembly
         if assembly is None and declaration.syntax:

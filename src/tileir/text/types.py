@@ -265,7 +265,6 @@ class TypeCursor(Cursor):
                 return
 
     def parse_checked_integer(self, type: Type) -> int:
-        """An integer that fits a type."""
         start = self.position
         return self.checked_integer(type, self.parse_integer(), start)
 

@@ -19,8 +19,6 @@ class StopParsing(Exception):
 
 
 class ValueCursor(LocationCursor):
-    """Adds the names of values to the cursor."""
-
     def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
         super().__init__(text, name, version, first_line)
         # The visible values, the names that the innermost region defines, and the values that wait for a definition.
@@ -39,7 +37,6 @@ class ValueCursor(LocationCursor):
         self.closing_braces: list[int] = []
 
     def define(self, name: str, value: Value, token: int) -> None:
-        """Give a value its name."""
         known = self.values.get(name)
         if known is not None:
             waiting = self.forward.pop(name, None)
@@ -76,7 +73,6 @@ class ValueCursor(LocationCursor):
         return value
 
     def _checked(self, name: str, value: Value, token: int, type: Type) -> Value:
-        """A value that must have a type."""
         if value.type is not type:
             base = name.partition("#")[0]
             code = Code("type-of-use", name=base, written=type.text, expected=value.type.text)

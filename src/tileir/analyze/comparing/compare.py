@@ -158,7 +158,6 @@ class Comparisons:
 
     @property
     def recordings(self) -> list[Recording]:
-        """All that are compared."""
         return [self._recording, *[other for _, other in self._others.values()]]
 
     def listed(self) -> list[dict[str, Any]]:

@@ -159,8 +159,6 @@ class Comparison(ABC):
         if note not in self.notes:
             self.notes.append(note)
 
-    # --- in words ---
-
     def describe(self, moment: Moment) -> str:
         """A moment in words: where it is, the line of the program, and how far off it is."""
         program, difference = self.recording.program, moment.difference
@@ -184,8 +182,6 @@ class Comparison(ABC):
 
     def _repr_html_(self) -> str:
         return notebook.report("", [str(self)])
-
-    # --- answers for the page ---
 
     def answer(self, block: int) -> dict[str, Any]:
         """The answer to `comparison`."""

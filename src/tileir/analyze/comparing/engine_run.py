@@ -105,8 +105,6 @@ class EngineComparison(ValueComparison):
         # The whole launch runs for each, and where no array differs, hardly a value does.
         return 8 if self.array_differences() else 1
 
-    # --- running ---
-
     def other_values(self, block: int) -> dict[int, list[Array]]:
         known, found = self._entries
         if known == block:
@@ -179,9 +177,6 @@ class EngineComparison(ValueComparison):
         return found
 
 
-# --- probes ---
-
-
 @dataclass(slots=True, eq=False)
 class Probe:
     """A result of an operation that is written down."""
@@ -201,8 +196,6 @@ class Probe:
 
 
 class ProbedKernel:
-    """A copy of a kernel with probes."""
-
     def __init__(self, entry: Operation) -> None:
         mapping: dict[Value, Value] = {}
         self.module: Operation = clone([entry, *ancestors(entry)][-1], mapping)

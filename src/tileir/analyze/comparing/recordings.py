@@ -141,7 +141,6 @@ class ValueComparison(Comparison):
         return element, here, element, numpy.asarray(others[time])
 
     def values_of(self, recording: Recording, block: int) -> BlockValues:
-        """The values of a tile block of a recording."""
         if recording not in self._collected or self._collected[recording][0] != block:
             self._collected[recording] = block, BlockValues(recording, block)
         return self._collected[recording][1]

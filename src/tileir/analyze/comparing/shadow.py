@@ -115,8 +115,6 @@ class Shadow(Observer):
         if computed:
             self._seen(operation, computed)
 
-    # --- values ---
-
     def _shadow(self, value: Value, content: Any) -> Shadowed:
         """The shadow of a float value; one without a shadow is exact as it stands."""
         found = self._values.get(value)
@@ -188,8 +186,6 @@ class Shadow(Observer):
         shadowed = self._shadow(value, self._operands[operation.operands.index(value)])
         self._memory.store(access, element, *shadowed, adds=mode == "addf")
 
-
-# --- memory ---
 
 _MOST_BITS: Final = 64
 

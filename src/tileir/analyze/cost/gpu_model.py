@@ -117,9 +117,6 @@ def _left_out(work: Work, target: GpuTarget) -> list[str]:
     return [f"how fast {target.title} is at {kind} is not published: the time leaves them out" for kind in kinds]
 
 
-# --- memory ---
-
-
 def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
     gpu, peak = target.gpu, target.peaks.memory * 1e12
     fast = min(_L2_BYTES * gpu.multiprocessors, _L2_OF_WHOLE.get(gpu.key, 1 << 30)) * gpu.clock * 1e3
@@ -130,9 +127,6 @@ def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
         Term("memory", footprint / (peak * MEMORY_SHARE), through),
         Term("level-2 cache", moved / fast if moved > footprint else 0.0, asked),
     ]
-
-
-# --- units ---
 
 
 def _units(work: Work, target: GpuTarget) -> list[Term]:
@@ -159,9 +153,6 @@ def _units(work: Work, target: GpuTarget) -> list[Term]:
         text = f"{quantity(double, '')} instructions for one element each at {quantity(rate, '/s')}"
         found.append(Term("f64 units", double / rate, text, True))
     return found
-
-
-# --- one after the other ---
 
 
 def _serial_term(work: Work, units: list[Term], target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Term:

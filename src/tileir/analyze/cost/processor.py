@@ -182,8 +182,6 @@ def _programs() -> list[Any]:
     ]
 
 
-# --- the model ---
-
 LAUNCH: Final = 10e-6
 """Seconds that a launch takes if it does nothing."""
 

@@ -161,8 +161,6 @@ class Cost:
     def __repr__(self) -> str:
         return f"<Cost of {self.kernel}, grid {self.grid}, on {self.target}: about {duration(self.seconds)}>"
 
-    # --- for people ---
-
     def _rows(self) -> list[tuple[str, list[str]]]:
         """What there is to say: a word, and lines about it."""
         time = [f"about {duration(self.seconds)}"]

@@ -116,8 +116,6 @@ class Changes:
             found += added.get(operation, ())
         return found
 
-    # --- moved ---
-
     def _find_moved(self) -> None:
         partners, blocks = self._matching.operations, self._matching.blocks
         for operation, partner in partners.items():
@@ -148,8 +146,6 @@ class Changes:
         if source is not None and source.is_ancestor_of(beyond):
             return f"into {_construct(beyond)}"
         return "to another block"
-
-    # --- changed ---
 
     def _details(self, left: Operation, right: Operation) -> Iterator[ChangeDetail]:
         name = self._programs.name
@@ -211,8 +207,6 @@ class Changes:
                 if argument not in partners.values():
                     yield ChangeDetail("argument", self._programs.name(argument), "", argument.type.spelling)
 
-    # --- renamed ---
-
     def _renamed(self, left: Operation, right: Operation) -> list[ChangeDetail]:
         found: list[ChangeDetail] = []
         before, after = left.symbol_name, right.symbol_name
@@ -258,9 +252,6 @@ def _spelled(attribute: Attribute | None) -> str:
         # Its type is that of the result, which is a detail of its own.
         text = text.rpartition(" : ")[0]
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-# --- in one sentence ---
 
 
 def summary_of(changes: list[ProgramChange]) -> str:

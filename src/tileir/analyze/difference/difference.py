@@ -96,8 +96,6 @@ class ProgramDifference(MatchedPrograms):
             found.append(run_both(self, left, right, words, backend, runs, seed))
         return SemanticDifference(self, self._listing, found)
 
-    # --- as text ---
-
     def summary(self) -> str:
         """One sentence."""
         return summary_of(self.changes)

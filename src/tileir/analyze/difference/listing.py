@@ -167,7 +167,6 @@ def _pieces(words: list[str], common: set[int]) -> list[Piece]:
     ]
 
 
-# --- rows as text ---
 # Nothing of a program reaches a terminal as it is: characters that a terminal would obey are escaped first.
 
 _PLAIN: Final = "\033[0m"
@@ -216,9 +215,6 @@ def _row_pieces(row: Row) -> tuple[list[Piece], list[Piece]]:
     return marked_words(left, right) if row.mark == "changed" else ([(left, False)], [(right, False)])
 
 
-# --- side by side ---
-
-
 def side_by_side(listing: Listing, titles: tuple[str, str], width: int, color: bool, context: int | None) -> str:
     """Two columns with the signs of the rows between them."""
     column = max((width - 3) // 2, _LEAST_WIDTH // 2)
@@ -265,8 +261,6 @@ def _wrapped(pieces: list[Piece], column: int) -> list[list[Piece]]:
 def _cut(text: str, column: int) -> str:
     return text if len(text) <= column else f"{text[: column - 3]}..."
 
-
-# --- one below the other ---
 
 _PREFIXES: Final[dict[Mark, str]] = {"removed": "-", "added": "+", "moved away": "-", "moved here": "+"}
 

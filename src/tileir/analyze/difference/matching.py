@@ -232,8 +232,6 @@ def _gaps(
     return found
 
 
-# --- functions and globals ---
-
 _SIMILAR = 0.5
 """How much of two functions must be the same for one to be the other, renamed."""
 _MOST_PAIRS = 1 << 14

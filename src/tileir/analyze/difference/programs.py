@@ -16,8 +16,6 @@ from tileir.ir.values import Value
 
 
 class ProgramNames:
-    """The names of one program."""
-
     def __init__(self, module: Operation) -> None:
         self.printed: Naming = printed_names(module)
         self.written: Naming = written_names(module)
@@ -56,7 +54,6 @@ class MatchedPrograms:
         """The names on either side; where names do not count, partners are called the same."""
 
     def partner(self, operation: Operation) -> Operation | None:
-        """The operation of the other program that goes with one of either."""
         return self.matching.operations.get(operation) or self.matching.back.get(operation)
 
     def name(self, value: Value) -> str:

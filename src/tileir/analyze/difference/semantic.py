@@ -39,8 +39,6 @@ _NOT_FOUND: Final = "the first values that both compute are the same, and no mor
 
 
 class FirstValue(NamedTuple):
-    """The first value that differs."""
-
     left: Operation
     right: Operation
     result: int

@@ -28,8 +28,6 @@ from tileir.ir.diagnostics import ParseError
 from tileir.ir.types import I32, Type
 from tileir.ir.values import Value
 
-# --- programs ---
-
 # What stands around a statement that cannot stand alone in an entry.
 FRAMES: Final[dict[OperationDeclaration, str]] = {
     ops.BREAK: "%r = loop : tile<f32> {{\n{example}\n}}",
@@ -86,8 +84,6 @@ def missing_values(statement: str) -> list[str]:
     defined.update(_LOCAL.findall(without_strings) if "{" in statement else [])
     return [name for name in dict.fromkeys(_VALUE.findall(without_strings)) if name not in defined]
 
-
-# --- Python ---
 
 WRITTEN: Final[dict[OperationDeclaration, str]] = {
     ops.MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',
@@ -174,7 +170,6 @@ def _attribute(attribute: attributes.Attribute) -> str:
 
 
 def _type_argument(operation: Operation, parameter: Parameter) -> str:
-    """An argument that describes the types of the results."""
     name = parameter.name
     types = [result.type for result in operation.results]
     if name == "regions" or (name == "types" and not types):

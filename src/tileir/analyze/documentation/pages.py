@@ -174,9 +174,6 @@ def other_names(declaration: OperationDeclaration) -> list[str]:
     return [name for name in names if name != declaration.spelled_name(NEWEST)]
 
 
-# --- words for declarations ---
-
-
 def listed(words: list[str], last: str = "or") -> str:
     """`a, b or c`"""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
@@ -253,11 +250,7 @@ def rule_words(message: str) -> str:
     return f'refused with "{message}"'
 
 
-# --- pages ---
-
-
 def operation_page(declaration: OperationDeclaration) -> Page:
-    """All that a declaration says."""
     operands = [_value_row(declaration, each) for each in declaration.operands]
     results = [_value_row(declaration, each) for each in declaration.results]
     attributes = [_attribute_row(declaration, each) for each in declaration.attributes]

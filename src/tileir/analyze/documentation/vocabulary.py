@@ -36,17 +36,11 @@ class Entry(NamedTuple):
     page: Callable[[], Page]
 
 
-# --- operations ---
-
-
 def operation_entries() -> list[Entry]:
     return [
         Entry(title_of(d), d.chapter, d.summary, pages.other_names(d), partial(pages.operation_page, d))
         for d in operations()
     ]
-
-
-# --- types ---
 
 
 def type_entries() -> list[Entry]:
@@ -85,8 +79,6 @@ def _format_facts(format: FloatFormat) -> list[tuple[str, str]]:
         ("NaN", "yes" if format.quiet_nan >= 0 else "no"),
     ]
 
-
-# --- attributes ---
 
 Use = tuple[OperationDeclaration, AttributeDeclaration]
 """An attribute of an operation."""
@@ -178,9 +170,6 @@ def hints_page() -> Page:
     return page._replace(sections=[*page.sections, *further])
 
 
-# --- versions ---
-
-
 def version_entries() -> list[Entry]:
     return [
         Entry(version_text(v), "Versions", summary, (), partial(version_page, v)) for v, summary in VERSIONS.items()
@@ -223,16 +212,10 @@ def _other_news(version: Version) -> list[str]:
     return [*news, *[f"hints for `{name}`" for name, since in ARCHITECTURES.items() if since == version]]
 
 
-# --- rules of lint ---
-
-
 def rule_entries() -> list[Entry]:
     return [
         Entry(rule.name, pages.RULES_GROUP, rule.summary, (), partial(pages.rule_page, rule)) for rule in RULES.values()
     ]
-
-
-# --- finding ---
 
 
 def all_entries() -> list[Entry]:

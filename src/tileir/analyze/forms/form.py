@@ -81,8 +81,6 @@ class Representation:
                 self.removed = inside
 
 
-# --- numbers of operations ---
-
 _FILE: Final = "operation of the tile program"
 """The file of locations that are numbers; the line is the number, counted from 1."""
 

@@ -177,9 +177,6 @@ def _engine_forms() -> list[tuple[Backend, BackendRepresentation]]:
     return found
 
 
-# --- bytecode ---
-
-
 def _bytecode_form(data: bytes | str, entry: str | None) -> Representation:
     """The bytes of a module as a form; those of one of its kernels are linked."""
     assert isinstance(data, bytes), "what has no bytecode is not asked for it"

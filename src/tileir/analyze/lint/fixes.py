@@ -104,7 +104,6 @@ class WrittenText:
         return start, end, ""
 
     def replacement(self, operation: Operation, old: str, new: str) -> TextEdit | None:
-        """One word of an operation replaced."""
         words = [self.tokens[token] for token in self._behind_name(operation)]
         return next(((start, start + len(old), new) for word, start in words if word == old), None)
 
@@ -127,7 +126,6 @@ class WrittenText:
         return range(location.token + 1, tokens.stop) if tokens and isinstance(location, TextLocation) else tokens
 
     def _token_name(self, operation: Operation) -> str | None:
-        """What the token that an operation gives is called."""
         first, location = self._first_token(operation), operation.location
         if first is None or not isinstance(location, TextLocation) or first == location.token:
             return None

@@ -108,7 +108,6 @@ def _in_order(found: list[LintFinding], operations: list[Operation]) -> list[Lin
     return sorted(found, key=key)
 
 
-# --- comments that silence findings ---
 #
 # `// tileir: ignore[unused-value]: why`, in cuTile files with `#`.  One behind an operation is for its line, one on its
 # own line for the line below, `ignore-file` for the whole file.
@@ -221,9 +220,6 @@ def _about_silence(silence: Silence, settings: LintSettings, source: SourceText)
         if rule in settings.rules:
             location = CharacterLocation(source, 0, silence.offset)
             yield LintFinding(None, message, location=location, rule=rule.name, severity=rule.severity)
-
-
-# --- fixes ---
 
 
 @dataclass(slots=True)

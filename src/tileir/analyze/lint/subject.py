@@ -120,7 +120,6 @@ class Subject:
         return found
 
     def loop_of(self, operation: Operation) -> Operation | None:
-        """The innermost loop that an operation is in."""
         return self._nesting.get(operation.parent, (None, 0))[0]
 
     def depth(self, block: Block | None) -> int:
@@ -143,8 +142,6 @@ class Subject:
         """
         return gpus if self.targets or len(gpus) == len(COMMON) else []
 
-
-# --- GPUs ---
 
 COMMON: Final = tuple([ARCHITECTURES[name] for name in ("sm_80", "sm_90", "sm_100", "sm_120")])
 """A100, H100 and H200, B200, RTX 50."""

@@ -100,8 +100,6 @@ def succeeds(ended: Ended) -> bool:
     return not ended.status.reason and ended.status.code == 0
 
 
-# --- questions ---
-
 Question = Callable[[Subject], str]
 
 DIED: Final = "died: "
@@ -126,7 +124,6 @@ class ObservationTest(Generic[Subject]):
         return self.judge(self.observe(candidate))
 
     def observe(self, candidate: Subject) -> str:
-        """The answer for a candidate."""
         if not CAN_FORK:
             return _asked(self.question, candidate)
         answers: list[str] = []

@@ -168,7 +168,6 @@ def _drop_carried(operation: Operation, number: int, carried: _Carried) -> bool:
 
 
 def _replace_result(operation: Operation, number: int) -> bool:
-    """Replace a result that is used by another value."""
     result = operation.results[number]
     other = Replacements({operation: None}).value_for(result) if result.has_uses else None
     if other is not None:

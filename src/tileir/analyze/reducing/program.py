@@ -38,8 +38,6 @@ class Program:
     of the launch, if there is one.
     """
 
-    __slots__ = ("copies", "grid", "module", "operations", "origins")
-
     def __init__(
         self, module: Operation, origins: dict[str, Origin] | None = None, grid: tuple[int, ...] | None = None
     ) -> None:
@@ -88,7 +86,6 @@ class Program:
         return any(item.location is not UNKNOWN for item in self._located())
 
     def _located(self) -> list[Operation | BlockArgument]:
-        """All that has a location."""
         return [*self.operations, *self.block_arguments()]
 
     def digest(self) -> bytes:
@@ -179,7 +176,6 @@ def _fitting(word: str, type: Type) -> str:
 
 
 def stated_launches(text: str, program: Program) -> list[LaunchDescription]:
-    """The launches that a text states for its kernels."""
     return [launch for name in program.origins if (launch := stated_launch(text, name)) is not None]
 
 

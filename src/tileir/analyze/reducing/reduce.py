@@ -102,9 +102,6 @@ def program_kind(verified: bool = True, file: ProgramFile | None = None) -> Kind
     return Kind(Program.digest, weight, is_valid, lambda candidate: form.data(candidate) or b"")
 
 
-# --- the public function ---
-
-
 @dataclass(slots=True, eq=False, repr=False)
 class Reduction:
     """The result of a reduction.

@@ -25,8 +25,6 @@ from tileir.ir.types import Type
 from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.cleanup import DeadCode, is_removable
 
-# --- passes ---
-
 
 def removable_positions(program: Program, symbols: bool = False) -> list[int]:
     """Operations that may be removed by themselves, by position; or `symbols`: functions, globals, inner modules."""
@@ -75,9 +73,6 @@ def dead_code_removal(program: Program) -> bool:
     return sum(1 for _ in program.module.walk()) < before
 
 
-# --- removing ---
-
-
 def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
     """Remove operations, with `cascade` also what becomes unused; False if what must stay needs one of them."""
     removed: dict[Operation, None] = dict.fromkeys(operations)
@@ -102,7 +97,6 @@ def remove(operations: Iterable[Operation], cascade: bool = True) -> bool:
 
 
 def _definitions(operation: Operation) -> list[Operation]:
-    """What defines the operands of an operation and of all that is in it."""
     operands = [value.defining_operation for inner in operation.walk() for value in inner.operands]
     return [definition for definition in operands if definition is not None]
 
@@ -168,9 +162,6 @@ def drop_operand(user: Operation, index: int) -> bool:
         segments = (*segments[:group], segments[group] - 1, *segments[group + 1 :])
     user.set_operands([*user.operands[:index], *user.operands[index + 1 :]], segments)
     return True
-
-
-# --- replacing ---
 
 
 class Replacements:

@@ -72,8 +72,6 @@ def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Valu
                 yield operation.operands[0], other
 
 
-# --- shapes ---
-
 Axis = tuple[Value, int]
 """A value, and the number of one of its dimensions."""
 
@@ -194,8 +192,6 @@ def _renumber_axes(operation: Operation, dropped: set[int]) -> None:
         operation.set_attribute("permutation", attributes.dense_array_attribute(order.element_type, kept))
 
 
-# --- element types ---
-
 _NARROWER: Final[dict[Type | None, tuple[Type, ...]]] = {
     F64: (F16, F32),
     F32: (F16,),
@@ -232,7 +228,6 @@ def element_changes(program: Program) -> Iterator[Edit]:
 
 
 def _elements(operation: Operation) -> list[Value]:
-    """The values of an operation that share element types where they have the same."""
     values: list[Value] = [*operation.operands, *operation.results]
     for name in _NOT_ELEMENTS.get(operation.declaration, ()):
         for index in operation.operand_group(name):

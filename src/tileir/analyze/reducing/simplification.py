@@ -27,9 +27,6 @@ _STRUCTURAL: Final = ("function_type", "sym_name")
 """Attributes that follow from something else, or have a pass of their own."""
 
 
-# --- operands ---
-
-
 def operand_changes(program: Program) -> Iterator[Edit]:
     """For each operand, from the last operation to the first: dropped, other values, small constants."""
     early = cache(partial(early_values, most=_MOST_VALUES))
@@ -81,9 +78,6 @@ def _change_operand(operation: Operation, index: int, value: Value | None) -> bo
         return False
     remove_unused([] if definition is None else [definition])
     return True
-
-
-# --- attributes ---
 
 
 def strip_attributes(program: Program) -> bool:
@@ -145,9 +139,6 @@ def _simpler_dense(value: DenseAttribute) -> list[Attribute]:
     ends = [dense_attribute(type, value.shape, element, data) for data in (value.data[:size], value.data[-size:])]
     found = [splat(type, number) for number in numbers] + ends
     return [simpler for simpler in found if simpler is not None]
-
-
-# --- names and locations ---
 
 
 def name_changes(program: Program) -> Iterator[Edit]:

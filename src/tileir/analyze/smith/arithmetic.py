@@ -25,8 +25,6 @@ _PREDICATES = tuple(COMPARISON_PREDICATE.values)
 _EXACT = {ops.ADDI: operator.add, ops.SUBI: operator.sub, ops.MULI: operator.mul}
 _IEEE_MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
-# --- integers ---
-
 
 def _bounds(declaration: OperationDeclaration, left: Tile, right: Tile) -> tuple[int, int] | None:
     """Bounds of the exact result, where they are simple and within the type."""
@@ -104,9 +102,6 @@ def _compare_integers(writer: Writer) -> None:
     writer.know(writer.compare(writer.bits.choice(_PREDICATES), left, right, _signed_or_not(writer)))
 
 
-# --- floats ---
-
-
 def _rounding(writer: Writer, declaration: OperationDeclaration, tile: Tile) -> dict[str, object]:
     """A mode that says what every bit is, and now and then that subnormal numbers are zeros."""
     is_set = writer.may_have(declaration, "rounding_mode") and writer.bits.chance(25)
@@ -165,8 +160,6 @@ ARITHMETIC = (
     *statements(_float_extreme, ops.MAXF, ops.MINF), Statement(ops.CMPF, _compare_floats),
     Statement(ops.SELECT, _select),
 )  # fmt: skip
-
-# --- functions ---
 
 _GAP = 0.08
 """How far apart two values are, relative to the larger, with a comparison between them."""

@@ -42,9 +42,6 @@ def _wanted(writer: Writer, types: list[TileType]) -> list[Tile]:
     return found
 
 
-# --- branches ---
-
-
 def _if(writer: Writer) -> None:
     if len(writer.scopes) > DEEPEST:
         return
@@ -89,9 +86,6 @@ def _end(writer: Writer, is_break: bool = False) -> None:
     values += _wanted(writer, loop.results if is_break else loop.carried)
     values += [writer.token(memory) for memory in writer.memories]
     writer.op(ops.BREAK if is_break else ops.CONTINUE, values)
-
-
-# --- loops ---
 
 
 @contextmanager

@@ -29,8 +29,6 @@ class Bits:
     """Choices that are the same on every machine and with every version of Python, unlike `random`:
     SplitMix64, as for the numbers in arrays (`execute/arguments/argument_text.py`)."""
 
-    __slots__ = ("_state",)
-
     def __init__(self, *words: object) -> None:
         """A stream of its own for each list of words (numbers and strings)."""
         text = "\0".join([str(word) for word in words])
@@ -86,8 +84,6 @@ SMALL_FLOATS: tuple[Type, ...] = tuple([FLOAT_TYPES[name] for name in _SMALL])
 class Tile:
     """A tile.  `low` and `high` are bounds: of an integer, read as signed (an i1 as 0 or 1); of a float only where
     `whole` says that all its elements are integers, none of them -0.0."""
-
-    __slots__ = ("high", "low", "numeric", "value", "whole")
 
     def __init__(
         self, value: Value, low: int | None = None, high: int | None = None, numeric: bool = True, whole: bool = False

@@ -119,8 +119,6 @@ class Writer:
             step *= extent
         return Tile(found, 0, self.blocks - 1)
 
-    # --- operations ---
-
     @property
     def scope(self) -> Scope:
         return self.scopes[-1]
@@ -189,8 +187,6 @@ class Writer:
         found = self.scopes[-1].kept[key] = make()
         return found
 
-    # --- constants ---
-
     def bits_constant(self, shape: Shape, element: Type, patterns: Sequence[int], low: int, high: int) -> Tile:
         """A constant of bit patterns: one for all elements, or one for each."""
         type = tile_type(shape, element)
@@ -223,8 +219,6 @@ class Writer:
         if kind < 7:
             return max(least, min(most, bits.between(-4, 12)))
         return bits.choice((least, most)) if kind == 7 else bits.between(least, most)
-
-    # --- values ---
 
     def find(self, type: Type) -> list[Tile]:
         return [tile for scope in self.scopes for tile in scope.tiles.get(type, ())]

@@ -69,9 +69,6 @@ def _export_kernel(
     _KERNELS[bytes(output_file.getvalue())] = (kernel, list(signatures[0].parameters))
 
 
-# --- a launch ---
-
-
 def _launched(module: Any, operands: list[Any], results: list[Any], attributes: dict[str, Any]) -> None:
     grid = tuple([int(attributes[name]) for name in ("grid_x", "grid_y", "grid_z")])
     buffers = [*operands, *results, *attributes["scalar_packed"]]
@@ -113,7 +110,6 @@ def _unpacked(packed: Any, is_float: bool, is_wide: bool) -> float:
     return cast(float, struct.unpack_from(format, int(packed).to_bytes(8, "little"))[0])
 
 
-# --- XLA's foreign function interface ---
 # The structures are those of XLA's C header (`xla/ffi/api/c_api.h`, version 0.3), which is part of jaxlib and stable.
 # Each field takes 64 bits, except for pairs of version numbers; most begin with the size and a pointer to an extension.
 

@@ -82,8 +82,6 @@ class JaxOperator:
         self.plan.launch(named, outputs, self._options)
         return tuple(outputs)
 
-    # --- gradients ---
-
     def _saved(self, arrays: Any, scalars: Named) -> tuple[Any, Any]:
         found = self._forward(arrays, scalars)
         return found, (arrays, found if isinstance(found, tuple) else (found,))

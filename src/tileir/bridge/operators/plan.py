@@ -225,9 +225,6 @@ class Plan:
         launch(self.kernel, grid, tuple([named[name] for name in self.parameters]), **options)
 
 
-# --- functions of parameters ---
-
-
 def names_of(function: Callable[..., Any], what: str, visible: Sequence[str]) -> list[str]:
     """The parameters that a function names; all that there are where it takes any."""
     found: list[str] = []

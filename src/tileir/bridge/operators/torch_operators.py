@@ -91,9 +91,6 @@ def _dtype(torch: Any, dtype: Any) -> Any:
     return found
 
 
-# --- gradients ---
-
-
 def _autograd(torch: Any, plan: Plan) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., None]]:
     """The function that torch calls for the gradients of all arguments, and what keeps for it what it will be given."""
 
@@ -112,9 +109,6 @@ def _autograd(torch: Any, plan: Plan) -> tuple[Callable[..., tuple[Any, ...]], C
         return tuple([found.get(name) for name in plan.arguments])
 
     return gradients, save
-
-
-# --- many at once ---
 
 
 def _batched(torch: Any, operator: Any) -> Callable[..., Any]:

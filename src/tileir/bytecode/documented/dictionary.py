@@ -245,7 +245,6 @@ def plain_attribute(entry: DictionaryEntry, user: ByteReader) -> Attribute:
 
 
 def read_attribute_table(file: Container, tables: DocumentedTables) -> AttributeTable:
-    """The attribute table of a file whose other tables are read."""
     section = file.reader(sections.ATTRIBUTE)
     if section is None:
         raise Malformed("attribute section is mandatory", len(file.data))

@@ -33,8 +33,6 @@ def write_documented(module: Operation, preserved: Container | None = None) -> b
 
 
 class DocumentedModuleWriter(ModuleWriter):
-    """Writes the sections of a module."""
-
     def __init__(self, module: Operation, preserved: Container | None, tables: DocumentedTableWriter) -> None:
         super().__init__(module, V13_1, tables, preserved)
         self.documented: DocumentedTableWriter = tables

@@ -99,8 +99,6 @@ def pointer_to(array: object) -> Pointer:
     return Pointer(array)
 
 
-# --- arrays of all kinds ---
-
 TORCH_DTYPES: Final = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
     "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu",
@@ -239,9 +237,6 @@ def described_tensor(tensor: Any, what: str) -> ArrayDescription:
             "pass one that has all of its memory, as tensor.clone() of a whole one"
         )
     return found.address, shape, strides, dtype, True, tensor
-
-
-# --- checks against a signature ---
 
 
 @dataclass(slots=True)

@@ -163,8 +163,6 @@ def _unpack(data: bytes, name: str, secret: bytes) -> tuple[bytes, dict[str, Any
     return (bytes(content[4 + length :]), meta) if isinstance(meta, dict) else None
 
 
-# --- which directory ---
-
 _caches: dict[tuple[str | None, str | None], Cache] = {}
 
 

@@ -149,9 +149,6 @@ def warn_of_copies(name: str, buffers: list[tuple[Buffer, ArgumentLabel]], where
     )
 
 
-# --- streams ---
-
-
 def torch_stream() -> Callable[[int], int] | None:
     """What tells the current stream of a GPU in torch; None if torch is not imported, or without CUDA."""
     internals = getattr(sys.modules.get("torch"), "_C", None)

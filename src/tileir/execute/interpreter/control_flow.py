@@ -83,8 +83,6 @@ def run_assert(operation: Operation, frame: Frame) -> None:
         raise AssertionFailedError(f"failed: {operation.message}{where}", operation, frame.block.id, element)
 
 
-# --- reduce and scan ---
-
 LANES: Final = 64
 
 

@@ -85,9 +85,6 @@ def run_store(operation: Operation, frame: Frame) -> None:
     scatter(operation, frame, *_accessed(operation, frame, "write"), frame[operation.operands[1]])
 
 
-# --- atomics ---
-
-
 def atomic_kernel(mode: str, element: Type) -> Callable[[Any, Any], Any]:
     """What an atomic mode does to an old value and an argument."""
     if mode == "addf":

@@ -183,9 +183,6 @@ def run_extents(operation: Operation, frame: Frame) -> None:
     frame.assign(operation.results, [dtypes.scalar_array(*each)[()] for each in zip(elements, numbers, strict=True)])
 
 
-# --- accesses ---
-
-
 def padding_value(type: TileViewType) -> Array:
     """The view's padding value, an array without dimensions."""
     element = type.tensor.element

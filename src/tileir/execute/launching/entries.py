@@ -53,7 +53,6 @@ def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
 
 
 def check_arguments(args: object) -> tuple[object, ...]:
-    """The arguments of a launch."""
     if not isinstance(args, (tuple, list)):
         kind = type(args).__name__
         raise LaunchError(f"the arguments of a launch are a tuple, as (x, y), but this is of type {kind}: pass a tuple")

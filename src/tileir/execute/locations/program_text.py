@@ -21,7 +21,6 @@ _MOST_HEAD_TOKENS: Final = 20_000  # Of the head of an operation, in which the a
 
 
 def printed_names(module: Operation) -> dict[Value, str]:
-    """The names that the printer assigns."""
     naming = Naming()
     naming.name_regions(module)
     return naming.names

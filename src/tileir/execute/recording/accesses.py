@@ -65,7 +65,6 @@ class Table:
 
     @classmethod
     def columns(cls) -> dict[str, str]:
-        """The dtype of each column."""
         return {name: each.dtype for name, each in vars(cls).items() if isinstance(each, Column)}
 
     def _load(self, columns: Mapping[str, Array]) -> None:

@@ -78,8 +78,6 @@ class Source(NamedTuple):
 class OwnedMemory(Memory):
     """Copies of all regions of a launch, in the order of their sources, and areas for what tile blocks reserve."""
 
-    __slots__ = ("_areas", "_held", "_needed", "_used", "areas", "copies", "has_tables", "move")
-
     def __init__(
         self, sources: list[Source], entry: Operation, has_tables: bool, areas: dict[str, int] | None = None
     ) -> None:

@@ -67,7 +67,6 @@ class BlockTable(Table):
         self.nbytes += len(path.data) + 300
 
     def truncate(self, place: int) -> None:
-        """Forget the tile blocks from a place on."""
         self.nbytes -= 20 * (len(self) - place)
         for column in self.data.values():
             del column[place:]

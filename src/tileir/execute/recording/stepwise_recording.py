@@ -24,8 +24,6 @@ Write = Callable[[str], object]
 
 
 class StepwiseRecording:
-    """A recording that grows."""
-
     def __init__(self, prepared: PreparedLaunch, interruption: Interruption, sanitize: bool = False) -> None:
         self.prepared: Final = prepared
         self.interruption: Final = interruption
@@ -58,7 +56,6 @@ class StepwiseRecording:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that happens is recorded."""
         return self.is_over and self._recorder.end is None
 
     def has(self, place: int, steps: int = -1) -> bool:

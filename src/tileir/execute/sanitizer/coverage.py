@@ -55,8 +55,6 @@ Range = tuple[int, int]
 class ArrayCoverage:
     """How much of an array a launch stored: the numbers of its elements."""
 
-    __slots__ = ("again", "name", "shape", "shared", "size", "unwritten", "updated")
-
     def __init__(self, name: str, shape: tuple[int, ...], events: Array) -> None:
         self.name: str = name
         self.shape: tuple[int, ...] = shape

@@ -239,7 +239,6 @@ class Events:
         return events[:0] if strong.all() else events[~strong]
 
     def foreign(self, events: Array, block: TileBlock) -> Array:
-        """Which of some events are of other tile blocks than this one."""
         blocks = numpy.frombuffer(self._blocks, numpy.int64).take(events)
         found: Array = (blocks != block.number) & (blocks >= 0)
         return found

@@ -225,8 +225,6 @@ class CounterCheck(NumberCheck):
     If it wraps, behavior is undefined and a GPU never leaves the loop; the engines here count in a wider type.
     """
 
-    __slots__ = ("_most", "_width")
-
     def __init__(self, operation: Operation) -> None:
         self._width: int = _width(operation)
         unsigned = operation.unsigned_cmp

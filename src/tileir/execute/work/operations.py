@@ -25,7 +25,6 @@ Kind = tuple[str, str, str]  # A group of `GROUPS`, the mnemonic, the element ty
 
 
 def cost_of(kind: Kind) -> ElementCost:
-    """What an element of the operation of a kind takes."""
     found = REGISTRY.find(f"cuda_tile.{kind[1]}")
     return found.cost if found is not None else ADDITION_COST
 

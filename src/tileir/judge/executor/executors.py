@@ -26,8 +26,6 @@ _MOST_BREAKS: Final = 100
 
 
 class JudgedChunk(NamedTuple):
-    """A chunk that was judged."""
-
     verdicts: list[Verdict]
     seconds: float
     """Of this chunk, in the worker."""

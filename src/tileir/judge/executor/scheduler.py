@@ -194,8 +194,6 @@ class Scheduler:
         if self.report is not None:
             self.report(progress)
 
-    # --- items ---
-
     def _gather(self) -> None:
         """Read inputs until enough wait, or for a tenth of a second if workers are busy."""
         until = time.monotonic() + _SLICE
@@ -252,8 +250,6 @@ class Scheduler:
         for name in self._other_names.get(item.digest) or ():
             self.store.add_name(name, item.digest)
         self._other_names[item.digest] = None
-
-    # --- chunks ---
 
     def _hand_out(self) -> None:
         while len(self._under_way) < self._chunks.limit and not self._is_alone:

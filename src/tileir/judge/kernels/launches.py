@@ -224,9 +224,6 @@ def _argument(value: dict[str, Any], regions: list[Array]) -> object:
     return Pointer(array, str(value["name"]))
 
 
-# --- where results come from ---
-
-
 # Operators that compute nothing: they make tensors, move them, or look at them in another way.
 _NOTHING: Final = frozenset(
     (

@@ -147,8 +147,6 @@ class _Judging:
         outcome: Outcome = "failed" if message else "passed"
         self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
 
-    # --- children ---
-
     def _trusted(self, name: str, task: Task) -> bool:
         """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""
         ended = self.run_task(task, self.scratch, False)

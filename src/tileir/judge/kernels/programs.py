@@ -102,7 +102,6 @@ def _write_source(kept: KeptLaunches) -> None:
 
 
 def _judge(step: JudgeStage, verb: str, about: str, kept: KeptLaunch, plan: JudgePlan) -> None:
-    """Do a step for one launch."""
     module, launch, first = kept.module, kept.launch, backend_of(plan)
 
     def results(program: Operation, engine: str) -> list[Results]:
@@ -119,9 +118,6 @@ def _judge(step: JudgeStage, verb: str, about: str, kept: KeptLaunch, plan: Judg
         sanitize(step, module, launch, "auto")
     else:
         compile_for(module, about, plan, step)
-
-
-# --- speed ---
 
 
 def _cost(

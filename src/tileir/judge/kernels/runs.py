@@ -167,9 +167,6 @@ def _inputs(number: int, digest: str) -> bytes:
     return data
 
 
-# --- foreign code that fails ---
-
-
 def _failed(step: str, error: BaseException, file: str) -> dict[str, Any]:
     """What a child reports of foreign code that failed."""
     return asdict(ModuleReport(failed=failure_of(error, file, step)))
@@ -285,7 +282,6 @@ def shapes_of(module: Any) -> list[Any]:
 
 
 def case_of(module: Any, seed: int, shape: Any) -> Case:
-    """The inputs of one seed and shape."""
     name, make = find(module, INPUTS, "function for inputs")
     keywords: dict[str, Any] = dict(shape) if isinstance(shape, dict) else {}
     positional = () if isinstance(shape, dict) else shape if isinstance(shape, tuple) else (shape,)

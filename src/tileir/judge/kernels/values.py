@@ -130,9 +130,6 @@ def results_of(value: Any) -> list[Any]:
     return [] if value is None else [value]
 
 
-# --- reading ---
-
-
 def load(data: bytes, *, as_numpy: bool = False) -> Any:
     """The value again; with `as_numpy` all arrays are NumPy's, and no other library is needed."""
     if not data.startswith(_MAGIC):

@@ -160,9 +160,6 @@ def natural(name: str) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-# --- all of them together ---
-
-
 class Contents:
     """A file of results, looked at as a whole."""
 
@@ -212,9 +209,6 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-# --- kinds of failures ---
-
-
 OPTIMIZED = "compare optimized"
 """The step that compares a program with itself, optimized."""
 
@@ -225,8 +219,6 @@ _MOST_PASSING = 400
 
 @dataclass(slots=True)
 class FailureKind:
-    """One kind of failure."""
-
     verb: str
     outcome: Outcome
     cause: str
@@ -306,7 +298,6 @@ def _kinds_of(entries: list[SweepEntry], results: Results) -> list[FailureKind]:
 
 
 def failure_in(kind: FailureKind, entry: SweepEntry) -> StepFailure:
-    """How an entry shows a kind of failure."""
     for failure in entry.failures:
         way = (verb_of(failure.step), failure.outcome, reason_of(failure.cause))
         if way == (kind.verb, kind.outcome, kind.cause):

@@ -113,9 +113,6 @@ def _steps(row: ResultRow, paint: Paint) -> str:
     return "\n".join(lines)
 
 
-# --- files ---
-
-
 def extract(results: Results, contents: Contents, directory: str) -> int:
     """Write the programs that failed; return the number of files."""
     try:

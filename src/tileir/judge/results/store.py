@@ -202,9 +202,6 @@ def _sound(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# --- the lock ---
-
-
 fcntl: Any
 msvcrt: Any
 try:

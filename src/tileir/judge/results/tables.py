@@ -107,9 +107,6 @@ def insert(connection: sqlite3.Connection, table: str, *rows: tuple[Any, ...], e
     return int(connection.execute(statement, rows[0]).lastrowid or 0)
 
 
-# --- opening a file ---
-
-
 APPLICATION: Final = 0x74697372
 """What SQLite's `application_id` says: `tisr`, the results of a sweep."""
 VERSION: Final = 1

@@ -248,7 +248,6 @@ def _verdict(
 
 
 def _task_result(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
-    """What came of the task of the last child."""
     report = reports[-1]
     if not report.status.is_finished:
         output = b"".join([each.output for each in reports])

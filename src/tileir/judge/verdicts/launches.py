@@ -127,7 +127,6 @@ class Results(NamedTuple):
 
 
 def _options_of(engine: str, threads: int) -> dict[str, Any]:
-    """Options of a launch that the engine has."""
     return {"threads": threads} if "threads" in find_engine(engine).options else {}
 
 

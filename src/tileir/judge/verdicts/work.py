@@ -143,7 +143,6 @@ def failed_step(step: JudgeStage, error: BaseException) -> None:
 
 
 def outcome_of(error: BaseException) -> Outcome:
-    """The outcome of a step that an exception ended."""
     if isinstance(error, TileIRError) and any(each.code == "out-of-memory" for each in error.diagnostics):
         return "memory"
     for kinds, outcome in _OUTCOMES:

@@ -137,8 +137,6 @@ class Breakpoints(dict[int, Breakpoint]):
 
 
 class LaunchBreakpoints(Breakpoints):
-    """The breakpoints of a launch."""
-
     def __init__(self, program: NumberedProgram, lines: SourceLines, names: ValueNames, grid: BlockId) -> None:
         super().__init__()
         self._program, self._lines, self._names, self._grid = program, lines, names, grid

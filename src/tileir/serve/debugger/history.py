@@ -156,8 +156,6 @@ class Reached(Exception):
 
 
 class LaunchHistory:
-    """What is known of a launch."""
-
     def __init__(self, prepared: PreparedLaunch, sanitize: bool, output: Callable[[str], object]) -> None:
         self.prepared: Final = prepared
         self.interruption: Final = Interruption()
@@ -246,7 +244,6 @@ class LaunchHistory:
         return self.timeline.key(one) > self.timeline.key(other)
 
     def _printed_before(self, position: Position) -> int:
-        """How many texts are printed before a position."""
         timeline = self.timeline
         if not self._prints.any() or not timeline.slices:
             return 0

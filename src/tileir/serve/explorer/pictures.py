@@ -73,9 +73,6 @@ def _bin(extent: int) -> int:
     return size
 
 
-# --- colors ---
-
-
 def amount_color(amounts: Array) -> Array:
     """The colors of amounts from 0 to 1."""
     places = numpy.clip(amounts, 0, 1) * (len(AMOUNTS) - 1)
@@ -116,9 +113,6 @@ def _pixels(recording: Recording, cells: Cells, color: str, most: float) -> Arra
         colors = block_color(blocks[numpy.maximum(rows, 0)].astype(numpy.int64), recording.grid)
     found: Array = numpy.where(touched[..., None], colors, numpy.array(_EMPTY, numpy.uint8))
     return found
-
-
-# --- words ---
 
 
 def _words(memory: MemoryCells, place: tuple[int, ...], bins: tuple[int, int]) -> str:
@@ -162,9 +156,6 @@ def _codes(colors: Array) -> Array:
     """Red, green and blue as one number."""
     found: Array = colors.astype(numpy.int64) @ numpy.array([1 << 16, 1 << 8, 1])
     return found
-
-
-# --- drawing ---
 
 
 def _svg(

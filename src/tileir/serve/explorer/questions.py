@@ -41,9 +41,6 @@ class Answering(Protocol):
     def answer(self, question: str, parameters: Mapping[str, str | int]) -> Answer: ...
 
 
-# --- parameters ---
-
-
 def _name(text: str) -> str:
     if len(text) > _LONGEST_NAME:
         raise ValueError("is too long for a name")
@@ -118,9 +115,6 @@ def check_number(what: str, number: int, count: int) -> None:
 
 def _shown(text: str) -> str:
     return harmless(text if len(text) <= 40 else text[:40] + "..")
-
-
-# --- answers ---
 
 
 @dataclass

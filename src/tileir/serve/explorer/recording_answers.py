@@ -21,7 +21,6 @@ from tileir.serve.explorer.questions import check_number
 
 
 def summary_answer(recording: Recording) -> dict[str, Any]:
-    """What the recording knows of the summary."""
     program, blocks = recording.program, recording.blocks
     values = values_of(program)
     for array in recording.arrays:
@@ -134,7 +133,6 @@ _COLUMNS: Final = ("block", "step", "operation", "array", "kind", "masked", "app
 
 
 def accesses_answer(recording: Recording, first: int, count: int) -> dict[str, Any]:
-    """Some rows of the accesses."""
     table = recording.accesses
     total = len(table)
     first = min(max(first, 0), total)

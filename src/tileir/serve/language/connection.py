@@ -99,8 +99,6 @@ class Connection:
             self.work[key] = steps
             return
 
-    # --- sending ---
-
     def notify(self, method: str, params: object) -> None:
         self._send({"method": method, "params": params})
 
@@ -120,8 +118,6 @@ class Connection:
         except (OSError, ValueError):
             # The editor is gone.
             self._is_lost = True
-
-    # --- receiving ---
 
     def _read(self) -> None:
         try:
@@ -199,7 +195,6 @@ class Connection:
             self.notify(lsp.WINDOW_LOG_MESSAGE, lsp.LogMessageParams(lsp.MessageType.Error, f"tileir: {error}"))
 
     def _result(self, method: str, params: Any) -> Any:
-        """What the handler of a method returns."""
         codes = lsp.ErrorCodes
         if self._is_shut_down:
             raise RequestRefused("the server is shutting down", codes.InvalidRequest)

@@ -87,8 +87,6 @@ class TileServer(Connection):
 
         return handle
 
-    # --- the editor ---
-
     def _initialize(self, params: dict[str, Any]) -> lsp.InitializeResult:
         self._capabilities = member(params, "capabilities") or {}
         has_snippets = self._can("textDocument", "completion", "completionItem", "snippetSupport")
@@ -134,8 +132,6 @@ class TileServer(Connection):
         programs = [each for each in self.documents.values() if not isinstance(each, CutileDocument)]
         return outline.workspace_symbols(params.query, programs, [path_of(uri) for uri in self._folders])
 
-    # --- documents ---
-
     def _open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         item = params.text_document
         is_script = item.language_id == "python" or (not item.language_id and item.uri.endswith(".py"))
@@ -177,8 +173,6 @@ class TileServer(Connection):
             self.publish(document)
             if self._can("workspace", "inlayHint", "refreshSupport"):
                 self.request(lsp.WORKSPACE_INLAY_HINT_REFRESH, None)
-
-    # --- diagnostics ---
 
     def _diagnose(self, document: Document) -> None:
         """Have the diagnostics of a document published, before any work on others."""
@@ -234,8 +228,6 @@ def _diagnostic(document: Document, found: TextDiagnostic) -> lsp.Diagnostic:
     )
 
 
-# --- bytecode ---
-
 _AS_BYTECODE: Final = TextDiagnostic(
     "remark",
     "this is bytecode, not text: 'tileir dis FILE -o FILE.mlir' writes its program as text, and the extension for "
@@ -276,8 +268,6 @@ def disassemble(uri: str) -> str:
 def _comments(text: str) -> str:
     return "".join([f"// {line}\n" for line in text.splitlines()])
 
-
-# --- features ---
 
 # The features of programs: for each method the function that answers it, and the parameters that this takes.
 FEATURES: Final[dict[str, tuple[Any, ...]]] = {

@@ -19,8 +19,6 @@ from tileir.ir.versions import NEWEST, VERSIONS, Version, version_text
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one editor."""
-
     version: Version = NEWEST
     snippets: bool = True
     """Whether completions may have placeholders."""

@@ -24,8 +24,6 @@ Argument = tuple[str, int, Type, Location]
 
 
 class Directive:
-    """Base of all directives."""
-
     def __init__(self) -> None:
         self.lead: str = " "
 

@@ -56,7 +56,6 @@ def overflow_clause(parser: Parser, name: str) -> bool:
 
 
 def module_name(parser: Parser, state: ParseState) -> str | None:
-    """A module without a name."""
     if not parser.draft_spellings or parser.peek() not in ("{", "attributes"):
         return None
     parser.remark("a module without a name is read as '@kernels'", state.name_token)

@@ -169,7 +169,6 @@ def _counts_blocks(value: Value) -> bool:
 
 
 def _address_from(product: Operation) -> Operation | None:
-    """Where a product becomes part of an address."""
     uses = uses_of(product.results[0], _passes_on)
     return next((user for user, value in uses if user.declaration is ops.OFFSET and user.operands[1] is value), None)
 

@@ -142,9 +142,6 @@ def constant_condition(subject: Subject) -> Iterable[LintFinding]:
             yield LintFinding(choice, f"the condition is always {_TRUTHS[known]}: the {which} value is never chosen")
 
 
-# --- loops ---
-
-
 @Rule(
     "suspicious",
     "A loop cannot end",

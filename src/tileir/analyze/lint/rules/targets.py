@@ -102,9 +102,6 @@ def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> s
     return f"Use smaller tiles, or advise more warps: `optimization_hints = <{hints}>`."
 
 
-# --- shared memory ---
-
-
 @Rule(
     "hardware",
     "The factors of products that an iteration loads do not fit into shared memory",
@@ -208,8 +205,6 @@ def _too_many(entry: Operation, architecture: Architecture) -> Iterable[LintFind
         message += f", and tiles that are needed at once take {live.registers}"
         yield LintFinding(entry, message, notes=[("they are needed here", live.operation)])
 
-
-# --- tensor cores ---
 
 _GROUP_ROWS: Final = 64
 """Of a product by a group of warps (`wgmma`) or by `tcgen05`."""
@@ -317,9 +312,6 @@ def _gain(architecture: Architecture) -> float:
         return 1.0
     found = [peaks_of(gpu.name) for gpu in GPUS.values() if ARCHITECTURES[gpu.architecture] is architecture]
     return round(max([1.0, *[peaks.matrix.get("tf32", 0.0) / peaks.f32 for peaks in found if peaks is not None]]), 1)
-
-
-# --- portability ---
 
 
 @Rule(

@@ -168,9 +168,6 @@ def _only_carries(user: Operation, argument: BlockArgument, index: int) -> bool:
     return all(place == index for place, value in enumerate(user.operands) if value is argument)
 
 
-# --- loaded again ---
-
-
 @Rule(
     "performance",
     "Every round of a loop loads the same tile again",
@@ -247,9 +244,6 @@ def repeated_load(subject: Subject) -> Iterable[LintFinding]:
                 if earlier is not operation:
                     message = "the same tile was loaded before, and nothing has written since"
                     yield LintFinding(operation, message, notes=[("here", earlier)])
-
-
-# --- for who wants it ---
 
 
 @Rule(

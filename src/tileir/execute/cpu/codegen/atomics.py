@@ -86,9 +86,6 @@ def emit_update(emission: Emission, nest: NestEmitter, store: AtomicUpdate) -> N
         nest.store(emission.buffer(store.buffer), terms, old, emission.scratch_suffix)
 
 
-# --- one element ---
-
-
 def _update(
     builder: Builder, operation: Operation, element: Type, where: str, value: Register, expected: Register | None
 ) -> tuple[Callable[[], str], Callable[[str], str]]:
@@ -140,9 +137,6 @@ def _exchange(builder: Builder, where: str, size: int, order: str, change: Calla
 
     loop.write(attempt, failed)
     return old
-
-
-# --- neighbors ---
 
 
 def update_lanes(emission: Emission, stores: list[Store]) -> int:

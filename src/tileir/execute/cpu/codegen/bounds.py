@@ -39,9 +39,6 @@ def _needed(operation: Operation) -> int:
     return WRITABLE if operation.declaration.writes is not None else READABLE
 
 
-# --- base arrays ---
-
-
 @dataclass(eq=False, repr=False, slots=True)
 class BaseArray:
     """The array that pointers most likely stay in: where it begins, its bytes, and whether it may be written to."""
@@ -83,9 +80,6 @@ def places_in(emission: Emission, array: BaseArray, size: int) -> Number:
     emission.module.declare("declare i64 @llvm.usub.sat.i64(i64, i64)")
     text = f"call i64 @llvm.usub.sat.i64(i64 {array.bytes}, i64 {size - 1})"
     return emission.frame.value(f"{array.bytes[1:]}.{size}", text)
-
-
-# --- views ---
 
 
 def emit_suitability(emission: Emission) -> None:
@@ -196,9 +190,6 @@ def _check_tile(emission: Emission, access: TileAccess) -> None:
     numbers = (rank, size, _needed(operation), len(emission.checks), emission.block_number)
     values = [f"i64 {view.tensor.address}", f"ptr {words}", *[f"i64 {number}" for number in numbers]]
     builder.go_on(call_function(emission, "i1", "box", values), FAILED)
-
-
-# --- pointers ---
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -38,9 +38,6 @@ Emitters = Mapping[type[Any], Callable[..., Any]]  # By kind of statement or loa
 FAR = 1 << 62  # Extents and positions are clamped to this, as the interpreter does, so that no sum wraps.
 
 
-# --- views ---
-
-
 @dataclass(eq=False, repr=False, slots=True)
 class TensorView:
     """Memory as a tensor: an address, extents and strides in elements.  `sizes` are the program's extents; accesses
@@ -62,8 +59,6 @@ class TensorView:
 
 class TileView:
     """Tiles over a tensor, by dimension of the tile: extents and strides of the tensor, steps between tiles."""
-
-    __slots__ = ("extents", "shape", "sizes", "sparse", "steps", "strides", "tensor", "type")
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
         axes = tuple(range(len(tensor.extents)))
@@ -100,8 +95,6 @@ class TileAccess:
     pointer: str
     prefetch_distance: Number = 0  # How far away in bytes the tile to prefetch begins; 0 for none.
 
-
-# --- the first basic block ---
 
 _MANY_ARRAYS: Final = 48
 
@@ -181,9 +174,6 @@ class Frame:
         before, self._lines = self._lines, {}
         yield
         self._lines = before
-
-
-# --- the kernel ---
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -281,7 +271,6 @@ class Emission:
 
     @cached_property
     def positions(self) -> dict[Operation, int]:
-        """Where operations are in the program."""
         return {each: number for number, each in enumerate(self.program.entry.walk())}
 
     def statements(self, body: list[Statement]) -> None:
@@ -304,8 +293,6 @@ class Emission:
         if self.provenance is None:
             return nullcontext()
         return self.provenance.working_for([each for each in operations if each is not None])
-
-    # --- scalars ---
 
     def whole(self, value: Value, signed: bool = True) -> Number:
         """A scalar integer as an i64."""

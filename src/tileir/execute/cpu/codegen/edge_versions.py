@@ -114,8 +114,6 @@ def emit_versioned(emission: Emission, statement: st.VersionedLoopNest) -> None:
     emission.builder.branch(emission.builder.all_of(conditions), at_once, in_parts)
 
 
-# --- lanes ---
-
 _FEW_FUNCTIONS: Final = 2
 """With more in a loop nest, these go side by side already, and two of each take LLVM longer than they are worth."""
 _MANY_FUNCTIONS: Final = 8  # With more in a kernel, LLVM has enough to do.

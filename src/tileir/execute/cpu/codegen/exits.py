@@ -73,9 +73,6 @@ def call_function(emission: Emission, result: str, function: str, values: list[s
     return emission.builder.emit(text)
 
 
-# --- the sanitizer ---
-
-
 def new_site(emission: Emission, site: Site) -> int:
     emission.sites.append(site)
     return len(emission.sites) - 1
@@ -90,9 +87,6 @@ def call_inspector(emission: Emission, site: int, values: list[str]) -> None:
         builder.do(f"store {value if value.startswith('ptr ') else f'i64 {value}'}, ptr {slot}, align 8")
     function = builder.pointer(frame.record_slot(emission.layout.inspection))
     builder.do(f"call void {function}(i64 {site}, i64 {emission.block_number}, ptr {table})")
-
-
-# --- allocas ---
 
 
 def reserved(emission: Emission) -> str:

@@ -78,8 +78,6 @@ class NestEmitter:
         self.offset: int = 0  # Of several vectors in an iteration: the first element of the present one
         self.index: Index = self._open(shape)
 
-    # --- loops ---
-
     def _open(self, shape: ex.Shape) -> Index:
         """A loop for each dimension, the last one in steps of the lanes."""
         wide = max([axis for axis, extent in enumerate(shape) if extent != 1], default=-1)
@@ -129,8 +127,6 @@ class NestEmitter:
             self._loops[level].fill(lambda: self._write(level + 1))
         self.builder.lines.extend(self.after[level])
 
-    # --- arithmetic of indices ---
-
     def _number(self, axis: Axis, dtype: DType) -> tuple[Register, int]:
         """The position along an axis as a value."""
         with self.at_level(axis.level):
@@ -165,8 +161,6 @@ class NestEmitter:
                     self._products[key] = self.builder.multiply(axis.base, distance)
                 total = self.builder.add(total, self._products[key])
         return total, level
-
-    # --- evaluation ---
 
     def at(self, expression: ex.Expression, index: Index) -> tuple[Register, int]:
         """An expression at an index: its value, and the level where it is known."""
@@ -271,8 +265,6 @@ class NestEmitter:
         with self.at_level(level):
             fine = self.builder.splat(Register(guard.fine, BOOL), allowed.width)
             return self.builder.value(f"or {allowed.typed}, {fine.name}", BOOL, allowed.width), level
-
-    # --- memory by position ---
 
     def place(self, pointer: str, terms: list[Term]) -> tuple[str, Number | None, int]:
         """The pointer to the first lane, the distance of lanes in bytes (None without lanes), and the level."""

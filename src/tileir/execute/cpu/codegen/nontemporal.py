@@ -35,9 +35,6 @@ MOVED_BYTES: Final = 2048
 _ALONG_BYTES: Final = 1024  # How far ahead of a load its row is prefetched beside non-temporal stores.
 
 
-# --- stores ---
-
-
 def emit_row_parts(emission: Emission, store: StoreView, lanes: int, emit: Callable[[RowPart | None], None]) -> None:
     """Emit a loop nest with non-temporal stores and without, and a test which of them runs."""
     access = emission.tile_accesses[store.operation]
@@ -112,9 +109,6 @@ def store_row_part(nest: NestEmitter, part: RowPart, pointer: str, terms: list[T
         at_end = builder.splat(Register(builder.emit(f"icmp ne i64 {base}, 0"), BOOL), nest.lanes)
         mask = builder.value(f"xor {before.typed}, {at_end.name}", BOOL, nest.lanes)
         nest.store_at(where, distance, register, suffix, mask)
-
-
-# --- prefetches ---
 
 
 def prefetch_distance(emission: Emission, view: TileView, prefetch: Prefetch) -> Number:

@@ -195,9 +195,6 @@ class _PointerAccess:
         return from_bits(builder, found, self.dtype) if stored is None else stored
 
 
-# --- neighbors ---
-
-
 def first_lanes(index: Index) -> Index:
     return tuple([Axis(axis.base, False, axis.level) if axis.lanes else axis for axis in index])
 
@@ -254,8 +251,6 @@ def neighbors(nest: NestEmitter, pointers: Register, size: int) -> tuple[str, st
     bits = builder.emit(f"bitcast <{lanes} x i1> {differs} to i{lanes}")
     return builder.emit(f"icmp eq i{lanes} {bits}, 0"), where
 
-
-# --- atomic accesses ---
 
 _ORDERS: Final = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
 

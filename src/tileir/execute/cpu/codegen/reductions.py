@@ -96,8 +96,6 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
     )
 
 
-# --- along the lanes ---
-
 _ABREAST: Final = 4
 """How many vectors go through a function side by side: two units are kept busy by eight sequences of steps of four
 cycles, and vectors of f32 are two of f64 there."""
@@ -220,9 +218,6 @@ def _put_results(emission: Emission, nest: NestEmitter, statement: Reduce, regis
         nest.store_at(where, None, register, emission.scratch_suffix)
 
 
-# --- the tree ---
-
-
 class RowVectors:
     """A vector of each of some rows, in memory; rows are a power of two, and no more than lanes."""
 
@@ -295,9 +290,6 @@ def _lanes_from(builder: Builder, register: Register, start: int, count: int) ->
     if count == 1:
         return builder.value(f"extractelement {register.typed}, i64 {start}", register.dtype)
     return shuffled(builder, register, None, range(start, start + count))
-
-
-# --- over buffers ---
 
 
 class _Columns:

@@ -161,9 +161,6 @@ _SPECIAL: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]
 }
 
 
-# --- control flow ---
-
-
 def emit_branch(emission: Emission, statement: Branch) -> None:
     operation = statement.operation
     condition = emission.scalars[operation.operands[0]]

@@ -127,8 +127,6 @@ class Ranges(ExactIntegers):
         self.need(comparison, *ends)
         return True
 
-    # --- expressions ---
-
     def _found(self, expression: Expression, depth: int) -> Range | None:
         if isinstance(expression, Mapped):
             return self.of(expression.source, depth + 1)

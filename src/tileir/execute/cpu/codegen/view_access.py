@@ -240,9 +240,6 @@ def element_address(
         return index_register(nest.builder.address(where)), mask
 
 
-# --- vectors of addresses ---
-
-
 def access_vector(
     nest: NestEmitter,
     addresses: Register,

@@ -94,9 +94,6 @@ def _emit_blocks(emission: Emission, first: str, end: str) -> str:
     return stopped
 
 
-# --- taking tile blocks ---
-
-
 def _define_take(module: Module, has_ranges: bool) -> None:
     """Add `take`, which returns the first number of a chunk, or -1 if none is left, and stores its end."""
     builder = Builder(module)

@@ -75,9 +75,6 @@ def row_axis(type: TileViewType) -> int:
     return max([axis for axis, extent in enumerate(type.tile_shape) if extent != 1], default=-1)
 
 
-# --- non-temporal stores ---
-
-
 def _nontemporal(program: st.Program, vector_bytes: int) -> dict[st.Statement, st.StoreView]:
     found: dict[st.Statement, st.StoreView] = {}
     for statement in program.body:
@@ -132,7 +129,6 @@ def _reads_rows(expression: Expression, axis: int) -> bool:
 
 
 def is_apart(store: st.StoreView, origins: Origins, read: Origin) -> bool:
-    """Whether a store writes no memory of some origins."""
     # The nest itself does not read what leaves its array, which is what matters (`VersionedLoopNest`).
     origin = origins.provenance(store.operation.view)
     # An `alloca` is scratch memory, and small.
@@ -147,9 +143,6 @@ def _moved_bytes(entry: Operation) -> int:
             type = cast(TileViewType, operation.view.type)
             found[(operation.view, *operation.index)] = prod(type.tile_shape) * memory_bytes(type.tensor.element)
     return sum(found.values())
-
-
-# --- prefetches ---
 
 
 def _prefetch_blocks(program: st.Program) -> None:

@@ -72,8 +72,6 @@ class LoopPrinter:
     def _add(self, text: str, *operations: Operation | None) -> None:
         self._lines.append(self._line(text, *operations))
 
-    # --- statements ---
-
     def _body(self, body: list[st.Statement], indent: str) -> None:
         for statement in body:
             self._shared = {}
@@ -183,8 +181,6 @@ class LoopPrinter:
         keys = ", ".join([self._name(key) for key in packed.keys])
         return f"packed, {packed.slots} cached in {packed.panels.name} by {keys} ({packed.tags.name})"
 
-    # --- stores ---
-
     def _stores(self, stores: list[st.Store], indent: str) -> list[LoopLine]:
         return [self._line(f"{indent}  {self._store(store)}", st.operation_of(store)) for store in stores]
 
@@ -213,8 +209,6 @@ class LoopPrinter:
 
     def _mask(self, mask: ex.Expression | None) -> str:
         return f" where {self._inner(mask)}" if mask is not None else ""
-
-    # --- expressions ---
 
     def _share(self, statement: st.Statement, indent: str) -> list[LoopLine]:
         """Lines, below a statement, for what it uses more than once and is no single name anyway."""
@@ -289,8 +283,6 @@ class LoopPrinter:
         if positions is not None:
             indices[0] = operands[0] if operands else self._inner(positions)
         return f"{self._name(operation.view)}[{', '.join(indices)}]"
-
-    # --- names ---
 
     def _name(self, value: Value) -> str:
         return self._printer.names.get(value, "%?")

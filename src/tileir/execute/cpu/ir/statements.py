@@ -32,9 +32,6 @@ def _parts(node: Any) -> Iterator[object]:
                 yield each
 
 
-# --- stores ---
-
-
 @dataclass(eq=False, repr=False, slots=True)
 class Store:
     """What becomes of the elements that a loop nest visits."""
@@ -128,15 +125,11 @@ def operation_of(store: Store) -> Operation | None:
     return value.defining_operation if value is not None else None
 
 
-# --- statements ---
-
-
 class Statement:
     __slots__ = ()
 
     @property
     def roots(self) -> list[Expression]:
-        """The expressions a statement evaluates."""
         return [each for each in _parts(self) if isinstance(each, Expression)]
 
     @property

@@ -87,8 +87,6 @@ class Lowering:
         self.block(self.entry.regions[0].blocks[0])
         return Program(self.entry, self.body, self.buffers)
 
-    # --- blocks ---
-
     def block(self, block: Block) -> None:
         for operation in block:
             if operation not in self._early:
@@ -130,7 +128,6 @@ class Lowering:
             self._regions[-1][1].update(fresh)
 
     def branch(self, block: Block, results: list[ex.Buffer | None]) -> list[Statement]:
-        """The statements of a region that yields its results."""
         self.yields.append(results)
         found = self.inner(block)
         self.yields.pop()
@@ -141,8 +138,6 @@ class Lowering:
         if handler is None:
             raise LaunchError(f"the CPU backend cannot run '{operation.name}': it is no operation of a kernel")
         handler(self, operation)
-
-    # --- values ---
 
     def expression(self, value: Value) -> ex.Expression:
         """A tile or scalar as an expression, with what has been stored meanwhile read from its buffer."""
@@ -195,11 +190,9 @@ class Lowering:
         return self.new_buffer(dtype_of(value), tile_of(value).count)
 
     def result_buffers(self, values: Sequence[Value]) -> list[ex.Buffer | None]:
-        """A buffer for each of some results that is a tile."""
         return [self.buffer_of(value) if is_tile(value) else None for value in values]
 
     def stored_results(self, values: Sequence[Value], buffers: list[ex.Buffer | None]) -> None:
-        """Realize results as the buffers that they have."""
         for value, buffer in zip(values, buffers, strict=True):
             if buffer is not None:
                 self.stored(value, buffer)
@@ -217,8 +210,6 @@ class Lowering:
             self._regions[-1][0].append((value, before))
         self.put(value, expression)
         self.epoch += 1
-
-    # --- loop nests ---
 
     def ready(self, roots: list[ex.Expression], shape: ex.Shape, users: list[Operation]) -> fusion.FusedNodes:
         """What a loop nest for roots evaluates, after storing what it must not compute; `roots` are renewed."""
@@ -379,8 +370,6 @@ class Lowering:
             elif declaration in PRODUCTS and user.operands[2] is value and value.has_one_user_at_most:
                 return self._carrier(user.results[0], depth + 1)
         return None
-
-    # --- what must not wait ---
 
     def before_write(self, operation: Operation, origin: Origin | None, own: list[ex.Expression]) -> None:
         """Store what a write may change before it is read; None is memory of any origin."""

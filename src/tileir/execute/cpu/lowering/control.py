@@ -95,9 +95,6 @@ def _deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | Non
         lowering.nest(lowering.expression(value), operation, partial(st.StoreBuffer, buffer=buffer))
 
 
-# --- reductions ---
-
-
 def lower_reduce(lowering: Lowering, operation: Operation) -> None:
     axis = operation.dim
     shape = tile_of(operation.operands[0]).shape

@@ -74,8 +74,6 @@ def is_index(node: ex.Expression) -> bool:
 class FusedNodes:
     """The nodes that a loop nest evaluates, and how."""
 
-    __slots__ = ("count", "operations", "order", "straight")
-
     def __init__(self, roots: list[ex.Expression], shape: tuple[int, ...], users: Iterable[Operation]) -> None:
         self.order: list[ex.Expression] = list(ex.nodes(roots))
         self.count: int = prod(shape)

@@ -28,9 +28,6 @@ def _optional(lowering: Lowering, value: Value | None) -> Expression | None:
     return lowering.expression(value) if value is not None else None
 
 
-# --- loads ---
-
-
 def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
     guard = inspection.inspect_pointers(lowering, operation)
     pointers = lowering.expression(operation.operands[0])
@@ -69,9 +66,6 @@ def _load(lowering: Lowering, operation: Operation, expression: Expression, guar
             nest = lowering.body[-1]
             assert isinstance(nest, st.LoopNest)
             nest.guard = guard
-
-
-# --- stores ---
 
 
 def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
@@ -180,9 +174,6 @@ def _versioned(
     last = st.LoopNest(nest.shape, [replace(store, **renewed)])
     fused = None if lowering.options.overlapping else nest
     return st.VersionedLoopNest(fused, [*first, st.LoopNest(nest.shape, kept), last], accesses)
-
-
-# --- atomics and allocas ---
 
 
 def lower_atomic(lowering: Lowering, operation: Operation) -> None:

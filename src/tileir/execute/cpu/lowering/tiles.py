@@ -86,9 +86,6 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
     map_tile(lowering, result, expression, tuple([(axis, None) for axis in range(len(expression.shape))]))
 
 
-# --- index maps ---
-
-
 def map_tile(lowering: Lowering, result: Value, source: ex.Expression, mapping: ex.Mapping) -> None:
     """Realize a value as another tile through an index map; a buffer in the same order stays one."""
     type = tile_of(result)

@@ -57,9 +57,6 @@ UNSUITED: Final = -1
 has begun; the version for arguments that share memory has to run."""
 
 
-# --- the thread pool ---
-
-
 class PoolWords:
     """Words of the pool's memory; what different threads write is at least 128 bytes apart."""
 

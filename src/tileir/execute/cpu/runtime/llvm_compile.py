@@ -45,8 +45,6 @@ def _check_declarations(text: str) -> None:
             raise CompilationError(f"generated code calls '{name}', which is not among the functions it may call")
 
 
-# --- LLVM ---
-
 AS_WRITTEN: Final = "plain."  # How the names of functions begin that the passes over LLVM IR find nothing in.
 
 _MANY_BRANCHES: Final = 80  # With more, passes about loops, which take quadratic time, do not run

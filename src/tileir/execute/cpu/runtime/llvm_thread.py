@@ -89,8 +89,6 @@ def give_back_after(owner: object, resource: Any) -> None:
     _resources[id(reference)] = (reference, resource)
 
 
-# --- the thread ---
-
 _queue: SimpleQueue[Any] = SimpleQueue()  # Calls to be made, and references whose objects are gone.
 _resources: Final[dict[int, tuple[ref[Any], Any]]] = {}
 _serving: _thread.LockType = _thread.allocate_lock()  # Held by the thread as long as it is there.

@@ -114,8 +114,6 @@ CALLABLE: Final = frozenset(
 """Functions of the C library that generated code may call: their results are exact, so they are the same anywhere."""
 
 
-# --- names on disk ---
-
 NO_PART: Final = ("bridge", "bytecode", "gpu", "tools")
 """Folders of the package that nothing the engine does comes from; `tests/test_architecture.py` looks at its imports.
 Everything else is followed, what comes to be too: the worst of that is to compile once more."""

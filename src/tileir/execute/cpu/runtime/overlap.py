@@ -113,8 +113,6 @@ class Launches:
         finally:
             self._inside.discard(thread)
 
-    # --- for who launches ---
-
     def submit(self, launch: Launch, spans: list[Span]) -> None:
         """Run a launch, which works in this memory, as soon as it may."""
         with self._entered():
@@ -201,8 +199,6 @@ class Launches:
         with self._lock:
             self._end(launch)
 
-    # --- for workers ---
-
     def serve(self, service: Service) -> None:
         try:
             service.has_arrived = True
@@ -219,8 +215,6 @@ class Launches:
             # The main thread was interrupted in the middle of something, and is about to stop all this.
             with self._lock:
                 self._dismiss(service)
-
-    # --- with the lock ---
 
     def _add(self, launch: Launch, spans: list[Span]) -> None:
         for earlier in self._accesses.add(launch, spans):

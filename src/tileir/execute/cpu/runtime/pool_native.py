@@ -51,8 +51,6 @@ class _Writer:
             self._module.define(f"define i64 @{name}({parameters}) nounwind", lines)
         return self._module.text()
 
-    # --- memory ---
-
     def _at(self, word: Number, base: str = "%pool") -> str:
         return self._builder.emit(f"getelementptr i64, ptr {base}, i64 {word}")
 
@@ -74,8 +72,6 @@ class _Writer:
 
     def _return(self, value: Number) -> None:
         self._builder.do(f"ret i64 {value}")
-
-    # --- the system ---
 
     def _futex(self, operation: int, pointer: str, value: Number, mask: Number = _ALL, timeout: str = "null") -> None:
         operands = [f"i64 {_FUTEX[self._machine]}", f"ptr {pointer}", f"i64 {operation}", f"i64 {value}"]
@@ -108,8 +104,6 @@ class _Writer:
         spin.write(look, lambda: self._is("slt", self._now(), deadline))
         builder.step_to(f"{spin.name}.out")
         return is_over()
-
-    # --- a worker ---
 
     def _write_wait(self) -> None:
         builder = self._builder
@@ -176,8 +170,6 @@ class _Writer:
     def _run(self, scratch: str) -> None:
         function = self._load(words.FUNCTION, type="ptr")
         self._builder.emit(f"call i64 {function}(ptr {self._load(words.RECORD, type='ptr')}, ptr {scratch})")
-
-    # --- who launches ---
 
     def _write_launch(self) -> None:
         builder = self._builder

@@ -52,8 +52,6 @@ LARGE: Final = 1 << 22  # Bytes from which it matters how many threads have scra
 class Scratch:
     """Scratch memory of one thread, at the beginning of a page."""
 
-    __slots__ = ("_memory", "address", "size", "words")
-
     def __init__(self, size: int) -> None:
         self.size: int = -(-max(size, 1 << 16) // 64) * 64
         try:
@@ -149,8 +147,6 @@ class Pool:
     @property
     def is_native(self) -> bool:
         return bool(self._functions)
-
-    # --- workers ---
 
     def grow(self, requested: int, native: bool) -> int:
         """Have so many workers of a kind, or as many as the system allows; how many there are."""

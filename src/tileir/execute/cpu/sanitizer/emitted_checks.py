@@ -76,9 +76,6 @@ def _report_unless(emission: Emission, statement: Inspect, well: str, site: int,
     return well
 
 
-# --- pointers ---
-
-
 def _emit_pointers(emission: Emission, statement: Inspect) -> Guard:
     builder, operation = emission.builder, statement.operation
     assert statement.guard is not None
@@ -148,9 +145,6 @@ def _steps_are_multiples(pointers: Expression, size: int) -> bool:
             return False
         pointers = pointers.operands[0]
     return True
-
-
-# --- views ---
 
 
 def _emit_view(emission: Emission, statement: Inspect) -> str:
@@ -223,9 +217,6 @@ def _check_tile(emission: Emission, tile: TileAccess, words: str, size: int, acc
     return kept, builder.all_of(conditions)
 
 
-# --- operands ---
-
-
 def _emit_values(emission: Emission, statement: Inspect) -> None:
     operation, sources = statement.operation, statement.sources
     site = new_site(emission, sites.Site("numbers", operation))
@@ -295,9 +286,6 @@ def inspect_scalars(emission: Emission, operation: Operation, operands: list[Reg
         call_inspector(emission, site, [str(max(width, 1)), *pointers])
 
     builder.attempt(lambda doubt: _go_on_if_all(emission, _good(emission, operation, operands), doubt), report)
-
-
-# --- conditions ---
 
 
 def _good(emission: Emission, operation: Operation, operands: list[Register]) -> Register:

@@ -45,8 +45,6 @@ _UNSIGNED: Final = (1 << 64) - 1
 class _NoShadow(Shadow):
     """In place of the shadow that `Bounds` fills: compiled code has its own."""
 
-    __slots__ = ()
-
     def __init__(self, region: Region) -> None:
         self.region = region
         self.cell = 1
@@ -137,8 +135,6 @@ class Inspector:
         arrays = [named.get(site.origin) if site.origin else None for site in self._sites]
         rows = [self._words(array) if array is not None else [0, 0, ANY_ARRAY, 0] for array in arrays]
         return numpy.array(rows or [[0] * WORDS], numpy.int64)
-
-    # --- calls ---
 
     def _call(self, number: int, block: int, table: int) -> None:
         try:

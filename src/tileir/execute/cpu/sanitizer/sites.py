@@ -60,9 +60,6 @@ def access_kind(operation: Operation) -> int:
     return (READS if declaration.reads is not None else 0) | (WRITES if declaration.writes is not None else 0)
 
 
-# --- functions ---
-
-
 def define_functions(module: Module) -> None:
     module.add([f"@inspect.nothing = internal constant [{WORDS} x i64] zeroinitializer"])
     for name, (head, write) in _FUNCTIONS.items():

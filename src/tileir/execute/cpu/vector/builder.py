@@ -86,8 +86,6 @@ class Builder:
         text = f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer"
         return self.value(text, value.dtype, width)
 
-    # --- control flow ---
-
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
@@ -323,8 +321,6 @@ class Builder:
 
 class _Redirection:
     """A class, since contexts made of generators are several times as slow, and nests enter one for each value."""
-
-    __slots__ = ("_before", "_builder", "_lines")
 
     def __init__(self, builder: Builder, lines: list[str]) -> None:
         self._builder: Builder = builder

@@ -40,8 +40,6 @@ class Machine:
     """What the functions need beyond NumPy, on traced values; with AVX-512's instructions for first guesses and powers
     of two where `Module.native_scale` says so and vectors fill registers."""
 
-    __slots__ = ("builder", "width")
-
     def __init__(self, builder: Builder, width: int) -> None:
         self.builder: Builder = builder
         self.width: int = width
@@ -173,8 +171,6 @@ class Machine:
         symbol = f"llvm.x86.avx512.{name}.{_REGISTER_BITS[width]}"
         return Register(self.builder.call(kind, symbol, operands), SINGLE, width)
 
-
-# --- functions ---
 
 Formula = Callable[..., Any]
 

@@ -46,8 +46,6 @@ def joined(builder: Builder, parts: list[Register]) -> Register:
     return parts[0]
 
 
-# --- bf16 ---
-
 ByHand = Callable[[Builder, Register], Register]  # f32 to patterns of bf16
 
 _LANES: Final = 16

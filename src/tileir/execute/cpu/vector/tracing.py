@@ -82,7 +82,6 @@ class _Traced:
 
 
 def _any_set(mask: Tracer) -> int:
-    """Whether an element of a mask is set."""
     return int(mask.builder.has_set_lane(casting.truth(mask.builder, mask.register)))
 
 
@@ -121,8 +120,6 @@ def _constant(value: Any, dtype: DType, width: int) -> Register:
 
 
 class Tracer(NDArrayOperatorsMixin):
-    """A symbolic array."""
-
     __slots__ = ("builder", "register")
 
     def __init__(self, builder: Builder, register: Register) -> None:

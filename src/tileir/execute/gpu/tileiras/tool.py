@@ -82,7 +82,6 @@ class Assembler:
 
     @cached_property
     def bytecode_version(self) -> Version:
-        """The newest version of the bytecode that it takes."""
         if "--list-versions" in self._help:
             listed = self._output("--list-versions").split()
         else:

@@ -194,9 +194,6 @@ def _emit_at_end(block: Block, like: Operation) -> Emit:
     return emit
 
 
-# --- accumulators ---
-
-
 def _split_accumulators(entry: Operation, features: Features) -> str:
     for matmul in pre_order(entry):
         if matmul.declaration not in MATMULS:
@@ -302,9 +299,6 @@ def _write_halves(cut: Cut, block: Block, moved: list[Operation]) -> None:
     for operation in reversed(moved):
         if operation.is_unused:
             operation.erase()
-
-
-# --- stages ---
 
 
 def _split_stages(features: Features, target: TritonTarget) -> str:

@@ -186,9 +186,6 @@ def _names(given: Arguments) -> Names:
     return "tile" if given.choice("names", "script", ("script", "tile")) == "tile" else "script"
 
 
-# --- TCP ---
-
-
 def greet(client: Client, token: str) -> bool:
     """Whether a client sends the token; if not, it is refused."""
     reader = MessageReader(client.read, LONGEST)
@@ -244,9 +241,6 @@ def _serve_client(client: Client, command: list[str]) -> None:
     child.wait()
     source.close()
     client.close()
-
-
-# --- standard streams ---
 
 
 def standard_channel(*, is_greeted: bool = False) -> Channel:

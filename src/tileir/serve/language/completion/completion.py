@@ -78,9 +78,6 @@ def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
     return item
 
 
-# --- operations ---
-
-
 def _add_operations(items: Items) -> None:
     cursor = items.cursor
     version = cursor.document.settings.version
@@ -115,7 +112,6 @@ def _add_operations(items: Items) -> None:
 
 
 def _is_allowed(declaration: OperationDeclaration, cursor: Cursor, version: Version) -> bool:
-    """Whether an operation may stand at a cursor in a program of a version."""
     if declaration.since is None and not declaration.name.startswith("builtin."):
         return False
     if declaration.since is not None and declaration.since > version:

@@ -87,7 +87,6 @@ class Cursor:
             self.node = None if self.expects_name else node
 
     def _read(self, node: OperationNode | None) -> Statement | None:
-        """The statement up to the word."""
         syntax = self.document.syntax
         if node is None or node.declaration is None or node.name < 0:
             return None
@@ -157,9 +156,6 @@ class Cursor:
             if known:
                 found[name] = known
         return found
-
-
-# --- signature help ---
 
 
 def signature_help(document: Document, position: lsp.Position) -> lsp.SignatureHelp | None:

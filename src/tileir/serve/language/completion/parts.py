@@ -182,9 +182,6 @@ def _add_part(items: Items, statement: Statement, part: Part, expectation: Expec
         _add_word(items, statement, part, expectation)
 
 
-# --- values ---
-
-
 def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
     """The visible values, those first whose type is wanted, then those that the operand takes at all."""
     constraint = part.operand.constraint if part is not None and part.operand is not None else None
@@ -198,9 +195,6 @@ def _add_values(items: Items, part: Part | None, fitting: list[Type]) -> None:
     for text, type in sorted(typed, key=lambda each: rank(each[1])):
         items.add(text, Kind.Variable, type.spelling if type is not None else "")
     items.is_incomplete = items.is_incomplete or len(typed) >= NEAREST
-
-
-# --- types ---
 
 
 def _types_for(part: Part, expectation: Expectation) -> list[Type]:
@@ -287,9 +281,6 @@ def _rest_of_types(statement: Statement, first: Part, expectation: Expectation) 
         written.append(f"{', ' if separator == ',' else ' -> ' if separator == '->' else ''}{spelling}")
         words = []
     return written
-
-
-# --- keywords and attributes ---
 
 
 def _add_literals(items: Items, declaration: OperationDeclaration, part: Part) -> None:

@@ -108,7 +108,6 @@ def missing_results(declaration: OperationDeclaration, pool: Pool, count: int) -
 
 
 def _filled(template: str, declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[Piece]:
-    """A template with its placeholders."""
     first = {name: types[0] for name, types in chosen.types.items() if types}
     expectation = Expectation(declaration, chosen.types, usual_attributes(declaration, chosen.types), in_use=pool.types)
     found = [type for each in declaration.results for type in expectation.of_result(each.name, most=1)]

@@ -87,9 +87,6 @@ def _close(word: str, known: Iterable[str]) -> str | None:
     return next(iter(close_names(word, known)), None)
 
 
-# --- names ---
-
-
 def _unknown_name(name: str, start: int, library: Library) -> Iterator[TextDiagnostic]:
     """A name that `cuda.tile` does not have."""
     if name not in library.members and not name.startswith("_"):
@@ -111,9 +108,6 @@ def _attribute(script: Script, node: ast.Attribute, library: Library) -> Iterato
     meant = _close(name, choices) or _close(name.upper(), choices)
     rest = "" if meant else f": it has {', '.join(choices)}"
     yield script_error(f"{member.name} has no '{name}'{rest}", start, end, UNKNOWN_NAME, meant)
-
-
-# --- arguments ---
 
 
 def _call(script: Script, call: ast.Call, library: Library) -> Iterator[TextDiagnostic]:

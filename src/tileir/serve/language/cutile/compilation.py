@@ -80,9 +80,6 @@ def compile_script(
         return [CompiledLaunch("", [Finding("warning", ": ".join([words, *last]))])]
 
 
-# --- in the process ---
-
-
 def main() -> None:
     request = json.load(sys.stdin)
     # What the script prints must not end up in the answer.

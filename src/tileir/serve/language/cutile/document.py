@@ -49,10 +49,7 @@ class CutileDocument(Document):
         name = script.names.get(name, "") if not dot else name if base in script.modules else ""
         return known.members.get(name) if known is not None else None
 
-    # --- compiled ---
-
     def requested_launches(self) -> list[dict[str, Any]]:
-        """The launches to compile for."""
         found = self.script.launches
         return [{"kernel": each.kernel, "arguments": list(each.words.arguments)} for each in found if each.words]
 
@@ -63,8 +60,6 @@ class CutileDocument(Document):
             return line
         behind = len(old) - line
         return len(new) - behind if 0 < behind <= len(new) and old[-behind:] == new[-behind:] else None
-
-    # --- diagnostics ---
 
     @property
     def diagnostics(self) -> list[TextDiagnostic]:
@@ -91,8 +86,6 @@ class CutileDocument(Document):
         last = start + finding.end if finding.end > finding.column else end
         return min(first, end), min(max(last, first), end)
 
-
-# --- features ---
 
 _WORD = re.compile(r"[\w.]*\Z")
 _REST = re.compile(r"\A\w*")

@@ -122,8 +122,6 @@ def markdown(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-# --- operations of Tile IR ---
-
 # Operations, and the functions that become them; other functions become the operations of their own name.
 _FUNCTIONS: Final = {
     "iota": "arange",

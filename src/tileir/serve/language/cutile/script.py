@@ -71,8 +71,6 @@ class Script:
         elif node.level == 0 and node.module == LIBRARY:
             self.names[local] = alias.name
 
-    # --- places ---
-
     def offset(self, line: int, column: int) -> int:
         """Where a place of the tree is in the text: the tree counts lines from 1, and bytes of UTF-8."""
         start = self._starts[line - 1]
@@ -83,8 +81,6 @@ class Script:
         start = self.offset(line, column)
         end_line, end_column = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
         return start, start if end_line is None or end_column is None else self.offset(end_line, end_column)
-
-    # --- names ---
 
     def member_of(self, node: ast.AST) -> str | None:
         """What a node names of the library: "load" for `ct.load`; also where the library has no such name."""

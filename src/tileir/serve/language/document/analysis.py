@@ -134,9 +134,6 @@ class Analysis:
         return None
 
 
-# --- parser and verifier ---
-
-
 def verified(syntax: SyntaxTree, text: EditedText, settings: Settings) -> Analysis:
     """The diagnostics about a text that was read, in the order of the text, each once."""
     begin_text()
@@ -178,9 +175,6 @@ def _extent(location: Location, syntax: SyntaxTree, unknown: int = 0) -> tuple[i
     if isinstance(location, TextLocation):
         return syntax.span(min(location.token, len(syntax.starts) - 1))
     return unknown, unknown
-
-
-# --- lint ---
 
 
 def lint(path: str, analysis: Analysis, settings: Settings) -> Generator[None, None, list[TextDiagnostic]]:

@@ -62,8 +62,6 @@ class Document:
         """The file; empty if there is none."""
         return path_of(self.uri)
 
-    # --- positions ---
-
     def line_start(self, line: int) -> int:
         """Where a line begins; the end of the text for one behind the last."""
         return self._line_starts[line] if line < len(self._line_starts) else len(self.text)
@@ -78,7 +76,6 @@ class Document:
         return bisect_right(self._line_starts, offset) - 1
 
     def line_text(self, offset: int) -> str:
-        """The line at an offset."""
         line = self.line_of(offset)
         return self.text[self.line_start(line) : self.line_end(line)]
 
@@ -117,8 +114,6 @@ class Document:
         versioned = lsp.OptionalVersionedTextDocumentIdentifier(self.uri, self.version)
         return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(versioned, list(edits))])
 
-    # --- edits ---
-
     def change(self, change: lsp.TextDocumentContentChangeEvent) -> None:
         """Apply an edit of the protocol: of a range, or of the whole text."""
         if isinstance(change, lsp.TextDocumentContentChangePartial):
@@ -139,8 +134,6 @@ class Document:
             return
         change = self._written.replace(start, end, new)
         self._change = self._change.then(change) if self._change is not None else change
-
-    # --- syntax and analysis ---
 
     @property
     def syntax(self) -> SyntaxTree:

@@ -152,7 +152,6 @@ def closing(tokens: list[str], position: int, depth: int = 0) -> int:
 
 
 def scan(text: TokenText) -> RegionNode:
-    """The whole text as a region."""
     scanner = _Scanner(text)
     top = scanner.region
     scanner.run(0)
@@ -266,7 +265,6 @@ class _Scanner:
         return known and not self.brackets and self._may_end(position - 1)
 
     def _may_end(self, token: int) -> bool:
-        """Whether an operation may end with a token."""
         text = self.tokens[token]
         return text in ("}", ")", "]", ">", "token") or "<" in text[1:] or text[:1] == "!"
 
@@ -356,9 +354,6 @@ class _Scanner:
         self.operation = owner
         self.brackets = self.outer.pop()
         owner.last = max(owner.last, position if position < self.count else self.count - 1)
-
-
-# --- after an edit ---
 
 
 def rescan(top: RegionNode, text: TokenText, change: TokenChange) -> bool:

@@ -109,8 +109,6 @@ class OperationFormat:
         """The parts of the optional clause that one begins, without those that may be left out; or only that one."""
         return self._clauses.get(part.index, [part])
 
-    # --- reading the line ---
-
     def _peek(self, ahead: int = 0) -> str:
         position = self._position + ahead
         return self._tokens[position] if position < len(self._tokens) else ""
@@ -151,7 +149,6 @@ class OperationFormat:
         return self._joined(items)
 
     def _joined(self, items: list[Piece]) -> Piece:
-        """Pieces one after the other."""
         if len(items) == 1:
             return items[0]
         found = Piece([], [], [part for item in items for part in item.required], True)
@@ -248,9 +245,6 @@ def _keyword_of(
                 return kind, declared
             earlier -= 1
     return None, None
-
-
-# --- statements ---
 
 
 class Statement:
@@ -384,7 +378,6 @@ class NodeStatement(Statement):
         super().__init__(node.declaration, [syntax.tokens[index] for index in self._indices])
 
     def part_of(self, token: int) -> Part | None:
-        """The part that a token of the text belongs to."""
         index = bisect_left(self._indices, token)
         return self.part(index) if index < len(self._indices) and self._indices[index] == token else None
 
@@ -396,9 +389,6 @@ class NodeStatement(Statement):
             if type is not None:
                 found.setdefault(part.name, []).append(type)
         return found
-
-
-# --- types ---
 
 
 def type_at(document: Document, token: int) -> Type | None:

@@ -96,8 +96,6 @@ class SyntaxTree:
         if top is not None and rescan(top, self.written, change):
             self._top = top
 
-    # --- tokens ---
-
     def end(self, token: int) -> int:
         """The offset behind a token."""
         return self.starts[token] + len(self.tokens[token])
@@ -119,13 +117,10 @@ class SyntaxTree:
         return token == 0 or "\n" in self.text[self.end(token - 1) : self.starts[token]]
 
     def is_comment(self, offset: int) -> bool:
-        """Whether an offset is in a comment."""
         before = self.token_before(offset + 1)
         start = self.end(before) if before >= 0 else 0
         line = self.text.rfind("\n", start, offset)
         return offset >= start and "//" in self.text[max(line, start) : offset]
-
-    # --- operations ---
 
     @cached_property
     def operations(self) -> list[OperationNode]:
@@ -140,7 +135,6 @@ class SyntaxTree:
         return next((each for each in around if offset <= self.end(each.last)), None)
 
     def operation_of_token(self, token: int) -> OperationNode | None:
-        """The innermost operation that a token belongs to."""
         region = self.region_before(token)
         index = bisect_right(region.operations, token, key=first_token) - 1
         found = region.operations[index] if index >= 0 and region.operations[index].last >= token else region.owner
@@ -149,8 +143,6 @@ class SyntaxTree:
     def region_before(self, token: int) -> RegionNode:
         """The innermost region before a token: where an operation written there would be."""
         return self.top.innermost(token, token)
-
-    # --- names ---
 
     @cached_property
     def _names(self) -> Names:
@@ -162,7 +154,6 @@ class SyntaxTree:
         return self._names.all
 
     def name_at(self, token: int) -> Name | None:
-        """What a token names or refers to."""
         return self._names.by_token.get(token)
 
     @property
@@ -200,9 +191,6 @@ class SyntaxTree:
                     seen.add(text)
                     yield Name(VALUE, text, region, definition, definer)
             inner = owner
-
-
-# --- names ---
 
 
 class Names:
@@ -354,7 +342,6 @@ def symbol_table(region: RegionNode) -> RegionNode:
 
 
 def plain_name(kind: str, token: str) -> str:
-    """The name that a token stands for."""
     if kind == VALUE:
         return token.partition("#")[0]
     if kind == SYMBOL_KIND:

@@ -43,7 +43,6 @@ _SILENCE = re.compile(r"//\s*tileir:\s*ignore\s*\[([^\]\n]*)\]")
 
 
 def code_actions(document: Document, area: lsp.Range, context: lsp.CodeActionContext) -> list[lsp.CodeAction]:
-    """The code actions for a range of a text."""
     found: list[lsp.CodeAction] = []
     if _is_requested(context, lsp.CodeActionKind.QuickFix):
         start, end = document.offset(area.start), document.offset(area.end)
@@ -67,9 +66,6 @@ def _is_requested(context: lsp.CodeActionContext, kind: str) -> bool:
     """Whether a kind of action is requested: itself, or one that it is part of."""
     only = [str(getattr(each, "value", each)) for each in context.only or ()]
     return context.only is None or any(kind == each or kind.startswith(f"{each}.") for each in only)
-
-
-# --- quick fixes ---
 
 
 def good_fixes(document: Document, diagnostic: TextDiagnostic, trials: Trials) -> list[Fix]:
@@ -158,9 +154,6 @@ def code_action(
     return lsp.CodeAction(title, kind, list(shown) or None, is_preferred, edit=edit)
 
 
-# --- whether a fix helps ---
-
-
 class Trials:
     """Tries fixes for the diagnostics of one text, within a limit of effort.
 
@@ -223,7 +216,6 @@ class Trials:
         return frozenset([each[0] for each in found]) if all(found) else frozenset()
 
     def _cuts(self, functions: frozenset[OperationNode]) -> list[Edit]:
-        """Edits that delete all other functions."""
         others = [each for each in self._syntax.operations if each.declaration is ENTRY and len(each.functions) == 1]
         spans = [self._syntax.span(each.first, each.last) for each in others if each not in functions]
         return [Edit(start, end, "") for start, end in spans] if functions else []
@@ -237,9 +229,6 @@ def _growth(edits: list[Edit]) -> int:
 def _key(diagnostic: TextDiagnostic) -> str:
     """What tells findings apart: messages may show an operation with its values numbered."""
     return f"{diagnostic.severity}: {_NUMBERED.sub('%', diagnostic.message)}"
-
-
-# --- rewrites ---
 
 
 def _rewrites(document: Document, area: lsp.Range) -> Iterator[lsp.CodeAction]:
@@ -309,16 +298,11 @@ def _printed(analysis: Analysis, node: OperationNode | None, generic: bool = Fal
     return Edit(start, end, text) if text and syntax.text[start:end] != text else None
 
 
-# --- formatting ---
-
-
 def format_document(document: Document) -> list[lsp.TextEdit]:
-    """The edits that lay a document out."""
     return document.text_edits(layout_edits(document.syntax))
 
 
 def format_range(document: Document, area: lsp.Range) -> list[lsp.TextEdit]:
-    """The edits that lay out the lines of a range."""
     start = document.offset(lsp.Position(area.start.line, 0))
     # A selection of whole lines ends at the start of the line behind them.
     last = area.end.line - 1 if area.end.character == 0 and area.end.line > area.start.line else area.end.line

@@ -66,7 +66,6 @@ class Problem:
         return Fix(f"Insert '{new.strip()}'", (Edit(offset, offset, new),))
 
     def delete(self, token: int) -> Fix:
-        """Delete a token with the blanks before it."""
         start = self.syntax.end(token - 1) if token else 0
         if self.syntax.is_first_on_line(token):
             start = self.syntax.starts[token]
@@ -93,9 +92,6 @@ class Problem:
         start = self.syntax.text.rfind("\n", 0, self.syntax.starts[token]) + 1
         found = re.compile(r"[ \t]*").match(self.syntax.text, start)
         return found[0] if found is not None else ""
-
-
-# --- misspellings ---
 
 
 def _unknown_operation(problem: Problem) -> list[Fix]:
@@ -169,9 +165,6 @@ def _unknown_predicate(problem: Problem) -> list[Fix]:
     word = problem.text.strip('"')
     start = problem.start + problem.text.index(word)
     return problem.respell(start, word, problem.values["choices"].split(", "), cutoff=0.4)
-
-
-# --- missing or too much ---
 
 
 def _expected_token(problem: Problem) -> Iterator[Fix]:

@@ -191,8 +191,6 @@ class _Layout:
         return end if self._tokens[end] == ":" else end - 1
 
 
-# --- gaps between tokens ---
-
 # Brackets of what is spelled by other dialects, or as one type: what stands in them is left alone.
 _OPAQUE = "opaque <"
 # Brackets of a location, where `"file":3:4` is written without blanks.

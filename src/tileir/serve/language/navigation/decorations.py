@@ -63,9 +63,6 @@ def semantic_tokens(document: Document, shown: lsp.Range | None = None) -> lsp.S
     return lsp.SemanticTokens(data)
 
 
-# --- words ---
-
-
 def _words(document: Document, start: int, end: int) -> Iterator[Span]:
     """The words of the tokens that begin between two offsets, and of the one before; comments there."""
     syntax, tokens = document.syntax, document.syntax.tokens
@@ -174,7 +171,6 @@ def _type_pieces(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def inlay_hints(document: Document, shown: lsp.Range) -> list[lsp.InlayHint]:
-    """The hints in a range of a document."""
     settings = document.settings
     if not (settings.inlay_types or settings.inlay_shapes):
         return []

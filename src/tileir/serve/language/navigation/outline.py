@@ -80,9 +80,6 @@ def _symbol(
     return lsp.DocumentSymbol(title, kind, whole, document.token_range(chosen), detail or None, children=children)
 
 
-# --- the workspace ---
-
-
 def workspace_symbols(query: str, documents: Iterable[Document], folders: Iterable[str]) -> list[lsp.WorkspaceSymbol]:
     """Modules, kernels and globals with the letters of a query in their names, in that order; open documents first."""
     found: list[lsp.WorkspaceSymbol] = []

@@ -128,9 +128,6 @@ def _location(document: Document, token: int) -> lsp.Location:
     return lsp.Location(document.uri, document.token_range(token))
 
 
-# --- locations in scripts ---
-
-
 def _location_at(syntax: SyntaxTree, token: int) -> FileLocation | None:
     """`"file":line:column` of a location that a token is part of."""
     tokens = syntax.tokens
@@ -181,9 +178,6 @@ def _location_in_file(document: Document, found: FileLocation) -> list[lsp.Locat
     return [lsp.Location(uri_of(path), lsp.Range(start, start))]
 
 
-# --- renaming ---
-
-
 def prepare_rename(document: Document, position: lsp.Position) -> lsp.PrepareRenamePlaceholder:
     """What would be renamed: the name without the number of a result."""
     name, token = _renamed(document, position)
@@ -191,7 +185,6 @@ def prepare_rename(document: Document, position: lsp.Position) -> lsp.PrepareRen
 
 
 def rename(document: Document, position: lsp.Position, new_name: str) -> lsp.WorkspaceEdit:
-    """The edits that rename what is at a position."""
     name, _ = _renamed(document, position)
     new = _checked(name, new_name.strip())
     if new.replace('"', "") != name.text:

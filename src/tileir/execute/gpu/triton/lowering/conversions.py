@@ -27,9 +27,6 @@ _SMALLEST_POWER: Final = 0x00400000  # 2**-127, the smallest number of f8E8M0FNU
 _NATIVE_CAPABILITY: Final = 90
 
 
-# --- to f32 ---
-
-
 def widened(build: Lowering, value: TtirValue, source: types.FloatType) -> TtirValue:
     """Numbers of a type of at most 24 bits as f32, exactly."""
     if source in (types.F32, types.F16, types.BF16):
@@ -91,9 +88,6 @@ def odd_single(build: TtirBuilder, value: TtirValue) -> TtirValue:
     step = build.select(is_above, build.integer(-1, "i32", shape), build.integer(1, "i32", shape))
     moved = build.apply("arith.addi", bits, step)
     return build.bitcast(build.select(moves, moved, bits), "f32")
-
-
-# --- from f32 ---
 
 
 def narrowed(build: Lowering, value: TtirValue, target: types.FloatType, mode: str) -> TtirValue:

@@ -62,8 +62,6 @@ class TtirBuilder:
         self._combining: int = 0
         self.reshaped: Final[set[str]] = set()
 
-    # --- text ---
-
     def write(self, text: str) -> None:
         self._lines.append(Line(_INDENT * self._depth + text, self.operation))
 
@@ -96,8 +94,6 @@ class TtirBuilder:
     def is_combining(self) -> bool:
         """Whether this is in the region of a reduction or scan, which has its constants itself."""
         return self._combining > 0
-
-    # --- constants ---
 
     def integer(self, number: int, element: str = "i32", shape: Shape = ()) -> TtirValue:
         """An integer, by its value modulo two to the number of bits."""
@@ -142,8 +138,6 @@ class TtirBuilder:
             self._prologue.append(Line(_INDENT * 2 + line, self.operation))
             self._constants[text, type] = result
         return result
-
-    # --- shapes ---
 
     def splat(self, value: TtirValue, shape: Shape) -> TtirValue:
         """A scalar as a tensor; itself where the shape is none."""
@@ -203,8 +197,6 @@ class TtirBuilder:
     def range(self, count: int) -> TtirValue:
         type = type_text("i32", (count,))
         return self.emit(f"tt.make_range {{end = {count} : i32, start = 0 : i32}} : {type}", "i32", (count,))
-
-    # --- arithmetic ---
 
     def apply(self, name: str, first: TtirValue, *others: Operand) -> TtirValue:
         """`arith.addi` and its like: operands and a result of one type."""
@@ -277,8 +269,6 @@ class TtirBuilder:
         types = f"{left.type} * {right.type} -> {total.type}"
         return self.emit(f"tt.dot {_names((left, right, total))}{attributes} : {types}", total.element, total.shape)
 
-    # --- memory ---
-
     def advance(self, pointer: TtirValue, offset: TtirValue) -> TtirValue:
         text = f"tt.addptr {pointer.name}, {offset.name} : {pointer.type}, {offset.type}"
         return self.emit(text, pointer.element, pointer.shape)
@@ -314,8 +304,6 @@ class TtirBuilder:
     def barrier(self) -> None:
         """Have all threads of a tile block wait, and see what each has written; loops with one are not pipelined."""
         self.write("ttg.barrier local|global_read|global_write" if self.version >= (3, 7) else "gpu.barrier")
-
-    # --- control flow ---
 
     @contextmanager
     def for_loop(

@@ -87,8 +87,6 @@ class Writer:
             self.depth -= 1
             self.write(self.types(closing))
 
-    # --- rings ---
-
     def start(self, rings: list[Ring]) -> None:
         self.at.update(dict.fromkeys(rings, (zero := self.integer(0), zero)))
 
@@ -292,8 +290,6 @@ class ComputeGroup(Writer):
             f"{STORE} {self.used(descriptor)}[{', '.join(where)}] {self.used(source)}"
             f"{statement.attributes} : {descriptor_type}, {type}"
         )
-
-    # --- loops ---
 
     def _loop(self, loop: Loop) -> None:
         rings = self._plan.rings_in(loop.regions[0])
