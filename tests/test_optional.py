@@ -63,7 +63,7 @@ def modules_that_may_be_missing() -> set[tuple[str, str]]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "importorskip":
                 # A variable stands for the names of a table.
                 if isinstance(node.args[0], ast.Constant):
-                    found.add((node.args[0].value, str(path.relative_to(ROOT))))
+                    found.add((str(node.args[0].value), str(path.relative_to(ROOT))))
     return found
 
 
