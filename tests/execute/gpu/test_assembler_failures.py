@@ -309,7 +309,7 @@ def test_program_that_is_no_assembler_is_told(assembler: FakeAssembler) -> None:
         kernel().cubin("sm_90")
 
 
-@pytest.mark.parametrize("target", ["sm_75", "H100", "", 90])
+@pytest.mark.parametrize("target", ["sm_75", "h1000", "", 90])
 def test_bad_target_is_refused_before_anything_runs(assembler: FakeAssembler, target) -> None:
     with pytest.raises(tileir.OptionError, match="is no GPU that Tile IR is compiled for"):
         kernel().cubin(target)
