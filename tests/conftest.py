@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     leave_to_long_runs(items)
     # JAX starts threads: a process that has imported it should not fork, as many other tests do.
     items.sort(key=lambda item: "jax" in item.path.name)
+
+
+@pytest.fixture(autouse=True)
+def _emulation_is_not_left_on() -> Iterator[None]:
+    """Fail a test that leaves emulation on for the processes that later tests start."""
+    yield
+    assert os.environ.pop("TILEIR_EMULATE", None) is None, "run what emulates in a process of its own"
 
 
 def pytest_collection_finish() -> None:

@@ -169,7 +169,7 @@ def run_command(command: str) -> int:
             pytest.skip(why_no_triton())
     elif arguments[0] == "compile" and why_missing():
         pytest.skip("needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
-    if not any(word.endswith(".py") for word in arguments):
+    if arguments[0] != "emulate" and not any(word.endswith(".py") for word in arguments):
         return run(arguments)
     # Scripts are emulated, and emulation lasts as long as a process does.
     pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
