@@ -45,7 +45,6 @@ _ADDED: Final = {
 }
 """An argument, by position and name, that is added to a product and no factor of it."""
 
-
 _computed: Final[list[bool]] = []
 """Not empty once a product was computed here."""
 _NOTE: Final = (
@@ -59,8 +58,7 @@ def _accumulated(name: str, function: Any, arguments: Arguments, keywords: Keywo
     found = {tensor.dtype for tensor in tensors_in((arguments, keywords)) if tensor.dtype.is_floating_point}
     dtype = found.pop() if len(found) == 1 else None
     if dtype is not None and keywords.get("out_dtype") is dtype:
-        # The CPU's own function has no such argument.
-        same = {each: value for each, value in keywords.items() if each != "out_dtype"}
+        same = {each: value for each, value in keywords.items() if each != "out_dtype"}  # a CPU's function has none
         result = _accumulated(name, function, arguments, same)
         return function(*arguments, **same) if result is NotImplemented else result
     is_half = dtype in _HALF
