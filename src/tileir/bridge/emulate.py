@@ -45,8 +45,8 @@ def emulate(
     other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
 
-    With an engine for GPUs, `backend="tileiras"`, nothing is emulated: the script works on the GPU that is there, in
-    its streams, and its kernels are compiled and launched by that engine.
+    With a backend for GPUs, `backend="tileiras"`, nothing is emulated: the script works on the GPU that is there, in
+    its streams, and its kernels are compiled and launched by that backend.
 
     `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
     ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every

@@ -49,34 +49,34 @@ class Matching:
         self.values.update(zip(left.results, right.results, strict=False))
         for block, other in zip(blocks_of(left), blocks_of(right), strict=False):
             self.blocks[block] = other
-            for place, there in self._paired_arguments(block.arguments, other.arguments):
-                self.values[block.arguments[place]] = other.arguments[there]
+            for index, other_index in self._paired_arguments(block.arguments, other.arguments):
+                self.values[block.arguments[index]] = other.arguments[other_index]
 
     def _paired_arguments(self, left: Sequence[Value], right: Sequence[Value]) -> list[tuple[int, int]]:
         """Arguments go together in their order; where others were added or exchanged, by name and type or by type."""
         types, others = [value.type for value in left], [value.type for value in right]
         if len(types) == len(others) and (types == others or sorted(map(id, types)) != sorted(map(id, others))):
-            return [(place, place) for place in range(len(types))]
+            return [(index, index) for index in range(len(types))]
         mine, theirs = self.names
         named = [(mine.get(value), value.type) for value in left]
         return in_order(named, [(theirs.get(value), value.type) for value in right]) or in_order(types, others)
 
 
 class _Keys(NamedTuple):
-    """Numbers for the operations of a function, each before what it contains; equal where operations are alike.
+    """Structural keys of the operations of a function, as numbers; each comes before what it contains.
 
     Values are distinguished by where they come from; nothing is found by hash alone, so equal numbers mean equal
     things.
     """
 
     header: dict[Operation, int]
-    """What an operation says itself."""
+    """The operation itself, without its operands."""
     source: dict[Operation, int]
     """The same with all that it is computed from."""
     use: dict[Operation, int]
-    """The same with all that becomes of it."""
+    """The same with all its uses."""
     path: dict[Operation, int]
-    """What it is in."""
+    """The operations that contain it."""
 
 
 def _keys(function: Operation, number: Callable[[object], int], values: dict[Value, object]) -> _Keys:
@@ -95,13 +95,13 @@ def _keys(function: Operation, number: Callable[[object], int], values: dict[Val
         taken = tuple([values.get(value, value) for value in operation.operands])
         source = keys.source[operation] = number((header, taken))
         values.update({result: (source, result.index) for result in operation.results})
-        for place, block in enumerate(blocks_of(operation)):
-            values.update({argument: (source, place, argument.index) for argument in block.arguments})
+        for index, block in enumerate(blocks_of(operation)):
+            values.update({argument: (source, index, argument.index) for argument in block.arguments})
         parent = operation.parent_operation
         assert parent is not None and operation.parent is not None
         region = operation.parent.parent
-        place = parent.regions.index(region) if region is not None and len(parent.regions) > 1 else 0
-        keys.path[operation] = number((keys.path[parent], place, operation.declaration))
+        index = parent.regions.index(region) if region is not None and len(parent.regions) > 1 else 0
+        keys.path[operation] = number((keys.path[parent], index, operation.declaration))
     uses: dict[Value, list[tuple[int, int]]] = {}
     # An operation comes before what it contains here, too: its terminators hand on what it gives.
     for operation in reversed(post_order(function)[:-1]):
@@ -110,8 +110,8 @@ def _keys(function: Operation, number: Callable[[object], int], values: dict[Val
         if operation.parent is not None and operation.parent.last is operation and parent in keys.use:
             found.append(keys.use[parent])
         use = keys.use[operation] = number((keys.header[operation], tuple(found)))
-        for place, value in enumerate(operation.operands):
-            uses.setdefault(value, []).append((use, place))
+        for index, value in enumerate(operation.operands):
+            uses.setdefault(value, []).append((use, index))
     return keys
 
 
@@ -124,9 +124,9 @@ class FunctionMatcher:
         numbers: dict[object, int] = {}
         mine: dict[Value, object] = {}
         theirs: dict[Value, object] = {}
-        for place, value in enumerate([each for block in blocks_of(left) for each in block.arguments]):
+        for index, value in enumerate([each for block in blocks_of(left) for each in block.arguments]):
             if value in matching.values:
-                mine[value] = theirs[matching.values[value]] = place
+                mine[value] = theirs[matching.values[value]] = index
 
         def number(thing: object) -> int:
             return numbers.setdefault(thing, len(numbers))
@@ -138,7 +138,7 @@ class FunctionMatcher:
         self._pair_alike(*[_with_path(keys, keys.source) for keys in self._keys])
         self._pair_alike(*[_with_path(keys, keys.use) for keys in self._keys])
         self._pair_alike(mine.source, theirs.source)
-        # The same with other types and attributes; another operation in the place of one.
+        # The same with other types and attributes; another operation instead of one.
         self._fill_gaps(
             [
                 (mine.header.get, theirs.header.get),
@@ -177,10 +177,10 @@ class FunctionMatcher:
                 mine, theirs = list(block), list(other)
                 for key, their_key in ways:
                     stay = in_order([matching.operations.get(each) for each in mine], theirs)
-                    gaps = _gaps(mine, {place for place, _ in stay}, matching.operations, key)
-                    their_gaps = _gaps(theirs, {place for _, place in stay}, matching.back, their_key)
-                    for place, there in in_order([each[1] for each in gaps], [each[1] for each in their_gaps]):
-                        matching.pair(gaps[place][0], their_gaps[there][0])
+                    gaps = _gaps(mine, {index for index, _ in stay}, matching.operations, key)
+                    their_gaps = _gaps(theirs, {index for _, index in stay}, matching.back, their_key)
+                    for index, there in in_order([each[1] for each in gaps], [each[1] for each in their_gaps]):
+                        matching.pair(gaps[index][0], their_gaps[there][0])
 
     def _applied(self, side: int) -> dict[Operation, object]:
         """What is left, by its name and operands that are matched."""
@@ -203,7 +203,7 @@ class FunctionMatcher:
         return key
 
     def _replaced(self, side: int) -> _Key:
-        """Another operation in the place of one: by the operands, and the types of the results."""
+        """Another operation instead of one: by the operands, and the types of the results."""
         values = self._matching.values
 
         def key(operation: Operation) -> object:
@@ -225,8 +225,8 @@ def _gaps(
     """What is unmatched in a block, by the number of the gap it is in and by a key."""
     found: list[tuple[Operation, object]] = []
     gap = 0
-    for place, operation in enumerate(operations):
-        gap += place in stay
+    for index, operation in enumerate(operations):
+        gap += index in stay
         if operation not in matched:
             found.append((operation, (gap, key(operation))))
     return found
@@ -283,14 +283,14 @@ def _similar(mine: list[Operation], theirs: list[Operation]) -> dict[Operation, 
         return {}
     counts = {operation: Counter([_line(each) for each in operation.walk()]) for operation in [*mine, *theirs]}
     scores: list[tuple[float, int, int]] = []
-    for place, one in enumerate(mine):
+    for index, one in enumerate(mine):
         for there, other in enumerate(theirs):
             if one.declaration is other.declaration:
                 shared = (counts[one] & counts[other]).total()
-                scores.append((2 * shared / (counts[one].total() + counts[other].total()), -place, -there))
+                scores.append((2 * shared / (counts[one].total() + counts[other].total()), -index, -there))
     found: dict[Operation, Operation] = {}
-    for score, place, there in sorted(scores, reverse=True):
-        one, other = mine[-place], theirs[-there]
+    for score, index, there in sorted(scores, reverse=True):
+        one, other = mine[-index], theirs[-there]
         if score >= _SIMILAR and one not in found and other not in found.values():
             found[one] = other
     return found
