@@ -220,3 +220,8 @@ def test_options_are_read_as_mlir_reads_them() -> None:
         integer_option({"n": "x"}, "n")
     with pytest.raises(PipelineError, match="Try 0 or 1"):
         bool_option({"b": "yes"}, "b")
+
+
+def test_misspelled_setting_of_a_report_is_an_error() -> None:
+    with pytest.raises(AttributeError):
+        PassReport().verison = "13.2"  # type: ignore[attr-defined]

@@ -80,6 +80,21 @@ class PassReport:
     MLIR keeps one or none.  `diagnostics` are the warnings of the passes; `current` is the run under way, or the last.
     """
 
+    # A misspelled setting is an error.
+    __slots__ = (
+        "after_each",
+        "current",
+        "diagnostics",
+        "drop_in",
+        "keep_locations",
+        "runs",
+        "statistics",
+        "trace",
+        "trace_patterns",
+        "verify",
+        "version",
+    )
+
     def __init__(
         self,
         *,
