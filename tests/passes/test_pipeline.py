@@ -224,4 +224,4 @@ def test_options_are_read_as_mlir_reads_them() -> None:
 
 def test_misspelled_setting_of_a_report_is_an_error() -> None:
     with pytest.raises(AttributeError):
-        PassReport().verison = "13.2"  # type: ignore[attr-defined]
+        PassReport().verison = "13.2"
