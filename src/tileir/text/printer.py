@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Callable, Final
+from tileir.collector import CollectorPaused
 from tileir.ir.attributes import EnumAttribute, StringAttribute, entry_text
 from tileir.ir.core import NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -366,8 +367,9 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
     aliases = Aliases(module, contents_only=True) if debug_info else None
     printer = Printer(False, False, version, aliases, lossless=False)
-    _print_isolated(module, printer, lambda: _print_contents(module, printer))
-    return printer.text()
+    with CollectorPaused():
+        _print_isolated(module, printer, lambda: _print_contents(module, printer))
+        return printer.text()
 
 
 def _print_contents(module: Operation, printer: Printer) -> None:
@@ -394,7 +396,8 @@ def print_for_core(operation: object, generic: bool, debug_info: bool, names: st
     """The text for `Operation.text`."""
     assert isinstance(operation, Operation)
     number = NEWEST if version is None else version_named(version)
-    return print_operation(operation, generic=generic, debug_info=debug_info, names=names, version=number)
+    with CollectorPaused():
+        return print_operation(operation, generic=generic, debug_info=debug_info, names=names, version=number)
 
 
 HOOKS.print_operation = print_for_core
