@@ -43,14 +43,15 @@ LAYERS = {
     "attributes": 6,
     "declarations": 6,
     "execute": 6,
-    "bridge": 7,
-    "analyze": 8,
+    "ttir": 7,
+    "bridge": 8,
+    "analyze": 9,
     **dict.fromkeys(("analysis", "backends", "costs", "errors", "kernels", "observers", "recording", "sanitizer"), 6),
     "sweeps": 6,
-    "serve": 9,
-    "judge": 9,
-    "tools": 10,
-    "__main__": 11,
+    "serve": 10,
+    "judge": 10,
+    "tools": 11,
+    "__main__": 12,
 }
 
 # Annotations that go round in a circle, each of a class and the one it is a part of; nothing else does.

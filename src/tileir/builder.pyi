@@ -35,6 +35,7 @@ class Builder:
 
     version: tuple[int, int]
     locations: bool
+    location: Location
     scopes: list[Scope]
     point: InsertionPoint
 

@@ -110,6 +110,8 @@ class Builder(BuilderPosition):
             raise TypeError(f"a builder adds to a Block, not to {type_text(block)}")
         self.version: Version = version_named(version)
         self.locations: bool = locations
+        self.location: Location = UNKNOWN
+        """The location of operations that are built without one of their own."""
         self._symbols: Symbols = Symbols()
         if block is None:
             block = Block()
@@ -198,7 +200,7 @@ class Builder(BuilderPosition):
     def _location(self, keywords: dict[str, object]) -> Location:
         given = keywords.get("location")
         if given is None:
-            return _caller() if self.locations else UNKNOWN
+            return _caller() if self.locations else self.location
         if not isinstance(given, Location):
             raise BuildError(f"'location' must be a location, got {described(given)}")
         return given

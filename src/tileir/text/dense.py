@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from tileir.annotations import NoReturn
+import re
+
+from tileir.annotations import Final, NoReturn
 from tileir.dialect.types import TileType
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type, integer_type
 from tileir.text.types import TypeCursor
+
+# The tensor type of MLIR: it is read for the constants of other dialects' programs.
+_TENSOR: Final = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 
 
 class DenseReader:
@@ -122,10 +127,9 @@ class DenseReader:
             cursor.fail("elements hex string only contains hex digits")
         cursor.position += 1
 
-    def finish(self, type: TileType) -> DenseAttribute:
-        """The attribute, once its type is known."""
+    def finish(self, type: Type, shape: tuple[int, ...], element: Type) -> DenseAttribute:
+        """The attribute, once its type is known, and the shape and the elements of that type."""
         cursor = self.cursor
-        shape, element = type.shape, type.element
         count = 1
         for extent in shape:
             count *= extent
@@ -195,6 +199,13 @@ def parse_dense_elements(cursor: TypeCursor) -> DenseAttribute:
     cursor.expect(":")
     start = cursor.position
     type = cursor.parse_type()
-    if not isinstance(type, TileType):
+    if isinstance(type, TileType):
+        return reader.finish(type, type.shape, type.element)
+    tensor = _TENSOR.fullmatch(type.text)
+    if tensor is None:
         cursor.fail("elements literal must be a shaped type", start)
-    return reader.finish(type)
+    name = tensor[2]
+    element = integer_type(int(name[1:])) if name in ("i1", "i8", "i16", "i32", "i64") else FLOAT_TYPES.get(name)
+    if element is None:
+        cursor.fail(f"elements of type '{name}' are not supported", start)
+    return reader.finish(type, tuple([int(each) for each in tensor[1].split("x")[:-1]]), element)

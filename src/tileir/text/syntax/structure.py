@@ -73,7 +73,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
         fail_custom(parser, state, f"mismatch between the element type: {types}", start, code)
     if is_draft:
         parser.remark(f"'dense<..>' is read as '<{type.element.spelling}: ..>'", reader.start - 2)
-    return reader.finish(type), type
+    return reader.finish(type, type.shape, type.element), type
 
 
 class DenseConstant(Custom):

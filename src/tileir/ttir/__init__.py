@@ -1,0 +1,22 @@
+"""Triton's IR (TTIR) into `cuda_tile`.
+
+The input is what Triton's frontend makes of a kernel, after its inliner and canonicalizer, in the generic form of MLIR.
+`translate` reads it as a program of operations that nobody declared, and builds a module from it, operation by
+operation.  Each file has the rules of one kind of operation; a rule takes the translation and an operation, and returns
+the values of its results.  In reading order:
+
+    translation  the state of a translation, the table of rules, `translate`
+    types        types and attributes
+    tokens       the order of memory operations
+    control      functions, branches, loops
+    arithmetic   constants, numbers, conversions, mathematical functions
+    shapes       splat, broadcast, reshape, permute, join, split
+    memory       pointers, loads, stores, barriers, assertions, prints
+"""
+
+from __future__ import annotations
+
+from tileir.ttir import arithmetic, control, memory, shapes
+from tileir.ttir.translation import TTIRError, translate
+
+__all__ = ["TTIRError", "arithmetic", "control", "memory", "shapes", "translate"]

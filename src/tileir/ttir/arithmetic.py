@@ -1,0 +1,138 @@
+"""Numbers: constants, integer and float arithmetic, comparisons, conversions, mathematical functions."""
+
+from __future__ import annotations
+
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import FloatAttribute, IntegerAttribute
+from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.types import FloatType, IntegerType
+from tileir.ir.values import Value
+from tileir.ttir.translation import RULES, Rule, Translation, rule
+
+# arith.cmpi and arith.cmpf write their predicates as numbers.
+_INTEGER_PREDICATES = (
+    ("equal", "signed"),
+    ("not_equal", "signed"),
+    ("less_than", "signed"),
+    ("less_than_or_equal", "signed"),
+    ("greater_than", "signed"),
+    ("greater_than_or_equal", "signed"),
+    ("less_than", "unsigned"),
+    ("less_than_or_equal", "unsigned"),
+    ("greater_than", "unsigned"),
+    ("greater_than_or_equal", "unsigned"),
+)
+_FLOAT_COMPARISONS = (
+    "equal",
+    "greater_than",
+    "greater_than_or_equal",
+    "less_than",
+    "less_than_or_equal",
+    "not_equal",
+)
+
+
+def _direct(mnemonic: str, *extra: object, **keywords: object) -> Rule:
+    """The rule of an operation that has a counterpart with the same operands."""
+
+    def translate(t: Translation, op: Operation) -> Value:
+        return t.build.operation(mnemonic, *t.operands(op), *extra, **keywords).result
+
+    return translate
+
+
+def _conversion(mnemonic: str, *extra: object) -> Rule:
+    """The rule of an operation that has a counterpart with the type of the result."""
+
+    def translate(t: Translation, op: Operation) -> Value:
+        return t.build.operation(mnemonic, *t.operands(op), t.result_type(op), *extra).result
+
+    return translate
+
+
+RULES.update(
+    {
+        **{f"arith.{name}": _direct(name) for name in ("addf", "subf", "mulf", "divf", "remf", "negf")},
+        **{f"arith.{name}": _direct(name) for name in ("addi", "subi", "muli", "andi", "ori", "xori", "shli")},
+        **{f"arith.{name}si": _direct(f"{name}i", "signed") for name in ("div", "rem", "max", "min")},
+        **{f"arith.{name}ui": _direct(f"{name}i", "unsigned") for name in ("div", "rem", "max", "min")},
+        "arith.shrsi": _direct("shri", "signed"),
+        "arith.shrui": _direct("shri", "unsigned"),
+        "arith.maxnumf": _direct("maxf"),
+        "arith.minnumf": _direct("minf"),
+        "arith.maximumf": _direct("maxf", propagate_nan=True),
+        "arith.minimumf": _direct("minf", propagate_nan=True),
+        "tt.mulhiui": _direct("mulhii"),
+        "math.absf": _direct("absf"),
+        "math.absi": _direct("absi"),
+        **{f"math.{name}": _direct(name) for name in ("ceil", "floor", "cos", "sin", "exp", "exp2", "log", "log2")},
+        **{f"math.{name}": _direct(name) for name in ("rsqrt", "sqrt", "tan", "tanh", "fma")},
+        "tt.precise_sqrt": _direct("sqrt"),
+        "tt.precise_divf": _direct("divf"),
+        "arith.extsi": _conversion("exti", "signed"),
+        "arith.extui": _conversion("exti", "unsigned"),
+        "arith.trunci": _conversion("trunci"),
+        "arith.extf": _conversion("ftof"),
+        "arith.truncf": _conversion("ftof"),
+        "arith.sitofp": _conversion("itof", "signed"),
+        "arith.uitofp": _conversion("itof", "unsigned"),
+        "arith.fptosi": _conversion("ftoi", "signed"),
+        "arith.fptoui": _conversion("ftoi", "unsigned"),
+        "arith.bitcast": _conversion("bitcast"),
+    }
+)
+
+
+@rule("arith.constant")
+def constant(t: Translation, op: Operation) -> Value:
+    type, value = t.result_type(op), op.attributes["value"]
+    if isinstance(value, DenseAttribute):
+        return t.build.operation("constant", type, dense_attribute(type, type.shape, type.element, value.data)).result
+    assert isinstance(value, (IntegerAttribute, FloatAttribute))
+    return filled(t, value.bits if isinstance(value, FloatAttribute) else value.value, type)
+
+
+def filled(t: Translation, bits: int, type: TileType) -> Value:
+    """A tile whose elements all have one bit pattern."""
+    element = type.element
+    assert isinstance(element, (FloatType, IntegerType))
+    size = (element.width + 7) // 8
+    data = (bits & ((1 << element.width) - 1)).to_bytes(size, "little")
+    return t.build.operation("constant", type, dense_attribute(type, type.shape, element, data)).result
+
+
+@rule("arith.cmpi")
+def compare_integers(t: Translation, op: Operation) -> Value:
+    lhs, rhs = t.operands(op)
+    predicate, signedness = _INTEGER_PREDICATES[t.attribute(op, "predicate")]
+    return t.build.operation("cmpi", lhs, rhs, predicate, signedness).result
+
+
+@rule("arith.cmpf")
+def compare_floats(t: Translation, op: Operation) -> Value:
+    """The predicates are: false, six ordered ones, ordered, six unordered ones, unordered, true."""
+    lhs, rhs = t.operands(op)
+    predicate = t.attribute(op, "predicate")
+    if predicate in (0, 15):
+        return filled(t, int(predicate == 15), t.result_type(op))
+    if predicate in (7, 14):
+        both = [t.build.cmpf(each, each, "equal", "ordered") for each in (lhs, rhs)]
+        ordered = t.build.andi(*both)
+        return ordered if predicate == 7 else t.build.xori(ordered, filled(t, 1, t.result_type(op)))
+    ordering = "ordered" if predicate < 7 else "unordered"
+    return t.build.operation("cmpf", lhs, rhs, _FLOAT_COMPARISONS[(predicate - 1) % 7], ordering).result
+
+
+@rule("arith.select")
+def select(t: Translation, op: Operation) -> Value:
+    condition, yes, no = t.operands(op)
+    return t.build.select(splat(t, condition, t.result_type(op).shape), yes, no)
+
+
+def splat(t: Translation, value: Value, shape: tuple[int, ...]) -> Value:
+    """A scalar as a tile; a tile that has the shape already stays as it is."""
+    assert isinstance(value.type, TileType)
+    if value.type.shape == shape:
+        return value
+    return t.build.broadcast(t.build.reshape(value, (1,) * len(shape)), shape)

@@ -1,0 +1,188 @@
+"""The state of a translation, and the table of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from tileir.builder import Builder
+from tileir.dialect.types import TileType
+from tileir.interface import parse
+from tileir.ir.core import Block, Module, Operation
+from tileir.ir.diagnostics import Diagnostic, TileIRError, position_of
+from tileir.ir.location import (
+    UNKNOWN,
+    CallSiteLocation,
+    Location,
+    NameLocation,
+    call_site_location,
+    name_location,
+)
+from tileir.ir.values import Value
+from tileir.ttir.tokens import MemoryOrder, Tokens
+from tileir.ttir.types import plain, tile_of
+
+Results = Value | Sequence[Value] | None
+Rule = Callable[["Translation", Operation], Results]
+
+RULES: Final[dict[str, Rule]] = {}
+MEMORY: Final[set[str]] = set()
+"""The operations that read or write memory, or order those that do: loops and branches carry tokens around them."""
+
+
+class TTIRError(TileIRError):
+    """TTIR that has no counterpart in Tile IR; the diagnostic has the construct, the reason and the line."""
+
+
+def rule(*names: str, memory: bool = False) -> Callable[[Rule], Rule]:
+    """Register a function as the rule of operations; it returns the values of their results."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            RULES[name] = function
+        if memory:
+            MEMORY.update(names)
+        return function
+
+    return register
+
+
+class Translation:
+    """One module being translated.
+
+    `build` inserts operations at the current place, with the location of the operation that is translated.
+    `values` has what became of each value of TTIR.
+    """
+
+    def __init__(self, source: Module, order: MemoryOrder) -> None:
+        self.source = source
+        self.build = Builder("kernels")
+        self.tokens = Tokens(self.build, order)
+        self.values: dict[Value, Value] = {}
+        self._touches_memory: dict[Operation, bool] = {}
+
+    # --- what a rule reads ---
+
+    def operands(self, operation: Operation) -> list[Value]:
+        return [self.values[each] for each in operation.operands]
+
+    def groups(self, operation: Operation) -> list[list[Value]]:
+        """The operands by group, where the operation has `operandSegmentSizes`."""
+        values, start, found = self.operands(operation), 0, []
+        for size in operation.segments or self.attribute(operation, "operandSegmentSizes", [len(values)]):
+            found.append(values[start : start + size])
+            start += size
+        return found
+
+    def optional(self, operation: Operation, count: int) -> list[Value | None]:
+        """The operands where some of `count` may be left out: None for those."""
+        if operation.segments is None and "operandSegmentSizes" not in operation.attributes:
+            found: list[Value | None] = list(self.operands(operation))
+            return found + [None] * (count - len(found))
+        return [group[0] if group else None for group in self.groups(operation)]
+
+    def attribute(self, operation: Operation, name: str, default: Any = None) -> Any:
+        """An attribute as a Python value."""
+        found = operation.attributes.get(name)
+        return default if found is None else plain(found)
+
+    def type(self, value: Value) -> TileType:
+        """The type that a value of TTIR has in Tile IR."""
+        found = tile_of(value.type.text)
+        if found is None:
+            raise self.error(f"values of type '{value.type.text}' are not supported")
+        return found
+
+    def result_type(self, operation: Operation) -> TileType:
+        return self.type(operation.results[0])
+
+    def touches_memory(self, operation: Operation) -> bool:
+        """Whether an operation in the regions of this one needs a token."""
+        found = self._touches_memory.get(operation)
+        if found is None:
+            found = any(self._needs_token(each) for each in operation.walk() if each is not operation)
+            self._touches_memory[operation] = found
+        return found
+
+    def _needs_token(self, operation: Operation) -> bool:
+        if operation.name != "tt.call":
+            return operation.name in MEMORY
+        return self.touches_memory(self.function(operation))
+
+    def function(self, call: Operation) -> Operation:
+        """The function that a call names."""
+        name = self.attribute(call, "callee").lstrip("@").strip('"')
+        for each in self.source.regions[0].block:
+            if each.symbol_name == name or self.attribute(each, "sym_name") == name:
+                return each
+        raise self.error(f"there is no function '{name}'", call)
+
+    # --- what a rule does ---
+
+    def unsupported(self, operation: Operation, reason: str) -> TTIRError:
+        """The error that an operation cannot be translated, to be raised."""
+        return self.error(f"'{operation.name}' is not supported: {reason}", operation)
+
+    def error(self, message: str, operation: Operation | None = None) -> TTIRError:
+        location = self.build.location if operation is None else user_location(operation.location)
+        return TTIRError([Diagnostic("error", message, location)])
+
+    def bind(self, targets: Sequence[Value], values: Sequence[Value]) -> None:
+        for target, value in zip(targets, values, strict=True):
+            self.values[target] = value
+
+    def operation(self, operation: Operation) -> None:
+        """Translate one operation."""
+        self.build.location = user_location(operation.location)
+        found = RULES.get(operation.name)
+        if found is None:
+            raise self.error(f"'{operation.name}' is not supported", operation)
+        results = found(self, operation)
+        if isinstance(results, Value):
+            results = (results,)
+        self.bind(operation.results, results or ())
+
+    def block(self, block: Block) -> Operation:
+        """Translate the operations of a block up to its terminator, and return that."""
+        last = block.last
+        assert last is not None
+        for each in block:
+            if each is not last:
+                self.operation(each)
+        self.build.location = user_location(last.location)
+        return last
+
+
+def user_location(location: Location) -> Location:
+    """A location in the user's code: calls into Triton's own library are left out, names are kept once."""
+    if isinstance(location, NameLocation):
+        child = user_location(location.child)
+        if isinstance(child, NameLocation):
+            return child
+        return name_location(location.name, child)
+    if isinstance(location, CallSiteLocation):
+        callee, caller = user_location(location.callee), user_location(location.caller)
+        found = position_of(callee)
+        if found is None or "triton/language/" in found.file.replace("\\", "/"):
+            return caller
+        return call_site_location(callee, caller)
+    return location
+
+
+def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
+    """The module of `cuda_tile` that computes what a module of TTIR does: an entry for each public function.
+
+    `text` is in the generic form of MLIR.  `memory_order` is "program" to run the result, "barriers" to sanitize it.
+    """
+    source = parse(text, "ttir", allow_unregistered=True)
+    translation = Translation(source, memory_order)
+    for function in source.regions[0].block:
+        translation.build.location = UNKNOWN
+        if function.name != "tt.func":
+            raise translation.unsupported(function, "a module has functions only")
+        if translation.attribute(function, "sym_visibility") == "public":
+            translation.operation(function)
+    translation.build.location = UNKNOWN
+    module = translation.build.finish()
+    assert isinstance(module, Module)
+    return module

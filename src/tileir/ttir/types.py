@@ -1,0 +1,57 @@
+"""Types and attributes of TTIR: `tensor<64x!tt.ptr<f32>>` is a tile of pointers, a scalar a tile without dimensions."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tileir.dialect.types import TileType, pointer_type, scalar_tile, tile_type
+from tileir.ir import attributes
+from tileir.ir.attributes import Attribute
+from tileir.ir.types import FLOAT_TYPES, Type, integer_type
+
+_POINTER: Final = re.compile(r"!tt\.ptr<(.*?)(?:, *\d+)?>")
+_TENSOR: Final = re.compile(r"tensor<((?:\d+x)*)(.*)>")
+_INTEGER: Final = re.compile(r"[su]?i(\d+)")
+
+I1: Final = integer_type(1)
+I32: Final = integer_type(32)
+I64: Final = integer_type(64)
+
+
+def element_type(text: str) -> Type | None:
+    """An element type by its name in TTIR, None if there is no such element in Tile IR."""
+    if text in FLOAT_TYPES:
+        return FLOAT_TYPES[text]
+    if found := _INTEGER.fullmatch(text):
+        width = int(found[1])
+        return integer_type(width) if width in (1, 8, 16, 32, 64) else None
+    if found := _POINTER.fullmatch(text):
+        # Memory has no pointers: a pointer to pointers points to their 64 bits.
+        pointee = I64 if found[1].startswith("!tt.ptr") else element_type(found[1])
+        # Triton stores a truth value as a byte.
+        return None if pointee is None else pointer_type(integer_type(8) if pointee is I1 else pointee)
+    return None
+
+
+def tile_of(text: str) -> TileType | None:
+    """The tile that stands for a scalar or a tensor, None for another type."""
+    found = _TENSOR.fullmatch(text)
+    if found is None:
+        element = element_type(text)
+        return None if element is None else scalar_tile(element)
+    element = element_type(found[2])
+    return None if element is None else tile_type(tuple([int(each) for each in found[1].split("x")[:-1]]), element)
+
+
+def plain(attribute: Attribute) -> object:
+    """An attribute as a Python value: a number, a string, a list; others as their text."""
+    if isinstance(attribute, attributes.IntegerAttribute):
+        return attribute.value
+    if isinstance(attribute, attributes.StringAttribute):
+        return attribute.value
+    if isinstance(attribute, attributes.DenseArrayAttribute):
+        return list(attribute.values)
+    if isinstance(attribute, attributes.ArrayAttribute):
+        return [plain(each) for each in attribute.elements]
+    return attribute.text
