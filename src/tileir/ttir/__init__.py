@@ -9,14 +9,15 @@ the values of its results.  In reading order:
     types        types and attributes
     tokens       the order of memory operations
     control      functions, branches, loops
-    arithmetic   constants, numbers, conversions, mathematical functions
+    arithmetic   constants, numbers, comparisons, conversions
+    functions    mathematical functions that Tile IR lacks
     shapes       splat, broadcast, reshape, permute, join, split
     memory       pointers, loads, stores, barriers, assertions, prints
 """
 
 from __future__ import annotations
 
-from tileir.ttir import arithmetic, control, memory, shapes
+from tileir.ttir import arithmetic, control, functions, memory, shapes
 from tileir.ttir.translation import TTIRError, translate
 
-__all__ = ["TTIRError", "arithmetic", "control", "memory", "shapes", "translate"]
+__all__ = ["TTIRError", "arithmetic", "control", "functions", "memory", "shapes", "translate"]

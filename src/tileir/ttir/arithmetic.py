@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tileir.dialect.types import TileType
+from tileir.dialect.types import PointerType, TileType, with_element
 from tileir.ir.attributes import FloatAttribute, IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
-from tileir.ir.types import FloatType, IntegerType
+from tileir.ir.types import I64, FloatType, IntegerType
 from tileir.ir.values import Value
 from tileir.ttir.translation import RULES, Rule, Translation, rule
 
@@ -23,6 +23,12 @@ _INTEGER_PREDICATES = (
     ("greater_than", "unsigned"),
     ("greater_than_or_equal", "unsigned"),
 )
+_OVERFLOW = {
+    (False, False): "none",
+    (True, False): "no_signed_wrap",
+    (False, True): "no_unsigned_wrap",
+    (True, True): "no_wrap",
+}
 _FLOAT_COMPARISONS = (
     "equal",
     "greater_than",
@@ -42,6 +48,17 @@ def _direct(mnemonic: str, *extra: object, **keywords: object) -> Rule:
     return translate
 
 
+def _wrapping(mnemonic: str) -> Rule:
+    """The rule of an operation with flags that promise that it does not overflow."""
+
+    def translate(t: Translation, op: Operation) -> Value:
+        flags = op.attributes.get("overflowFlags")
+        overflow = _OVERFLOW[("nsw" in flags.text, "nuw" in flags.text)] if flags is not None else "none"
+        return t.build.operation(mnemonic, *t.operands(op), overflow=overflow).result
+
+    return translate
+
+
 def _conversion(mnemonic: str, *extra: object) -> Rule:
     """The rule of an operation that has a counterpart with the type of the result."""
 
@@ -54,7 +71,8 @@ def _conversion(mnemonic: str, *extra: object) -> Rule:
 RULES.update(
     {
         **{f"arith.{name}": _direct(name) for name in ("addf", "subf", "mulf", "divf", "remf", "negf")},
-        **{f"arith.{name}": _direct(name) for name in ("addi", "subi", "muli", "andi", "ori", "xori", "shli")},
+        **{f"arith.{name}": _direct(name) for name in ("andi", "ori", "xori")},
+        **{f"arith.{name}": _wrapping(name) for name in ("addi", "subi", "muli", "shli")},
         **{f"arith.{name}si": _direct(f"{name}i", "signed") for name in ("div", "rem", "max", "min")},
         **{f"arith.{name}ui": _direct(f"{name}i", "unsigned") for name in ("div", "rem", "max", "min")},
         "arith.shrsi": _direct("shri", "signed"),
@@ -67,9 +85,10 @@ RULES.update(
         "math.absf": _direct("absf"),
         "math.absi": _direct("absi"),
         **{f"math.{name}": _direct(name) for name in ("ceil", "floor", "cos", "sin", "exp", "exp2", "log", "log2")},
-        **{f"math.{name}": _direct(name) for name in ("rsqrt", "sqrt", "tan", "tanh", "fma")},
+        **{f"math.{name}": _direct(name) for name in ("rsqrt", "sqrt", "fma")},
         "tt.precise_sqrt": _direct("sqrt"),
         "tt.precise_divf": _direct("divf"),
+        "tt.approx_divf": _direct("divf"),
         "arith.extsi": _conversion("exti", "signed"),
         "arith.extui": _conversion("exti", "unsigned"),
         "arith.trunci": _conversion("trunci"),
@@ -80,6 +99,7 @@ RULES.update(
         "arith.fptosi": _conversion("ftoi", "signed"),
         "arith.fptoui": _conversion("ftoi", "unsigned"),
         "arith.bitcast": _conversion("bitcast"),
+        "tt.int_to_ptr": _conversion("int_to_ptr"),
     }
 )
 
@@ -136,3 +156,47 @@ def splat(t: Translation, value: Value, shape: tuple[int, ...]) -> Value:
     if value.type.shape == shape:
         return value
     return t.build.broadcast(t.build.reshape(value, (1,) * len(shape)), shape)
+
+
+@rule("tt.clampf")
+def clamp(t: Translation, op: Operation) -> Value:
+    """Without NaN propagation, NaN becomes the lower bound: each of the two steps returns the operand that is none."""
+    x, low, high = t.operands(op)
+    keep_nan = t.attribute(op, "propagateNan", 0) != 0
+    return t.build.minf(t.build.maxf(x, low, propagate_nan=keep_nan), high, propagate_nan=keep_nan)
+
+
+@rule("tt.fp_to_fp")
+def convert_float(t: Translation, op: Operation) -> Value:
+    """The attribute is left out where every number fits."""
+    rounding = t.attribute(op, "rounding", 1)
+    if rounding not in (0, 1):
+        raise t.unsupported(op, "stochastic rounding has no counterpart")
+    (value,), type = t.operands(op), t.result_type(op)
+    return t.build.ftof(value, type, rounding_mode="nearest_even" if rounding else "zero")
+
+
+@rule("tt.bitcast")
+def bitcast(t: Translation, op: Operation) -> Value:
+    """Between numbers, or between pointers."""
+    (value,), type = t.operands(op), t.result_type(op)
+    if value.type is type:
+        return value
+    mnemonic = "ptr_to_ptr" if isinstance(type.element, PointerType) else "bitcast"
+    return t.build.operation(mnemonic, value, type).result
+
+
+@rule("tt.ptr_to_int")
+def pointer_to_integer(t: Translation, op: Operation) -> Value:
+    (pointer,), type = t.operands(op), t.result_type(op)
+    address = t.build.ptr_to_int(pointer)
+    return address if address.type is type else t.build.trunci(address, type)
+
+
+@rule("ub.poison")
+def poison(t: Translation, op: Operation) -> Value:
+    """A value that must not matter: zero."""
+    type = t.result_type(op)
+    if isinstance(type.element, PointerType):
+        return t.build.int_to_ptr(filled(t, 0, with_element(type, I64)), type)
+    return filled(t, 0, type)

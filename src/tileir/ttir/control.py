@@ -36,7 +36,16 @@ def function(t: Translation, op: Operation) -> None:
 
 def blocks(t: Translation, block: Block) -> list[Value]:
     """Translate a block and those that follow it; the operands of the return they end with."""
-    last = t.block(block)
+    if block in t.open_blocks:
+        raise t.error("recursive functions and loops of branches are not supported")
+    t.open_blocks.add(block)
+    try:
+        return _follow_last(t, t.block(block))
+    finally:
+        t.open_blocks.remove(block)
+
+
+def _follow_last(t: Translation, last: Operation) -> list[Value]:
     if last.name == "tt.return":
         return t.operands(last)
     if last.name == "cf.br":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.dialect.types import PointerType, TileType, with_element
 from tileir.ir.core import Operation
-from tileir.ir.types import IntegerType
+from tileir.ir.types import FloatType, IntegerType, integer_type
 from tileir.ir.values import Value
 from tileir.ttir.arithmetic import filled, splat
 from tileir.ttir.translation import Translation, rule
@@ -23,12 +23,11 @@ def load(t: Translation, op: Operation) -> Value:
     type = _pointee(pointers)
     if mask is not None:
         mask = splat(t, mask, type.shape)
-        other = filled(t, 0, type) if other is None else _stored(t, other, type)
-        assert other is not None
-        other = splat(t, other, type.shape)
+        other = filled(t, 0, type) if other is None else splat(t, _stored(t, other), type.shape)
     value, token = t.build.load_ptr_tko(pointers, mask, other if mask is not None else None, t.tokens.before())
     t.tokens.after(token)
-    return _loaded(t, value, t.result_type(op))
+    result = t.result_type(op)
+    return t.build.int_to_ptr(value, result) if isinstance(result.element, PointerType) else value
 
 
 @rule("tt.store", memory=True)
@@ -38,7 +37,7 @@ def store(t: Translation, op: Operation) -> None:
     type = _pointee(pointers)
     if mask is not None:
         mask = splat(t, mask, type.shape)
-    token = t.build.store_ptr_tko(pointers, _stored(t, value, type), mask, t.tokens.before())
+    token = t.build.store_ptr_tko(pointers, _stored(t, value), mask, t.tokens.before())
     t.tokens.after(token)
 
 
@@ -47,27 +46,63 @@ def barrier(t: Translation, op: Operation) -> None:
     t.tokens.barrier()
 
 
+@rule("tt.assert")
+def assert_(t: Translation, op: Operation) -> None:
+    """Triton has already made elements that its mask leaves out true."""
+    t.build.assert_(t.operands(op)[0], t.attribute(op, "message", ""))
+
+
+@rule("llvm.intr.assume")
+def assume(t: Translation, op: Operation) -> None:
+    t.build.assume_cond(t.operands(op)[0])
+
+
+@rule("tt.print", memory=True)
+def print_(t: Translation, op: Operation) -> None:
+    """One line per program: the prefix, then the tiles."""
+    values = t.operands(op)
+    signed = t.attribute(op, "isSigned", [1] * len(values))
+    if t.attribute(op, "hex", 0):
+        values = [_bits(t, each) for each in values]
+        formats = [f"0x%0{_width(each) // 4}x" for each in values]
+    else:
+        formats = [_format(each, sign != 0) for each, sign in zip(values, signed, strict=True)]
+    text = str(t.attribute(op, "prefix", "")).lstrip(" ").replace("%", "%%") + ", ".join(formats) + "\n"
+    t.tokens.after(t.build.print_tko(values, t.tokens.before(), text))
+
+
+def _bits(t: Translation, value: Value) -> Value:
+    """A tile of integers with the bits of another tile."""
+    assert isinstance(value.type, TileType)
+    element = value.type.element
+    if isinstance(element, PointerType):
+        return t.build.ptr_to_int(value)
+    if isinstance(element, FloatType):
+        return t.build.bitcast(value, with_element(value.type, integer_type(element.width)))
+    return value
+
+
+def _width(value: Value) -> int:
+    assert isinstance(value.type, TileType) and isinstance(value.type.element, IntegerType)
+    return value.type.element.width
+
+
+def _format(value: Value, signed: bool) -> str:
+    assert isinstance(value.type, TileType)
+    if isinstance(value.type.element, PointerType):
+        return "%p"
+    if isinstance(value.type.element, FloatType):
+        return "%f"
+    return "%d" if signed and _width(value) > 1 else "%u"
+
+
 def _pointee(pointers: Value) -> TileType:
     """The type of the elements that a tile of pointers points to."""
     assert isinstance(pointers.type, TileType) and isinstance(pointers.type.element, PointerType)
     return with_element(pointers.type, pointers.type.element.pointee)
 
 
-def _loaded(t: Translation, value: Value, type: TileType) -> Value:
-    """A loaded tile as TTIR has it: a truth value is a byte in memory, a pointer 64 bits."""
-    if value.type is type:
-        return value
-    if isinstance(type.element, PointerType):
-        return t.build.int_to_ptr(value, type)
-    assert isinstance(type.element, IntegerType)
-    return t.build.trunci(value, type)
-
-
-def _stored(t: Translation, value: Value, type: TileType) -> Value:
-    """A tile as it stands in memory."""
+def _stored(t: Translation, value: Value) -> Value:
+    """A tile as it stands in memory, where pointers are their 64 bits."""
     assert isinstance(value.type, TileType)
-    if value.type.element is type.element:
-        return value
-    if isinstance(value.type.element, PointerType):
-        return t.build.ptr_to_int(value)
-    return t.build.exti(value, type, "unsigned")
+    return t.build.ptr_to_int(value) if isinstance(value.type.element, PointerType) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.ir.core import Operation
+from tileir.ir.types import I32
 from tileir.ir.values import Value
 from tileir.ttir.arithmetic import filled, splat
 from tileir.ttir.translation import Translation, rule
@@ -46,3 +47,28 @@ def reshape(t: Translation, op: Operation) -> Value:
 @rule("tt.trans")
 def transpose(t: Translation, op: Operation) -> Value:
     return t.build.permute(t.operands(op)[0], t.attribute(op, "order"))
+
+
+@rule("tt.join")
+def join(t: Translation, op: Operation) -> Value:
+    """Two tiles along a new last dimension."""
+    type = t.result_type(op)
+    first, second = [t.build.reshape(each, (*type.shape[:-1], 1)) for each in t.operands(op)]
+    return t.build.cat(first, second, len(type.shape) - 1)
+
+
+@rule("tt.split")
+def split(t: Translation, op: Operation) -> list[Value]:
+    """The two tiles along the last dimension."""
+    (value,), type = t.operands(op), t.result_type(op)
+    last = len(type.shape)
+    indices = [t.build.constant(each, I32) for each in (0, 1)]
+    parts = [t.build.extract(value, [indices[0]] * last + [each], (*type.shape, 1)) for each in indices]
+    return [t.build.reshape(each, type.shape) for each in parts]
+
+
+@rule("tt.cat")
+def concatenate(t: Translation, op: Operation) -> Value:
+    """The elements keep their order, also where Triton would allow another."""
+    first, second = t.operands(op)
+    return t.build.cat(first, second, 0)

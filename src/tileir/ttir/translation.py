@@ -9,7 +9,7 @@ from tileir.builder import Builder
 from tileir.dialect.types import TileType
 from tileir.interface import parse
 from tileir.ir.core import Block, Module, Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError, position_of
+from tileir.ir.diagnostics import Diagnostic, TileIRError, VerifyError, position_of
 from tileir.ir.location import (
     UNKNOWN,
     CallSiteLocation,
@@ -25,9 +25,16 @@ from tileir.ttir.types import plain, tile_of
 Results = Value | Sequence[Value] | None
 Rule = Callable[["Translation", Operation], Results]
 
+# What a module may become: calls are inlined, and a block that two branches lead to is translated for both.
+_MAX_OPERATIONS: Final = 1_000_000
+
 RULES: Final[dict[str, Rule]] = {}
 MEMORY: Final[set[str]] = set()
 """The operations that read or write memory, or order those that do: loops and branches carry tokens around them."""
+
+
+# What a rule raises if TTIR from elsewhere breaks the rules of Triton's own verifier.
+_MALFORMED: Final = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class TTIRError(TileIRError):
@@ -59,7 +66,15 @@ class Translation:
         self.build = Builder("kernels")
         self.tokens = Tokens(self.build, order)
         self.values: dict[Value, Value] = {}
+        self.functions: dict[str, Operation] = {}
+        self.open_blocks: set[Block] = set()  # of functions, on the way to the current place
         self._touches_memory: dict[Operation, bool] = {}
+        self._budget = _MAX_OPERATIONS
+        for each in source.regions[0].block:
+            self.build.location = user_location(each.location)
+            if each.name != "tt.func":
+                raise self.unsupported(each, "a module of TTIR has functions only")
+            self.functions[str(self.attribute(each, "sym_name"))] = each
 
     # --- what a rule reads ---
 
@@ -100,6 +115,7 @@ class Translation:
         """Whether an operation in the regions of this one needs a token."""
         found = self._touches_memory.get(operation)
         if found is None:
+            self._touches_memory[operation] = False  # while a call of itself is followed
             found = any(self._needs_token(each) for each in operation.walk() if each is not operation)
             self._touches_memory[operation] = found
         return found
@@ -111,11 +127,11 @@ class Translation:
 
     def function(self, call: Operation) -> Operation:
         """The function that a call names."""
-        name = self.attribute(call, "callee").lstrip("@").strip('"')
-        for each in self.source.regions[0].block:
-            if each.symbol_name == name or self.attribute(each, "sym_name") == name:
-                return each
-        raise self.error(f"there is no function '{name}'", call)
+        name = str(self.attribute(call, "callee")).lstrip("@").strip('"')
+        found = self.functions.get(name)
+        if found is None:
+            raise self.error(f"there is no function '{name}'", call)
+        return found
 
     # --- what a rule does ---
 
@@ -137,15 +153,28 @@ class Translation:
         found = RULES.get(operation.name)
         if found is None:
             raise self.error(f"'{operation.name}' is not supported", operation)
-        results = found(self, operation)
-        if isinstance(results, Value):
-            results = (results,)
-        self.bind(operation.results, results or ())
+        self._budget -= 1
+        if self._budget < 0:
+            raise self.error(f"the kernel has more than {_MAX_OPERATIONS:,} operations after inlining", operation)
+        try:
+            results = found(self, operation)
+            if isinstance(results, Value):
+                results = (results,)
+            self.bind(operation.results, results or ())
+        except TTIRError:
+            raise
+        except TileIRError as failure:
+            raise self.unsupported(operation, failure.diagnostics[0].message) from failure
+        except _MALFORMED as failure:
+            raise self.error(
+                f"'{operation.name}' has operands or attributes that it cannot have", operation
+            ) from failure
 
     def block(self, block: Block) -> Operation:
         """Translate the operations of a block up to its terminator, and return that."""
         last = block.last
-        assert last is not None
+        if last is None:
+            raise self.error("a block is empty")
         for each in block:
             if each is not last:
                 self.operation(each)
@@ -176,13 +205,15 @@ def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
     """
     source = parse(text, "ttir", allow_unregistered=True)
     translation = Translation(source, memory_order)
-    for function in source.regions[0].block:
+    try:
+        for function in translation.functions.values():
+            if translation.attribute(function, "sym_visibility", "public") == "public":
+                translation.operation(function)
         translation.build.location = UNKNOWN
-        if function.name != "tt.func":
-            raise translation.unsupported(function, "a module has functions only")
-        if translation.attribute(function, "sym_visibility") == "public":
-            translation.operation(function)
-    translation.build.location = UNKNOWN
-    module = translation.build.finish()
+        module = translation.build.finish()
+    except RecursionError:
+        raise translation.error("branches and loops are nested too deeply") from None
+    except VerifyError as failure:
+        raise TTIRError(failure.diagnostics) from failure
     assert isinstance(module, Module)
     return module

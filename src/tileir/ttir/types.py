@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from tileir.dialect.types import TileType, pointer_type, scalar_tile, tile_type
@@ -29,11 +30,11 @@ def element_type(text: str) -> Type | None:
     if found := _POINTER.fullmatch(text):
         # Memory has no pointers: a pointer to pointers points to their 64 bits.
         pointee = I64 if found[1].startswith("!tt.ptr") else element_type(found[1])
-        # Triton stores a truth value as a byte.
-        return None if pointee is None else pointer_type(integer_type(8) if pointee is I1 else pointee)
+        return None if pointee is None else pointer_type(pointee)
     return None
 
 
+@lru_cache(maxsize=4096)
 def tile_of(text: str) -> TileType | None:
     """The tile that stands for a scalar or a tensor, None for another type."""
     found = _TENSOR.fullmatch(text)
