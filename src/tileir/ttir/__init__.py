@@ -12,11 +12,13 @@ the values of its results.  In reading order:
     arithmetic   constants, numbers, conversions, mathematical functions
     shapes       splat, broadcast, reshape, permute, join, split
     memory       pointers, loads, stores, barriers, assertions, prints
+    reductions   reductions, scans
+    products     matrix products
 """
 
 from __future__ import annotations
 
-from tileir.ttir import arithmetic, control, memory, shapes
+from tileir.ttir import arithmetic, control, memory, products, reductions, shapes
 from tileir.ttir.translation import TTIRError, translate
 
-__all__ = ["TTIRError", "arithmetic", "control", "memory", "shapes", "translate"]
+__all__ = ["TTIRError", "arithmetic", "control", "memory", "products", "reductions", "shapes", "translate"]
