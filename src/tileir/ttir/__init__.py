@@ -13,11 +13,23 @@ the values of its results.  In reading order:
     functions    mathematical functions that Tile IR lacks
     shapes       splat, broadcast, reshape, permute, join, split
     memory       pointers, loads, stores, barriers, assertions, prints
+    reductions   reductions, scans
+    products     matrix products
 """
 
 from __future__ import annotations
 
-from tileir.ttir import arithmetic, control, functions, memory, shapes
+from tileir.ttir import arithmetic, control, functions, memory, products, reductions, shapes
 from tileir.ttir.translation import TTIRError, translate
 
-__all__ = ["TTIRError", "arithmetic", "control", "functions", "memory", "shapes", "translate"]
+__all__ = [
+    "TTIRError",
+    "arithmetic",
+    "control",
+    "functions",
+    "memory",
+    "products",
+    "reductions",
+    "shapes",
+    "translate",
+]

@@ -1,0 +1,99 @@
+"""Reductions and scans, and functions of one element.
+
+TTIR has no identities.  A body of one known operation takes the identity of that.  Any other body gets one more operand
+that tells elements from identities, so that identities are never combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from tileir.dialect.types import tile_type
+from tileir.ir.core import Operation
+from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.values import Value
+from tileir.ttir.arithmetic import filled
+from tileir.ttir.translation import Translation, rule
+from tileir.ttir.types import I1
+
+_INFINITY: Final = float("inf")
+
+# The neutral elements of operations; of integers by the number of bits.
+_IDENTITIES: Final[dict[str, Callable[[int], float]]] = {
+    "arith.addf": lambda bits: -0.0,
+    "arith.mulf": lambda bits: 1.0,
+    "arith.maxnumf": lambda bits: -_INFINITY,
+    "arith.maximumf": lambda bits: -_INFINITY,
+    "arith.minnumf": lambda bits: _INFINITY,
+    "arith.minimumf": lambda bits: _INFINITY,
+    "arith.addi": lambda bits: 0,
+    "arith.ori": lambda bits: 0,
+    "arith.xori": lambda bits: 0,
+    "arith.maxui": lambda bits: 0,
+    "arith.muli": lambda bits: 1,
+    "arith.andi": lambda bits: (1 << bits) - 1,
+    "arith.minui": lambda bits: (1 << bits) - 1,
+    "arith.maxsi": lambda bits: -(1 << bits - 1),
+    "arith.minsi": lambda bits: (1 << bits - 1) - 1,
+}
+
+
+@rule("tt.reduce")
+def reduce(t: Translation, op: Operation) -> list[Value]:
+    """The elements of a reduction have no order: of two, the body of TTIR gets the accumulated one first."""
+    return _combine(t, op, t.build.reduce, accumulated=1)
+
+
+@rule("tt.scan")
+def scan(t: Translation, op: Operation) -> list[Value]:
+    """The body gets the accumulated element first, in TTIR as in Tile IR, also where the scan begins at the end."""
+    reverse = bool(t.attribute(op, "reverse"))
+    return _combine(t, op, t.build.scan, accumulated=0, reverse=reverse)
+
+
+def _combine(
+    t: Translation, op: Operation, build: Callable[..., Any], *, accumulated: int, **keywords: object
+) -> list[Value]:
+    """Build a reduction or scan; `accumulated` is the place of the accumulated element in the pairs of its body."""
+    operands, axis, location = t.operands(op), t.attribute(op, "axis"), t.build.location
+    types = [t.type(each) for each in op.operands]
+    identity = _identity(op, types[0].element)
+    if identity is None:
+        # Elements are there, identities are not.
+        operands = [*operands, filled(t, 1, tile_type(types[0].shape, I1))]
+    identities = [0] * len(operands) if identity is None else [identity]
+    scope = build(operands, axis, identities, **keywords)
+    with scope:
+        first, second = scope.arguments[accumulated::2], scope.arguments[1 - accumulated :: 2]
+        values = _body(t, op, [*first[: len(types)], *second[: len(types)]])
+        if identity is None:
+            values = [
+                t.build.select(first[-1], t.build.select(second[-1], both, left), right)
+                for both, left, right in zip(values, first, second, strict=False)
+            ]
+            values.append(t.build.ori(first[-1], second[-1]))
+        t.build.yield_(*values)
+    t.build.location = location
+    return list(scope.results[: len(types)])
+
+
+def _body(t: Translation, op: Operation, arguments: Sequence[Value]) -> list[Value]:
+    """Translate the region of an operation for these arguments."""
+    for each in op.walk():
+        if each.name == "tt.assert":
+            raise t.unsupported(each, f"the body of '{op.name}' must have no effect")
+    block = op.regions[0].block
+    t.bind(block.arguments, arguments)
+    return t.operands(t.block(block))
+
+
+def _identity(op: Operation, element: Type) -> float | None:
+    """The neutral element of a body that is one operation on both its arguments."""
+    block = op.regions[0].block
+    first = next(iter(block))
+    if len(op.operands) != 1 or len(list(block)) != 2 or set(first.operands) != set(block.arguments):
+        return None
+    found = _IDENTITIES.get(first.name)
+    assert isinstance(element, (FloatType, IntegerType))
+    return None if found is None else found(element.width)
