@@ -64,8 +64,8 @@ def compile(
 
     The program is a module, the path of a file (a string is always a path; use `tileir.parse` for text), or the bytes
     of a file; text and bytecode are told apart by content.  `entry` names the kernel and may be omitted if there is
-    only one.  The program may also be a `@cuda.tile.kernel` or `@triton.jit` function, with example arguments in `args`: the
-    kernel is compiled for arguments of their kind (`SpecializedKernel`).
+    only one.  The program may also be a `@cuda.tile.kernel` or `@triton.jit` function, with example arguments in
+    `args`: the kernel is compiled for arguments of their kind (`SpecializedKernel`).
 
     `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed one
     (docs/guide/execution.md), or "auto": the CPU backend if llvmlite is installed, and the interpreter for launches

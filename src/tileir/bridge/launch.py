@@ -20,6 +20,7 @@ from tileir.bridge.parameters import (
     ListParameter,
     Parameter,
     ScalarParameter,
+    TupleParameter,
     describe,
     words_of,
 )
@@ -233,6 +234,12 @@ def cutile() -> Any:
 
 
 def described(kernel: Any, args: Sequence[object]) -> Description:
+    """The arguments of a launch as the kernel takes them."""
+    if is_triton_kernel(kernel):
+        from tileir.bridge.triton.resolving import resolved
+
+        found, _, values = resolved(kernel, (1,), args, {})
+        return found.describe(values)
     function = kernel._annotated_function
     return describe(
         function.pyfunc.__name__, list(function.pysig.parameters), list(function.parameter_annotations), tuple(args)
@@ -336,4 +343,5 @@ def _constraint(parameter: Parameter) -> Any:
         return compilation.ListConstraint(_constraint(parameter.element), alias_groups=(), elements_may_alias=True)
     if isinstance(parameter, ConstantParameter):
         return compilation.ConstantConstraint(parameter.value)
+    assert isinstance(parameter, TupleParameter)
     return compilation.TupleConstraint([_constraint(item) for item in parameter.items])

@@ -30,12 +30,12 @@ def record(
 ) -> Recording:
     """Launch a kernel in the interpreter and keep what it does (docs/tools/recording.md).
 
-    The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` or `@triton.jit` function, a module or
-    the path
-    of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many bytes the recording
-    may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks for elements that are
-    never written too; the contents of arrays in `uninitialized` do not count as written.  `schedule`, `memory` and
-    `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there: `Recording.failure` says why.
+    The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` or `@triton.jit` function, a
+    module or the path of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many
+    bytes the recording may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks
+    for elements that are never written too; the contents of arrays in `uninitialized` do not count as written.
+    `schedule`, `memory` and `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there:
+    `Recording.failure` says why.
 
     >>> recording = tileir.record(kernel, 8, args)
     >>> len(recording.blocks)

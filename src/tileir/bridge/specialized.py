@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.kernel_kinds import is_cutile_kernel, kernel_name
-from tileir.bridge.launch import again, prepared, recognized, with_options
+from tileir.bridge.launch import again, described, prepared, recognized, with_options
 from tileir.bridge.parameters import Description, Parameter, fits, words_of
 from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.execute.arguments.binding import is_array
@@ -143,7 +143,7 @@ class SpecializedKernel:
 
     def described(self, args: tuple[object, ...]) -> Description:
         """The arguments of a launch, refused if the kernel was compiled for others."""
-        description = prepared(self.function, args, *self._options)[1]
+        description = described(self.function, args)
         if len(description.parameters) != len(self._parameters):
             raise LaunchError(f"{self.name} was compiled for other tuples: compile it for such arguments")
         for name, expected, found in zip(self._names, self._parameters, description.parameters, strict=True):

@@ -126,12 +126,12 @@ def _storage(tensor: Any) -> Any:
     return numpy.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
-def _tensors() -> list[object]:
+def _tensors() -> list[Pointer]:
     """All tensors of this process: which of them a kernel reaches through addresses is not known before it runs."""
     torch: Any = sys.modules.get("torch")
     if torch is None:
         return []
-    found: dict[int, object] = {}
+    found: dict[int, Pointer] = {}
     for tensor in [each for each in gc.get_objects() if type(each) is torch.Tensor]:
         try:
             if tensor.is_cpu and tensor.layout is torch.strided and tensor.untyped_storage().data_ptr():

@@ -6,7 +6,6 @@ import pickle
 from _blake2 import blake2b
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -14,7 +13,6 @@ from tileir.bridge.contexts import innermost
 from tileir.bridge.parameters import Description, Parameter
 from tileir.bridge.triton.arguments import describe, parameters_of
 from tileir.bridge.triton.frontend import Ttir
-from tileir.dialect.ops import INT_TO_PTR
 from tileir.execute.cache.code_cache import default_cache, hash_of_installed, hash_of_sources
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel, compile
@@ -61,6 +59,10 @@ class TritonKernel:
         self.metadata: SimpleNamespace = SimpleNamespace(**described)
         self.packed_metadata: tuple[int, ...] = (options.num_warps, options.num_ctas, _SHARED_MEMORY)
         self.asm: dict[str, str] = _Texts(ttir=ttir.text)
+        self.parameters: dict[str, Parameter] = parameters_of(source)
+        """What it was compiled for: constants, types and alignment of the arguments."""
+        # Whether it follows addresses that it reads from memory.
+        self._follows: bool = "tt.int_to_ptr" in ttir.generic
         self._modules: dict[MemoryOrder, Module] = {}
         self._kernels: dict[tuple[object, ...], Kernel] = {}
 
@@ -68,11 +70,6 @@ class TritonKernel:
         return f"<TritonKernel {self.name}>"
 
     # --- as tileir uses it ---
-
-    @cached_property
-    def parameters(self) -> dict[str, Parameter]:
-        """What it was compiled for: constants, types and alignment of the arguments."""
-        return parameters_of(self.src)
 
     def prepared(
         self, arguments: Sequence[object], backend: str, exact: bool, fast: bool, sanitizes: bool
@@ -86,13 +83,13 @@ class TritonKernel:
         if kernel is None:
             module = self._module("barriers" if sanitizes else "program")
             kernel = self._kernels[key] = compile(module, entry=self.name, backend=backend, exact=exact, fast=fast)
-        description = describe(self.name, self.src.signature, arguments, self._follows_addresses)
-        description.names, description.parameters = list(self.parameters), list(self.parameters.values())
-        return kernel, description
+        return kernel, self.describe(arguments)
 
-    @cached_property
-    def _follows_addresses(self) -> bool:
-        return any(operation.declaration is INT_TO_PTR for operation in self._module("program").walk())
+    def describe(self, arguments: Sequence[object]) -> Description:
+        """The arguments of a launch as the kernel takes them."""
+        found = describe(self.name, self.src.signature, arguments, self._follows)
+        found.names, found.parameters = list(self.parameters), list(self.parameters.values())
+        return found
 
     def _module(self, order: MemoryOrder) -> Module:
         found = self._modules.get(order)

@@ -56,7 +56,7 @@ class Launch:
 def launch_of(
     kernel: Any, grid: int | tuple[int, ...], args: Sequence[object] | None, entry: str | None = None, title: str = ""
 ) -> Launch:
-    """The launch of what `tileir.compile` takes or makes, or of a kernel of cuTile or Triton; without `args`, one that never runs.
+    """The launch of what `tileir.compile` takes or makes; without `args`, one that never runs.
 
     `title` is the name of the program, where it has none of its own.
     """
