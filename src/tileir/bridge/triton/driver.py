@@ -35,6 +35,10 @@ class _Utilities:
         raise LaunchError(f"{name} is code for a GPU, which cannot be emulated: launch the kernel")
 
     @staticmethod
+    def cuOccupancyMaxActiveClusters(function: object, shared: int, blocks: int) -> int:  # noqa: N802
+        return current_gpu().multiprocessors // blocks
+
+    @staticmethod
     def unload_module(module: object) -> None:
         """Nothing was loaded."""
 

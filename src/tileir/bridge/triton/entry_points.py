@@ -36,6 +36,9 @@ def hook_triton(
         original = drivers.active
         drivers.active = property(lambda self: _DRIVER if _stands_in() else original.fget(self))
         replace(jit.JITFunction, "run", _run)
+        cuda: Any = triton.backends.backends["nvidia"].driver
+        is_active = cuda.is_active
+        cuda.is_active = staticmethod(lambda: _stands_in() or is_active())
 
 
 def _stands_in() -> bool:
