@@ -1,10 +1,10 @@
-"""Runs the tests and samples of a cutile-python checkout, or TileGym's operator tests, with an emulated GPU.
+"""Runs the tests and samples of a checkout with an emulated GPU: cutile-python's, TileGym's operators, or Triton's.
 
     python tests/bridge/checkout.py PATH --suite cutile [-n 2] [--every 20] [--minutes 30] [--results FILE]
 
 The checkout is used where it lies and not written to.  Every result is appended to the file of results at once: a run
-that was stopped goes on where it was.  The Python that runs this (or `--python`) has cuda-tile, torch, pytest,
-pytest-xdist and tileir; it is enough that tileir is on PYTHONPATH.
+that was stopped goes on where it was.  The Python that runs this (or `--python`) has cuda-tile or
+Triton, torch, pytest, pytest-xdist and tileir; it is enough that tileir is on PYTHONPATH.
 
 This file is also the pytest plugin of such a run: it leaves out what the rules below name, and limits time and memory.
 """
@@ -29,6 +29,9 @@ from typing import Any
 
 import pytest
 
+sys.path.append(str(Path(__file__).parent / "triton"))
+from exceptions_of_triton import EXCEPTIONS
+
 # What is left out, and why: each rule is a pattern for the names of tests.  Everything else has to pass.
 RULES: dict[str, list[tuple[str, str]]] = {
     "cutile": [
@@ -45,6 +48,7 @@ RULES: dict[str, list[tuple[str, str]]] = {
         (r"::test_perf", "measures how fast a GPU is"),
         (r"[\[-](cutile[_-]rs|tilecpp|triton)[\]-]", "is about kernels in other languages than cuTile's Python"),
     ],
+    "triton": EXCEPTIONS,
 }
 # The tests of August 2026 go with cuda-tile 1.6.  These use what is private to it, or expect its words.
 RULES_FROM_1_7 = [
@@ -59,7 +63,11 @@ RULES_FROM_1_7 = [
         r"test_tune\.py::test_ipc_(skip_cache_and_recompile_kernel|export_none_falls_back)",
     )
 ]
-TARGETS = {"cutile": ("test", "samples"), "tilegym": ("tests/ops",)}
+TARGETS = {
+    "cutile": ("test", "samples"),
+    "tilegym": ("tests/ops",),
+    "triton": ("python/test/unit/language", "python/tutorials"),
+}
 
 _VARIABLE = "TILEIR_CHECKOUT_RUN"
 _OVER_TIME = "takes more than the time that a test has"
@@ -114,11 +122,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _left_out(suite: str, test: str) -> str | None:
     """Why a test is."""
-    import cuda.tile
-
     rules = RULES[suite]
-    if suite == "cutile" and tuple(int(part) for part in cuda.tile.__version__.split(".")[:2]) >= (1, 7):
-        rules = rules + RULES_FROM_1_7
+    if suite == "cutile":
+        import cuda.tile
+
+        if tuple(int(part) for part in cuda.tile.__version__.split(".")[:2]) >= (1, 7):
+            rules = rules + RULES_FROM_1_7
     return next((why for pattern, why in rules if re.search(pattern, test)), None)
 
 
@@ -203,7 +212,7 @@ def _outcome(report: pytest.TestReport) -> str:
 
 def _why(report: pytest.TestReport) -> str:
     if report.passed:
-        return ""
+        return next((str(value) for name, value in report.user_properties if name == "left out"), "")
     told: Any = report.longrepr
     if isinstance(told, tuple):
         return str(told[2]).removeprefix("Skipped: ")
@@ -264,6 +273,8 @@ def _run(given: argparse.Namespace, results: Path) -> None:
             "done": str(done),
         }
         paths = [str(Path(__file__).absolute().parent)]
+        if given.suite == "triton":
+            paths.append(str(Path(__file__).absolute().parent / "triton"))
         if given.suite == "tilegym":
             paths.append(str(checkout / "src"))
         if not _answers(given.python, "'tileir.bridge.process' in sys.modules", TILEIR_EMULATE="1"):
@@ -300,10 +311,12 @@ def _run(given: argparse.Namespace, results: Path) -> None:
         ]
         if not _answers(given.python, "any(e.name == 'tileir' for e in metadata.entry_points(group='pytest11'))"):
             command += ["-p", "tileir.bridge.pytest_plugin"]
-        if not _answers(given.python, "util.find_spec('pytest_benchmark')"):
+        if given.suite != "triton" and not _answers(given.python, "util.find_spec('pytest_benchmark')"):
             # Which only the checkout's benchmarks need, and its options.
             command += ["-o", "addopts=--strict-markers"]
         command += ["--tileir", "--tileir-target", given.gpu]
+        if given.suite == "triton":
+            command += ["-p", "triton_checkout"]
         if given.n > 1:
             command += ["-n", str(given.n), "--dist", "worksteal", "--max-worker-restart", "1000"]
         targets = given.only.split() or [name for name in TARGETS[given.suite] if (checkout / name).exists()]

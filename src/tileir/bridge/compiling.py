@@ -1,12 +1,12 @@
-"""`compile`: whatever is a program, ready to run: a module, a file, the bytes of one, a cuTile kernel."""
+"""`compile`: whatever is a program, ready to run: a module, a file, the bytes of one, a kernel of cuTile or Triton."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from tileir.bridge.kernel_kinds import is_cutile_kernel, is_triton_kernel
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching import kernel as launch
 from tileir.execute.launching.kernel import Kernel
@@ -64,8 +64,8 @@ def compile(
 
     The program is a module, the path of a file (a string is always a path; use `tileir.parse` for text), or the bytes
     of a file; text and bytecode are told apart by content.  `entry` names the kernel and may be omitted if there is
-    only one.  The program may also be a `@cuda.tile.kernel` function, with example arguments in `args`: the kernel is
-    compiled for arguments of their kind (`SpecializedKernel`).
+    only one.  The program may also be a `@cuda.tile.kernel` or `@triton.jit` function, with example arguments in
+    `args`: the kernel is compiled for arguments of their kind (`SpecializedKernel`).
 
     `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed one
     (docs/guide/execution.md), or "auto": the CPU backend if llvmlite is installed, and the interpreter for launches
@@ -86,11 +86,12 @@ def compile(
     2.0
     """
     others: dict[str, Any] = {"cpu": cpu, "schedule": schedule, "unchecked": unchecked, "cubin": cubin}
-    if is_cutile_kernel(kernel):
+    if is_cutile_kernel(kernel) or is_triton_kernel(kernel):
         return _specialized(kernel, args, backend, exact, fast, {"entry": entry, **others})
     if args is not None:
         raise LaunchError(
-            f"arguments were given as an example, which cuTile kernels are compiled for, and not {type_text(kernel)}: "
+            "arguments were given as an example, which kernels of cuTile and Triton are compiled for, and not "
+            f"{type_text(kernel)}: "
             "pass entry= to name the kernel, and the arguments to launch"
         )
     if isinstance(kernel, (str, os.PathLike, bytes, bytearray, memoryview)):
@@ -104,12 +105,6 @@ def compile(
     return launch.compile(kernel, entry=entry, backend=backend, exact=exact, fast=fast, tune=tune, **others)
 
 
-def is_cutile_kernel(value: object) -> bool:
-    """Whether this is a cuTile kernel, without importing cuTile: who has a kernel has imported it."""
-    tile: Any = sys.modules.get("cuda.tile")
-    return tile is not None and isinstance(value, tile.kernel)
-
-
 def _specialized(
     kernel: Any, args: object, backend: str, exact: bool, fast: bool, others: dict[str, object]
 ) -> SpecializedKernel:
@@ -118,11 +113,11 @@ def _specialized(
     if not isinstance(args, (tuple, list)):
         given = "none were given" if args is None else f"{type_text(args)} was given"
         raise LaunchError(
-            "a cuTile kernel is compiled for the kinds of its arguments, "
+            "a kernel of cuTile or Triton is compiled for the kinds of its arguments, "
             f"but {given}: pass an example, as tileir.compile(kernel, (a, b, 16))"
         )
     usual = {"schedule": "forward", "unchecked": False}
     for name, value in others.items():
         if value != usual.get(name):
-            raise LaunchError(f"{name} is not an option of tileir.compile for cuTile kernels")
+            raise LaunchError(f"{name} is not an option of tileir.compile for kernels of cuTile or Triton")
     return SpecializedKernel(kernel, tuple(args), backend, exact, fast)

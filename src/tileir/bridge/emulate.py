@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost, runs_on_gpu
 from tileir.bridge.emulated.installation import enter_device, install, leave_device
-from tileir.bridge.entry_points import hook_cutile
+from tileir.bridge.entry_points import hook_cutile, hook_triton
 from tileir.bridge.hooks import after_import
 from tileir.bridge.launch import cutile
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
@@ -123,6 +123,7 @@ def _context(gpu: str, options: dict[str, Any], watching: Watcher | None, saniti
     """A new context, with what it needs installed."""
     # Each time: somebody may have replaced the functions since the last one.
     after_import("cuda.tile", hook_cutile)
+    after_import("triton", hook_triton)
     is_real = runs_on_gpu(options["backend"])
     found = gpu_named(gpu) if is_real else install(gpu)
     if sanitizes:

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.compiling import is_cutile_kernel
 from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
 from tileir.bridge.hooks import hook
+from tileir.bridge.kernel_kinds import is_cutile_kernel
 from tileir.bridge.launch import constraints, launch
 from tileir.bridge.parameters import wrong_type, wrong_value
 from tileir.bridge.uninitialized import launching_frame
@@ -75,17 +75,42 @@ def _launch(
     """
     grid = _checked_grid(grid)
     if context.is_process and not context.is_real:
-        _check_devices(kernel, kernel_args)
+        function = getattr(kernel, "_annotated_function", None)
+        _check_devices([] if function is None else list(function.pysig.parameters), kernel_args)
     is_tuple = isinstance(kernel_args, (tuple, list))
     if is_tuple and any(isinstance(argument, list) for argument in kernel_args) and _is_capturing(context, stream):
         # cuTile's message.
         raise RuntimeError("List argument in CUDAGraph isn't supported yet")
     if context.is_real:
         perform(context, grid, kernel, kernel_args, **({} if _is_current(stream, kernel_args) else {"stream": stream}))
-    elif CAPTURE.recorder is not None:
-        CAPTURE.recorder.work.append(functools.partial(perform, context, grid, kernel, kernel_args))
     else:
-        perform(context, grid, kernel, kernel_args)
+        _perform_or_capture(context, grid, kernel, kernel_args)
+
+
+def _perform_or_capture(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> None:
+    """A launch on the emulated GPU: at once, or when the graph that is being captured is replayed."""
+    if CAPTURE.recorder is not None:
+        CAPTURE.recorder.work.append(functools.partial(perform, context, grid, kernel, arguments))
+    else:
+        perform(context, grid, kernel, arguments)
+
+
+def hook_triton(triton: Any) -> None:
+    """Have what Triton does with a GPU come by here."""
+    # Imported here: few have Triton.
+    from tileir.bridge.triton import entry_points
+
+    entry_points.hook_triton(triton, _launch_triton)
+
+
+def _launch_triton(context: Emulation, grid: tuple[int, ...], kernel: Any, arguments: tuple[object, ...]) -> None:
+    """A launch of a `TritonKernel` in a context."""
+    if context.is_real:
+        perform(context, grid, kernel, arguments)
+        return
+    if context.is_process:
+        _check_devices(list(kernel.src.signature), arguments)
+    _perform_or_capture(context, grid, kernel, arguments)
 
 
 def _is_capturing(context: Emulation, stream: object) -> bool:
@@ -106,7 +131,7 @@ def _is_current(stream: Any, arguments: Any) -> bool:
     return bool(getattr(stream, "cuda_stream", stream) == current)
 
 
-def _check_devices(kernel: Any, arguments: Any) -> None:
+def _check_devices(names: list[str], arguments: Any) -> None:
     """Refuse tensors of the CPU: a script that forgets `.cuda()` ends on a GPU in an illegal access, later.
 
     Arrays of NumPy, which cuTile itself refuses, are taken: there may be no torch on this machine.
@@ -114,7 +139,6 @@ def _check_devices(kernel: Any, arguments: Any) -> None:
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(arguments, (tuple, list)):
         return
-    names = list(kernel._annotated_function.pysig.parameters) if hasattr(kernel, "_annotated_function") else []
     for number, value in enumerate(arguments):
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, torch.Tensor) and not _is_reachable(item):

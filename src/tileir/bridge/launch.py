@@ -1,4 +1,4 @@
-"""`launch`: run a cuTile kernel on arrays of this machine, without a GPU."""
+"""`launch`: run a kernel of cuTile or Triton on arrays of this machine, without a GPU."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
 from tileir.bridge.hooks import hook
+from tileir.bridge.kernel_kinds import is_triton_kernel
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -19,6 +20,7 @@ from tileir.bridge.parameters import (
     ListParameter,
     Parameter,
     ScalarParameter,
+    TupleParameter,
     describe,
     words_of,
 )
@@ -54,10 +56,11 @@ def launch(
     fast: bool = False,
     **options: Any,
 ) -> None:
-    """Run a `@cuda.tile.kernel` function once for each tile block of a grid.
+    """Run a `@cuda.tile.kernel` or `@triton.jit` function once for each tile block of a grid.
 
     `args` are what `cuda.tile.launch` takes, with arrays of NumPy, torch, or anything else with DLPack or the array
-    interface.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
+    interface, or all arguments of a Triton kernel in order; its constants and Triton's own options may be further
+    keywords.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
     is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The kernel is compiled
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`, `output`, ..).
@@ -77,6 +80,9 @@ def launch(
         return
     known = _KNOWN.get(id(kernel) if context is None else (id(kernel), context.gpu.architecture))
     if known is None or known.kernel() is not kernel:
+        if is_triton_kernel(kernel):
+            _launch_triton(kernel, grid, check_arguments(args), (backend, exact, fast), options)
+            return
         known = known_for(kernel)
     if type(args) is not tuple:
         args = check_arguments(args)
@@ -90,6 +96,33 @@ def launch(
     compiled.launch(grid, description.values, memory=description.memory, **options)
     if variant is not None and not is_new:
         known.learn(args, description.values, compiled, variant)
+
+
+def _launch_triton(
+    kernel: Any, grid: Any, args: tuple[object, ...], how: tuple[str, bool, bool], options: dict[str, Any]
+) -> None:
+    # Imported here, as everything of Triton: few have it.
+    from tileir.bridge.triton.resolving import resolved
+
+    own = {name: value for name, value in options.items() if name in LAUNCH_OPTIONS}
+    others = {name: value for name, value in options.items() if name not in LAUNCH_OPTIONS}
+    found, extents, values = resolved(kernel, grid, args, others)
+    compiled, description = found.prepared(values, *how, sanitizes=bool(own.get("sanitize")))
+    own["memory"] = [*own.get("memory", ()), *description.memory]
+    compiled.launch(extents, description.values, **own)
+
+
+def prepared(
+    kernel: Any, args: Sequence[object], backend: str, exact: bool, fast: bool, sanitizes: bool = False
+) -> tuple[Kernel, Description]:
+    """A kernel of cuTile or Triton compiled for arguments of this kind, and what it takes for these."""
+    if is_triton_kernel(kernel):
+        from tileir.bridge.triton.resolving import resolved
+
+        found, _, values = resolved(kernel, (1,), args, {})
+        return found.prepared(values, backend, exact, fast, sanitizes)
+    description = described(kernel, args)
+    return compiled_for(known_for(kernel), kernel, description.parameters, backend, exact, fast)[0], description
 
 
 def with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> Variant | None:
@@ -201,6 +234,12 @@ def cutile() -> Any:
 
 
 def described(kernel: Any, args: Sequence[object]) -> Description:
+    """The arguments of a launch as the kernel takes them."""
+    if is_triton_kernel(kernel):
+        from tileir.bridge.triton.resolving import resolved
+
+        found, _, values = resolved(kernel, (1,), args, {})
+        return found.describe(values)
     function = kernel._annotated_function
     return describe(
         function.pyfunc.__name__, list(function.pysig.parameters), list(function.parameter_annotations), tuple(args)
@@ -304,4 +343,5 @@ def _constraint(parameter: Parameter) -> Any:
         return compilation.ListConstraint(_constraint(parameter.element), alias_groups=(), elements_may_alias=True)
     if isinstance(parameter, ConstantParameter):
         return compilation.ConstantConstraint(parameter.value)
+    assert isinstance(parameter, TupleParameter)
     return compilation.TupleConstraint([_constraint(item) for item in parameter.items])

@@ -73,6 +73,13 @@ class TupleParameter(NamedTuple):
     items: tuple[Parameter, ...]
 
 
+class TypedParameter(NamedTuple):
+    """A parameter of a Triton kernel: its type, and a divisor of the number or address."""
+
+    type: str
+    divisor: int
+
+
 @dataclass(frozen=True, slots=True)
 class ConstantParameter:
     """A value compiled in."""
@@ -81,7 +88,7 @@ class ConstantParameter:
     value: object = field(compare=False)
 
 
-Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter
+Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter | TypedParameter
 
 
 def constant_key(value: object) -> tuple[type, object]:
@@ -99,6 +106,8 @@ def words_of(parameter: Parameter, all_facts: bool = False) -> str:
         return parameter.dtype
     if isinstance(parameter, ConstantParameter):
         return f"the constant {parameter.value!r}"
+    if isinstance(parameter, TypedParameter):
+        return f"{parameter.type}, a multiple of {parameter.divisor}" if parameter.divisor > 1 else parameter.type
     if isinstance(parameter, ArrayParameter):
         facts = sorted(parameter.facts, key=lambda fact: (_FACTS.index(fact.what), fact.axis)) if all_facts else []
         return ", ".join([f"{parameter.dtype} of rank {parameter.rank}", *map(str, facts)])
@@ -111,6 +120,8 @@ def fits(expected: Parameter, found: Parameter) -> bool:
     """Whether what was compiled for one parameter is right for another."""
     if isinstance(expected, ArrayParameter) and isinstance(found, ArrayParameter):
         return expected[:3] == found[:3] and expected.facts <= found.facts
+    if isinstance(expected, TypedParameter) and isinstance(found, TypedParameter):
+        return expected.type == found.type and found.divisor % expected.divisor == 0
     if isinstance(expected, ListParameter) and isinstance(found, ListParameter):
         return fits(expected.element, found.element)
     if isinstance(expected, TupleParameter) and isinstance(found, TupleParameter):
@@ -147,6 +158,7 @@ too_large = partial(_error, OverflowError)
 class Description:
     """A launch as its kernel sees it."""
 
+    names: list[str] = field(default_factory=list)  # Of the parameters.
     parameters: list[Parameter] = field(default_factory=list)
     values: list[object] = field(default_factory=list)  # The arguments of the compiled kernel.
     memory: list[Pointer] = field(default_factory=list)  # The arrays reached through tables.
@@ -159,7 +171,7 @@ def describe(kernel: str, names: list[str], annotations: list[Any], arguments: t
         given = f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given"
         message = f"{kernel} takes {expected} ({', '.join(names)}), {given}"
         raise wrong_type(message, f"Kernel expects {expected} {given}")
-    description = Description()
+    description = Description(list(names))
     for name, annotation, value in zip(names, annotations, arguments, strict=True):
         description.parameters.append(_describe(description, annotation, value, argument_name(name, kernel)))
     return description

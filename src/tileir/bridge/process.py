@@ -85,7 +85,7 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     _process.append(process)
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
-    before_import(("torch", "cupy", "cuda.tile"), lambda name: _emulate(process))
+    before_import(("torch", "cupy", "cuda.tile", "triton"), lambda name: _emulate(process))
     if (settings.watches or settings.trace_block is not None) and collects:
         # The first to be registered is the last to be called.
         atexit.register(_end, process)

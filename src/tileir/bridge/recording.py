@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from tileir.bridge.compiling import compile, is_cutile_kernel
-from tileir.bridge.launch import compiled_for, described, known_for
+from tileir.bridge.compiling import compile
+from tileir.bridge.kernel_kinds import is_cutile_kernel, is_triton_kernel
+from tileir.bridge.launch import prepared
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments.binding import checked_arrays
 from tileir.execute.launching.entries import check_arguments
@@ -29,17 +30,18 @@ def record(
 ) -> Recording:
     """Launch a kernel in the interpreter and keep what it does (docs/tools/recording.md).
 
-    The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` function, a module or the path
-    of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many bytes the recording
-    may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks for elements that are
-    never written too; the contents of arrays in `uninitialized` do not count as written.  `schedule`, `memory` and
-    `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there: `Recording.failure` says why.
+    The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` or `@triton.jit` function, a
+    module or the path of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many
+    bytes the recording may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks
+    for elements that are never written too; the contents of arrays in `uninitialized` do not count as written.
+    `schedule`, `memory` and `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there:
+    `Recording.failure` says why.
 
     >>> recording = tileir.record(kernel, 8, args)
     >>> len(recording.blocks)
     8
     """
-    compiled, values, more = _launched(kernel, check_arguments(args), memory)
+    compiled, values, more = _launched(kernel, check_arguments(args), memory, bool(sanitize))
     options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
     options |= {"memory": more, "uninitialized": uninitialized, "source": kernel}
     found: Recording = recording.record(compiled, grid, values, **options)
@@ -56,19 +58,18 @@ def prepared_launch(
     memory: Iterable[object] = (),
 ) -> PreparedLaunch:
     """A launch of whatever is a kernel, to be recorded step by step."""
-    compiled, values, more = _launched(kernel, check_arguments(args), memory)
+    compiled, values, more = _launched(kernel, check_arguments(args), memory, False)
     return PreparedLaunch(compiled, grid, values, schedule, limit, more, kernel)
 
 
 def _launched(
-    kernel: Any, arguments: tuple[object, ...], memory: Iterable[object]
+    kernel: Any, arguments: tuple[object, ...], memory: Iterable[object], sanitizes: bool
 ) -> tuple[Kernel, tuple[object, ...], list[object]]:
     """The kernel of a launch, its arguments, and the arrays that it reaches through memory."""
     more = checked_arrays(memory, "memory") if memory else []
-    if isinstance(kernel, SpecializedKernel) or is_cutile_kernel(kernel):
-        function = kernel.cutile_kernel if isinstance(kernel, SpecializedKernel) else kernel
-        description = described(function, arguments)
+    if isinstance(kernel, SpecializedKernel) or is_cutile_kernel(kernel) or is_triton_kernel(kernel):
+        function = kernel.function if isinstance(kernel, SpecializedKernel) else kernel
         exact = isinstance(kernel, SpecializedKernel) and kernel.kernel.exact
-        kernel, _ = compiled_for(known_for(function), function, description.parameters, "interpreter", exact, False)
+        kernel, description = prepared(function, arguments, "interpreter", exact, False, sanitizes=sanitizes)
         return kernel, tuple(description.values), [*more, *description.memory]
     return kernel if isinstance(kernel, Kernel) else compile(kernel, backend="interpreter"), arguments, more

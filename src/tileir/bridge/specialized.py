@@ -1,11 +1,12 @@
-"""A cuTile kernel compiled for arguments of a kind, to keep: made by `tileir.compile(kernel, args)`."""
+"""A kernel of cuTile or Triton compiled for arguments of a kind, to keep: made by `tileir.compile(kernel, args)`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tileir.bridge.launch import again, compiled_for, described, known_for, recognized, with_options
+from tileir.bridge.kernel_kinds import is_cutile_kernel, kernel_name
+from tileir.bridge.launch import again, described, prepared, recognized, with_options
 from tileir.bridge.parameters import Description, Parameter, fits, words_of
 from tileir.bridge.recognition import KnownLaunches, Variant
 from tileir.execute.arguments.binding import is_array
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SpecializedKernel:
-    """A cuTile kernel compiled for arguments of a kind; `tileir.compile(kernel, example_args)` makes one.
+    """A kernel of cuTile or Triton compiled for arguments of a kind; `tileir.compile(kernel, example_args)` makes one.
 
     It takes all arguments for which the code it has is right: those of the example's dtypes and ranks, with the
     constants of the example, and with what the example promised of extents, strides and addresses
@@ -36,18 +37,19 @@ class SpecializedKernel:
     """
 
     def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:
-        self.cutile_kernel: Any = kernel  # The function.
+        self.function: Any = kernel
+        """What was compiled, as its script has it."""
+        self.name: str = kernel_name(kernel)
         self._options: tuple[str, bool, bool] = (backend, exact, fast)
-        self._parameters: list[Parameter] = described(kernel, args).parameters
-        self.kernel: Kernel = compiled_for(known_for(kernel), kernel, self._parameters, backend, exact, fast)[0]
-        """What is launched: a pointer, extents and strides for each array (docs/guide/cutile.md)."""
-        # Launches of its own: those of others may be of another kind.
-        self._known: KnownLaunches = KnownLaunches(lambda: kernel, kernel._annotated_function.parameter_annotations)
-        self._names: list[str] = list(kernel._annotated_function.pysig.parameters)
-
-    @property
-    def name(self) -> str:
-        return str(self.cutile_kernel._annotated_function.pyfunc.__name__)
+        self.kernel: Kernel
+        """What is launched: for each array of cuTile a pointer, extents and strides (docs/guide/cutile.md)."""
+        self.kernel, description = prepared(kernel, args, backend, exact, fast)
+        self._parameters: list[Parameter] = description.parameters
+        self._names: list[str] = description.names
+        self._known: KnownLaunches | None = None
+        if is_cutile_kernel(kernel):
+            # Launches of its own: those of others may be of another kind.
+            self._known = KnownLaunches(lambda: kernel, kernel._annotated_function.parameter_annotations)
 
     @property
     def parameters(self) -> list[str]:
@@ -71,12 +73,14 @@ class SpecializedKernel:
         variant: Variant | None = self._options
         if options:
             variant = with_options(*self._options, options)
-        if variant is not None and recognized(self._known, self.cutile_kernel, grid, args, variant):
+        known = self._known
+        if known is not None and variant is not None and recognized(known, self.function, grid, args, variant):
             return
-        description = self._checked(args)
-        self.kernel.launch(grid, description.values, memory=description.memory, **options)
-        if variant is not None:
-            self._known.learn(args, description.values, self.kernel, variant)
+        description = self.described(args)
+        options["memory"] = [*options.get("memory", ()), *description.memory]
+        self.kernel.launch(grid, description.values, **options)
+        if known is not None and variant is not None:
+            known.learn(args, description.values, self.kernel, variant)
 
     def bind(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> BoundLaunch:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
@@ -88,7 +92,7 @@ class SpecializedKernel:
 
     def values(self, args: Sequence[object] = ()) -> tuple[object, ...]:
         """The arguments as `kernel` takes them: a pointer, extents and strides for each array."""
-        return tuple(self._checked(check_arguments(args)).values)
+        return tuple(self.described(check_arguments(args)).values)
 
     def work(self, grid: int | tuple[int, ...], args: Sequence[object] = ()) -> Work:
         """What a launch moves and computes: `Kernel.work`."""
@@ -96,14 +100,14 @@ class SpecializedKernel:
 
     def time(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> Timing:
         """How long launches take: `Kernel.time`."""
-        description = self._checked(check_arguments(args))
+        description = self.described(check_arguments(args))
         if description.memory:
             options["memory"] = description.memory
         return self.kernel.time(grid, description.values, **options)
 
     def tune(self, grid: int | tuple[int, ...], args: Sequence[object] = (), **options: Any) -> Tuning:
         """Search for the schedule with which Triton's code is fastest: `Kernel.tune`."""
-        description = self._checked(check_arguments(args))
+        description = self.described(check_arguments(args))
         if description.memory:
             raise LaunchError(f"{self.name} cannot be tuned: what lists of arrays hold is not put back")
         return self.kernel.tune(grid, description.values, **options)
@@ -122,22 +126,26 @@ class SpecializedKernel:
 
     def _bound(self, grid: BlockId, args: tuple[object, ...], options: dict[str, Any]) -> Run:
         variant = with_options(*self._options, options)
-        found = None if variant is None else self._known.find(args, variant)
+        known = None if variant is None else self._known
+        found = None if known is None or variant is None else known.find(args, variant)
         if found is None:
-            description = self._checked(args)
-            if variant is not None:
-                self._known.learn(args, description.values, self.kernel, variant)
-                found = self._known.find(args, variant)
+            description = self.described(args)
+            if known is not None and variant is not None:
+                known.learn(args, description.values, self.kernel, variant)
+                found = known.find(args, variant)
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
             direct, (_, numbers, _) = found
-            run = direct.bind(grid, tuple(numbers), lambda: again(self.cutile_kernel, args, ()), arrays)
+            run = direct.bind(grid, tuple(numbers), lambda: again(self.function, args, ()), arrays)
             if run is not None:
                 return run
         return lambda: self.launch(grid, args, **options)
 
-    def _checked(self, args: tuple[object, ...]) -> Description:
-        description = described(self.cutile_kernel, args)
+    def described(self, args: tuple[object, ...]) -> Description:
+        """The arguments of a launch, refused if the kernel was compiled for others."""
+        description = described(self.function, args)
+        if len(description.parameters) != len(self._parameters):
+            raise LaunchError(f"{self.name} was compiled for other tuples: compile it for such arguments")
         for name, expected, found in zip(self._names, self._parameters, description.parameters, strict=True):
             if not fits(expected, found):
                 facts = words_of(found) == words_of(expected)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
+from tileir.bridge.kernel_kinds import kernel_name
 from tileir.bridge.launch import launch
 from tileir.bridge.settings import NO
 from tileir.bridge.uninitialized import frame_words, launching_frame
@@ -91,7 +92,7 @@ class Watching:
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at; what is found is an error, or written where findings are collected."""
         settings, caller = self._settings, launching_frame()
-        name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
+        name = kernel_name(kernel)
         reports: list[SanitizerReport] = []
         observers: list[Observer] = []
         if settings.watch_nan:

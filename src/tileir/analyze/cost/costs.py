@@ -9,7 +9,8 @@ from typing import Any
 from tileir.analyze.cost.estimating import estimate
 from tileir.analyze.cost.result import Cost
 from tileir.analyze.cost.targets import DEFAULT, GpuTarget, Target, target_named
-from tileir.bridge.compiling import compile, is_cutile_kernel
+from tileir.bridge.compiling import compile
+from tileir.bridge.kernel_kinds import is_cutile_kernel, is_triton_kernel
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments.binding import Pointer
 from tileir.execute.launching.entries import check_arguments, check_grid, check_number
@@ -32,11 +33,11 @@ def cost(
     """What a launch costs on a GPU, which need not be here, or on this processor: bytes, operations, the roofline,
     occupancy, waves, and an estimated time with its reasons (docs/tools/cost.md).
 
-    The kernel is one that `tileir.compile` made, or what it takes: a module, a file, bytes, or a cuTile kernel; `entry`
-    names one of several in a module.  Of arrays only the number of bytes is looked at, `nbytes`, so anything that has
-    one may stand for an array, but cuTile kernels need arrays.  `target` is a GPU, as "h200", or "cpu".  With
-    `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it takes of the GPU.  With
-    `measure` it is launched too, on the arrays that are given, if the target is here.
+    The kernel is one that `tileir.compile` made, or what it takes: a module, a file, bytes, or a kernel of cuTile or
+    Triton; `entry` names one of several in a module.  Of arrays only the number of bytes is looked at, `nbytes`, so
+    anything that has one may stand for an array, but kernels of cuTile and Triton need arrays.  `target` is a GPU, as
+    "h200", or "cpu".  With `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it
+    takes of the GPU.  With `measure` it is launched too, on the arrays that are given, if the target is here.
 
     >>> tileir.cost(kernel, 8, args, target="h200").bytes_moved
     12000
@@ -46,10 +47,10 @@ def cost(
     made: Any = kernel
     if isinstance(kernel, (Operation, str, os.PathLike, bytes, bytearray, memoryview)):
         made = compile(kernel, entry=entry)
-    elif is_cutile_kernel(kernel):
+    elif is_cutile_kernel(kernel) or is_triton_kernel(kernel):
         made = compile(kernel, arguments)
     elif not isinstance(kernel, (Kernel, SpecializedKernel)):
-        known = "pass a kernel, a module, a file, or a cuTile kernel"
+        known = "pass a kernel, a module, a file, or a kernel of cuTile or Triton"
         raise TypeError(f"the cost of {type_text(kernel)} is not known: {known}")
     values: tuple[object, ...] = arguments
     if isinstance(made, SpecializedKernel):

@@ -15,6 +15,7 @@ import numpy
 
 from tileir.bridge.emulate import emulate_process
 from tileir.bridge.entry_points import hook_cutile
+from tileir.bridge.kernel_kinds import kernel_name
 from tileir.bridge.launch import BYTECODE_VERSION, compiled_for, cutile, described, known_for, launch
 from tileir.bridge.settings import Settings
 from tileir.bridge.uninitialized import watch_allocations
@@ -76,7 +77,7 @@ class Launches:
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at."""
-        name = str(getattr(getattr(kernel, "_pyfunc", None), "__name__", "?"))
+        name = kernel_name(kernel) or "?"
         if self.keeps:
             self._keep(name, kernel, grid, args, options)
         if self.runs:

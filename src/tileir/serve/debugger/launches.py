@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, Protocol
 
+from tileir.bridge.kernel_kinds import kernel_name
 from tileir.bridge.launch import launch
 from tileir.bridge.uninitialized import launching_frame
 from tileir.execute.arguments.argument_text import MARK, LaunchDescription, argument, grid_of, stated_launch
@@ -48,7 +49,7 @@ class ScriptDebugging:
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """Run in place of a launch."""
-        name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
+        name = kernel_name(kernel)
         if self.is_detached or (self.kernel and self.kernel != name):
             launch(kernel, grid, args, **options)
             return

@@ -13,7 +13,7 @@ from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
 from tileir.analyze.forms.forms import Representations
 from tileir.bridge.compiling import compile
-from tileir.bridge.launch import described
+from tileir.bridge.kernel_kinds import kernel_function
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_arguments, check_grid
@@ -56,7 +56,7 @@ class Launch:
 def launch_of(
     kernel: Any, grid: int | tuple[int, ...], args: Sequence[object] | None, entry: str | None = None, title: str = ""
 ) -> Launch:
-    """The launch of what `tileir.compile` takes or makes, or of a cuTile kernel; without `args`, one that never runs.
+    """The launch of what `tileir.compile` takes or makes; without `args`, one that never runs.
 
     `title` is the name of the program, where it has none of its own.
     """
@@ -69,12 +69,10 @@ def launch_of(
     elif not isinstance(kernel, (Kernel, SpecializedKernel)):
         kernel = compile(kernel, arguments)
     if isinstance(kernel, SpecializedKernel):
-        function = kernel.cutile_kernel
-        values = kernel.values(arguments)
-        memory = described(function, arguments).memory
-        code = getattr(function._annotated_function.pyfunc, "__code__", None)
-        script = os.path.basename(code.co_filename) if code is not None else ""
-        return Launch(kernel.kernel, extents, values, memory, title or script or kernel.name, function)
+        description, function = kernel.described(arguments), kernel_function(kernel.function)
+        script = os.path.basename(function.__code__.co_filename) if function is not None else ""
+        values, title = tuple(description.values), title or script or kernel.name
+        return Launch(kernel.kernel, extents, values, description.memory, title, kernel.function)
     parameters = kernel.entry.regions[0].blocks[0].arguments
     # Nothing was said of the arguments of a kernel that has some: it cannot run, but it can be read.
     unknown = args is None or (not arguments and parameters)

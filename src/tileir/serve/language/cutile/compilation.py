@@ -111,7 +111,8 @@ def _answers(path: str, launches: list[dict[str, Any]], targets: list[str]) -> l
 
 
 def _answer(module: Any, path: str, launch: dict[str, Any], targets: list[str]) -> CompiledLaunch:
-    from tileir.bridge.compiling import compile, is_cutile_kernel
+    from tileir.bridge.compiling import compile
+    from tileir.bridge.kernel_kinds import is_cutile_kernel
     from tileir.execute.arguments.argument_text import argument
 
     answer = CompiledLaunch(launch["kernel"])

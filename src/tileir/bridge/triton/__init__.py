@@ -1,0 +1,11 @@
+"""Triton kernels, run by the engines of `execute`: from `@triton.jit` to a launch, without a GPU.
+
+Triton's frontend makes TTIR of a kernel, `tileir.ttir` makes a tile program of that.  In reading order:
+
+frontend.py      a kernel and the types of its arguments to TTIR, kept on disk; what differs between Triton's versions
+arguments.py     the arguments of a launch as the tile program takes them
+kernel.py        `TritonKernel`: what Triton's `compile` returns here, and how it is launched
+driver.py        the driver that Triton asks about the GPU
+entry_points.py  Triton's functions that are replaced in a context
+resolving.py     the compiled kernel of a launch that `tileir.launch`, `compile` or `record` is asked for
+"""

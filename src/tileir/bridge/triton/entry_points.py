@@ -1,0 +1,70 @@
+"""Triton's functions that need a GPU or its driver, and what they do in a context or where a launch is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tileir.bridge.contexts import ENTERED, Emulation, active, innermost
+from tileir.bridge.emulated.gpu_interface import current_gpu
+from tileir.bridge.hooks import hook, replace
+from tileir.bridge.triton import frontend
+from tileir.bridge.triton.driver import EmulatedDriver
+from tileir.bridge.triton.frontend import compile_options, source_of, ttir_of
+from tileir.bridge.triton.kernel import PERFORM, REQUESTED, TritonKernel
+
+_DRIVER: Final = EmulatedDriver()
+_KIND: Final = "_tileir_kind"
+"""The attribute of a kernel that says for what its caches are."""
+
+
+def hook_triton(
+    triton: Any, perform: Callable[[Emulation, tuple[int, ...], TritonKernel, tuple[object, ...]], None] | None = None
+) -> None:
+    """Have Triton's compiler, and its questions about the GPU, come by here; `perform` carries out launches."""
+    from triton.compiler import compiler
+    from triton.runtime import jit
+    from triton.runtime.driver import driver
+
+    frontend.triton()
+    if perform is not None:
+        PERFORM[:] = [perform]
+    hook(compiler, "compile", _compile)
+    drivers: Any = type(driver)
+    if not hasattr(drivers, _KIND):
+        setattr(drivers, _KIND, True)
+        original = drivers.active
+        drivers.active = property(lambda self: _DRIVER if _stands_in() else original.fget(self))
+        replace(jit.JITFunction, "run", _run)
+        cuda: Any = triton.backends.backends["nvidia"].driver
+        is_active = cuda.is_active
+        cuda.is_active = staticmethod(lambda: _stands_in() or is_active())
+
+
+def _stands_in() -> bool:
+    """Whether there is no GPU for Triton's driver."""
+    return REQUESTED.get() is not None or active() is not None
+
+
+def _compile(original: Any, src: Any, target: Any = None, options: Any = None, **more: Any) -> Any:
+    context = innermost() if ENTERED else None
+    if context is None and REQUESTED.get() is None:
+        return original(src, target=target, options=options, **more)
+    from triton.runtime.driver import driver
+
+    target = driver.active.get_current_target() if target is None else target
+    source = source_of(src, target)
+    chosen = compile_options(target, {**(options or {}), **source.parse_options()})
+    return TritonKernel(source, target, chosen, ttir_of(source, target, chosen))
+
+
+def _run(original: Any, self: Any, *arguments: Any, **keywords: Any) -> Any:
+    """A launch.  What was compiled for a GPU, or another emulated one, is of no use here, and the other way round."""
+    context = innermost() if ENTERED else None
+    kind = None
+    if context is not None or REQUESTED.get() is not None:
+        kind = (current_gpu().architecture, context is not None and context.is_real)
+    if self.__dict__.get(_KIND) != kind:
+        self.device_caches.clear()
+        self.__dict__[_KIND] = kind
+    return original(self, *arguments, **keywords)

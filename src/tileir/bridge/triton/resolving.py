@@ -1,0 +1,37 @@
+"""The compiled kernel of a launch that is asked for: Triton binds the arguments, tunes, and compiles, as for any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tileir.bridge.triton.arguments import as_triton_takes_them
+from tileir.bridge.triton.entry_points import hook_triton
+from tileir.bridge.triton.frontend import triton
+from tileir.bridge.triton.kernel import REQUESTED, Launched, TritonKernel
+from tileir.execute.errors import LaunchError
+from tileir.ir.quoting import type_text
+
+
+def resolved(kernel: Any, grid: Any, arguments: Sequence[object], keywords: Mapping[str, object]) -> Launched:
+    """The kernel that a launch runs, its grid, and all arguments of the kernel, with constants."""
+    if isinstance(kernel, TritonKernel):
+        if keywords:
+            raise LaunchError(f"{kernel.name} is compiled: it takes no {', '.join(keywords)}")
+        return kernel, grid, tuple(arguments)
+    module = triton()
+    if not isinstance(kernel, module.runtime.jit.KernelInterface):
+        raise LaunchError(f"{type_text(kernel)} cannot be launched as a Triton kernel: decorate it with @triton.jit")
+    if module.knobs.runtime.interpret:
+        raise LaunchError("Triton's interpreter was asked for with TRITON_INTERPRET: unset it to run kernels here")
+    hook_triton(module)
+    requested: list[Launched] = []
+    before = REQUESTED.set(requested)
+    extents = (grid,) if isinstance(grid, int) else grid
+    try:
+        kernel.run(*as_triton_takes_them(arguments), grid=extents, warmup=False, **keywords)
+    except KeyError as error:
+        raise LaunchError(f"{type_text(kernel)} cannot be launched: {error.args[0]}") from None
+    finally:
+        REQUESTED.reset(before)
+    return requested[-1]
