@@ -7,6 +7,7 @@ the values of its results.  In reading order:
 
     translation  the state of a translation, the table of rules, `translate`
     types        types and attributes
+    locations    lines and names in the user's code
     tokens       the order of memory operations
     control      functions, branches, loops
     arithmetic   constants, numbers, comparisons, conversions

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tileir.dialect.ops import CONSTANT
 from tileir.ir.core import Block, Operation
-from tileir.ir.values import BlockArgument, Value
+from tileir.ir.values import Value
 from tileir.ttir.translation import Translation, rule
 from tileir.ttir.types import tile_of
 
@@ -26,12 +27,29 @@ def function(t: Translation, op: Operation) -> None:
         if type is None:
             raise t.error(f"parameters of type '{argument.type.text}' are not supported", op)
         types.append(type)
-    with t.build.entry(t.attribute(op, "sym_name"), *types) as arguments:
+    scope = t.build.entry(t.attribute(op, "sym_name"), *types)
+    with scope as arguments:
         t.bind(first.arguments, arguments)
-        for here, argument in zip(arguments, first.arguments, strict=True):
-            assert isinstance(here, BlockArgument) and isinstance(argument, BlockArgument)
-            here.location = argument.location
         blocks(t, first)
+    _sink_constants(scope.block)
+
+
+def _sink_constants(body: Block) -> None:
+    """Move each constant before its first use: Triton has all of them at the top, far from their statements."""
+    numbers = {each: number for number, each in enumerate(body)}
+    for constant in [each for each in numbers if each.declaration is CONSTANT and each.result.users]:
+        first = min([_in_body(user, body) for user in constant.result.users], key=numbers.__getitem__)
+        constant.detach()
+        body.insert_before(constant, first)
+
+
+def _in_body(operation: Operation, body: Block) -> Operation:
+    """The operation of a block that an operation is, or is in."""
+    while operation.parent is not body:
+        outer = operation.parent_operation
+        assert outer is not None
+        operation = outer
+    return operation
 
 
 def blocks(t: Translation, block: Block) -> list[Value]:

@@ -9,16 +9,10 @@ from tileir.builder import Builder
 from tileir.dialect.types import TileType
 from tileir.interface import parse
 from tileir.ir.core import Block, Module, Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError, VerifyError, position_of
-from tileir.ir.location import (
-    UNKNOWN,
-    CallSiteLocation,
-    Location,
-    NameLocation,
-    call_site_location,
-    name_location,
-)
-from tileir.ir.values import Value
+from tileir.ir.diagnostics import Diagnostic, TileIRError, VerifyError
+from tileir.ir.location import UNKNOWN
+from tileir.ir.values import BlockArgument, Value
+from tileir.ttir.locations import UserLocations
 from tileir.ttir.tokens import MemoryOrder, Tokens
 from tileir.ttir.types import plain, tile_of
 
@@ -70,8 +64,10 @@ class Translation:
         self.open_blocks: set[Block] = set()  # of functions, on the way to the current place
         self._touches_memory: dict[Operation, bool] = {}
         self._budget = _MAX_OPERATIONS
+        first = source.regions[0].block.first
+        self.locations = UserLocations(first.location if first is not None else UNKNOWN)
         for each in source.regions[0].block:
-            self.build.location = user_location(each.location)
+            self.build.location = self.locations.of(each.location)
             if each.name != "tt.func":
                 raise self.unsupported(each, "a module of TTIR has functions only")
             self.functions[str(self.attribute(each, "sym_name"))] = each
@@ -140,16 +136,18 @@ class Translation:
         return self.error(f"'{operation.name}' is not supported: {reason}", operation)
 
     def error(self, message: str, operation: Operation | None = None) -> TTIRError:
-        location = self.build.location if operation is None else user_location(operation.location)
+        location = self.build.location if operation is None else self.locations.of(operation.location)
         return TTIRError([Diagnostic("error", message, location)])
 
     def bind(self, targets: Sequence[Value], values: Sequence[Value]) -> None:
         for target, value in zip(targets, values, strict=True):
             self.values[target] = value
+            if isinstance(target, BlockArgument) and isinstance(value, BlockArgument):
+                value.location = self.locations.of(target.location)
 
     def operation(self, operation: Operation) -> None:
         """Translate one operation."""
-        self.build.location = user_location(operation.location)
+        self.build.location = self.locations.of(operation.location)
         found = RULES.get(operation.name)
         if found is None:
             raise self.error(f"'{operation.name}' is not supported", operation)
@@ -178,24 +176,8 @@ class Translation:
         for each in block:
             if each is not last:
                 self.operation(each)
-        self.build.location = user_location(last.location)
+        self.build.location = self.locations.of(last.location)
         return last
-
-
-def user_location(location: Location) -> Location:
-    """A location in the user's code: calls into Triton's own library are left out, names are kept once."""
-    if isinstance(location, NameLocation):
-        child = user_location(location.child)
-        if isinstance(child, NameLocation):
-            return child
-        return name_location(location.name, child)
-    if isinstance(location, CallSiteLocation):
-        callee, caller = user_location(location.callee), user_location(location.caller)
-        found = position_of(callee)
-        if found is None or "triton/language/" in found.file.replace("\\", "/"):
-            return caller
-        return call_site_location(callee, caller)
-    return location
 
 
 def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:

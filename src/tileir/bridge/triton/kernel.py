@@ -6,20 +6,22 @@ import pickle
 from _blake2 import blake2b
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.bridge.contexts import innermost
-from tileir.bridge.parameters import Description, Parameter
+from tileir.bridge.parameters import ConstantParameter, Description, Parameter
 from tileir.bridge.triton.arguments import describe, parameters_of
 from tileir.bridge.triton.frontend import Ttir
 from tileir.execute.cache.code_cache import default_cache, hash_of_installed, hash_of_sources
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel, compile
-from tileir.ir.core import Module
+from tileir.ir.core import Module, Operation
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Emulation
+    from tileir.execute.recording.script_variables import ScriptVariables
 
 MemoryOrder = Literal["program", "barriers"]
 Launched = tuple["TritonKernel", tuple[int, ...], tuple[object, ...]]
@@ -83,6 +85,7 @@ class TritonKernel:
         if kernel is None:
             module = self._module("barriers" if sanitizes else "program")
             kernel = self._kernels[key] = compile(module, entry=self.name, backend=backend, exact=exact, fast=fast)
+            kernel.find_variables = cache(partial(self._variables, kernel.entry))
         return kernel, self.describe(arguments)
 
     def describe(self, arguments: Sequence[object]) -> Description:
@@ -90,6 +93,14 @@ class TritonKernel:
         found = describe(self.name, self.src.signature, arguments, self._follows)
         found.names, found.parameters = list(self.parameters), list(self.parameters.values())
         return found
+
+    def _variables(self, entry: Operation) -> ScriptVariables:
+        from tileir.bridge.triton.script_variables import script_variables
+
+        named = self.parameters.items()
+        return script_variables(
+            entry, {name: each.value for name, each in named if isinstance(each, ConstantParameter)}
+        )
 
     def _module(self, order: MemoryOrder) -> Module:
         found = self._modules.get(order)
