@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import tileir
@@ -18,7 +20,7 @@ def twice(value):
 
 
 @triton.jit
-def accumulate(x, y, count, WIDTH: tl.constexpr):  # type: ignore[name-defined, no-untyped-def]
+def accumulate(x, y, count, WIDTH: tl.constexpr):  # type: ignore[name-defined]
     at = tl.arange(0, WIDTH)
     total = tl.zeros((WIDTH,), tl.float32)
     for number in range(count):
@@ -31,7 +33,8 @@ def accumulate(x, y, count, WIDTH: tl.constexpr):  # type: ignore[name-defined, 
 
 def test_variables_have_the_values_of_the_line_that_is_next(capsys: pytest.CaptureFixture[str]) -> None:
     x, y = torch.ones(32), torch.zeros(8)
-    line = next(number for number, text in enumerate(open(__file__, encoding="utf-8"), 1) if "total += part" in text)
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    line = 1 + next(number for number, text in enumerate(lines) if "total += part" in text)
     commands = [f"break {line}", "continue", "continue", "continue", "info locals", "detach"]
     tileir.debug(accumulate, 1, (x, y, 4, 8), commands=commands)
     shown = capsys.readouterr().out.splitlines()
