@@ -35,7 +35,7 @@ class _Utilities:
         raise LaunchError(f"{name} is code for a GPU, which cannot be emulated: launch the kernel")
 
     @staticmethod
-    def cuOccupancyMaxActiveClusters(function: object, shared: int, blocks: int) -> int:  # noqa: N802
+    def cuOccupancyMaxActiveClusters(function: object, shared: int, blocks: int) -> int:
         return current_gpu().multiprocessors // blocks
 
     @staticmethod
