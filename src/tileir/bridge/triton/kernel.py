@@ -17,6 +17,15 @@ from tileir.execute.cache.code_cache import default_cache, hash_of_installed, ha
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.ir.core import Module
+from tileir.ir.location import (
+    CallSiteLocation,
+    FileLocation,
+    Location,
+    NameLocation,
+    call_site_location,
+    file_location,
+    name_location,
+)
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Emulation
@@ -154,6 +163,23 @@ class _Texts(dict[str, str]):
         raise KeyError(f"{stage}: tileir runs the TTIR of a kernel, and makes no later stage of Triton's")
 
 
+def _counted_from_zero(location: Location, known: dict[Location, Location]) -> Location:
+    """A location with the column that Python has: Triton adds one, cuTile does not."""
+    found = known.get(location)
+    if found is None:
+        if isinstance(location, CallSiteLocation):
+            parts = [_counted_from_zero(part, known) for part in (location.callee, location.caller)]
+            found = call_site_location(*parts)
+        elif isinstance(location, NameLocation) and location.child is not None:
+            found = name_location(location.name, _counted_from_zero(location.child, known))
+        elif isinstance(location, FileLocation):
+            found = file_location(location.file, location.line, max(location.column - 1, 0))
+        else:
+            found = location
+        known[location] = found
+    return found
+
+
 def translated(text: str, order: MemoryOrder) -> Module:
     """The tile program for TTIR: from the disk, if it was translated before."""
     store = default_cache()
@@ -167,5 +193,8 @@ def translated(text: str, order: MemoryOrder) -> Module:
     from tileir.ttir import translate
 
     module = translate(text, memory_order=order)
+    known: dict[Location, Location] = {}
+    for operation in module.walk():
+        operation.location = _counted_from_zero(operation.location, known)
     store.put(key, pickle.dumps(module, pickle.HIGHEST_PROTOCOL), {})
     return module
