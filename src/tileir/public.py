@@ -25,6 +25,7 @@ _HOMES = {
         "tileir.ir.values": "BlockArgument OperationResult Value",
         "tileir.judge.executor.sweep": "sweep",
         "tileir.passes.pipeline": "optimize run_passes",
+        "tileir.ttir": "from_ttir",
         "!tileir.analyze.cost.costs": "cost",
         "!tileir.bridge.compiling": "compile",
         "!tileir.bridge.emulate": "emulate",
@@ -72,6 +73,7 @@ _HOMES = {
         "tileir.judge.errors": "ResultsError SweepError",
         "tileir.passes.registry": "PassOptionError PipelineError",
         "tileir.rewrite.driver": "RewriteError",
+        "tileir.ttir.translation": "TTIRError",
         "tileir.serve.explorer.questions": "QuestionError",
     },
     "tileir.kernels": {

@@ -1,11 +1,12 @@
-"""`emulate`: cuTile's own launches, run here.
+"""`emulate`: the launches of cuTile and Triton, run here.
 
-The first context puts functions in the place of cuTile's, for good (`hooks`): they work here where a context says so,
+The first context puts functions in the place of theirs, for good (`hooks`): they work here where a context says so,
 and do what the originals do elsewhere.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator
 from functools import partial
@@ -38,7 +39,8 @@ def emulate(
     names: str = "script",
     **options: Any,
 ) -> EmulationContext:
-    """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
+    """Within this context `cuda.tile.launch(stream, grid, kernel, args)` and Triton's `kernel[grid](..)` run kernels
+    here instead of on a GPU.
 
     Streams are ignored: a launch is over when it returns.  torch's CUDA device is emulated, with its tensors in
     main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `target`.  The
@@ -88,7 +90,8 @@ class EmulationContext(ContextDecorator):
         self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
 
     def __enter__(self) -> None:
-        cutile()
+        if importlib.util.find_spec("triton") is None:
+            cutile()
         manager = entered(self._make())
         context = manager.__enter__()
         self._entered.append((context, manager))

@@ -15,7 +15,7 @@ from tileir.bridge.hooks import before_import
 from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
     from tileir.bridge.contexts import Watcher
     from tileir.bridge.watching import Findings
@@ -151,6 +151,12 @@ def _show_without_own_frames(process: Process) -> None:
     sys.excepthook = show
 
 
+def is_own_frame(frame: FrameType) -> bool:
+    """Whether code of tileir runs, or of Triton, which calls it."""
+    is_triton = str(frame.f_globals.get("__name__")).startswith("triton.")
+    return is_triton or frame.f_code.co_filename.startswith(_PACKAGE)
+
+
 def without_own_frames(error: BaseException, place: TracebackType | None) -> TracebackType | None:
     """A traceback without the lines of tileir that lead from a launch to what went wrong there.
 
@@ -164,7 +170,7 @@ def without_own_frames(error: BaseException, place: TracebackType | None) -> Tra
     while place is not None:
         frames.append(place)
         place = place.tb_next
-    kept = [frame for frame in frames if not frame.tb_frame.f_code.co_filename.startswith(_PACKAGE)]
+    kept = [frame for frame in frames if not is_own_frame(frame.tb_frame)]
     is_reported = isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"
     if not kept or (kept[-1] is not frames[-1] and not is_reported):
         kept = frames

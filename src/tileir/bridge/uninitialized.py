@@ -13,6 +13,7 @@ import numpy
 
 from tileir.bridge.contexts import active
 from tileir.bridge.hooks import replace
+from tileir.bridge.process import is_own_frame
 from tileir.execute.arguments.binding import host_array
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
 from tileir.ir.quoting import harmless
@@ -79,13 +80,11 @@ def _extent(array: Any) -> Extent | None:
 
 # --- the line of a script that is running now ---
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
 
 def launching_frame() -> FrameType | None:
-    """The line of the script that launches: the innermost one that is not tileir's."""
+    """The line of the script that launches: the innermost one that is not tileir's or Triton's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and is_own_frame(frame):
         frame = frame.f_back
     return frame
 

@@ -20,13 +20,16 @@ the values of its results.  In reading order:
 
 from __future__ import annotations
 
+from tileir.ir.core import Module
 from tileir.ttir import arithmetic, control, functions, memory, products, reductions, shapes
+from tileir.ttir.tokens import MemoryOrder
 from tileir.ttir.translation import TTIRError, translate
 
 __all__ = [
     "TTIRError",
     "arithmetic",
     "control",
+    "from_ttir",
     "functions",
     "memory",
     "products",
@@ -34,3 +37,20 @@ __all__ = [
     "shapes",
     "translate",
 ]
+
+
+def from_ttir(text: str, *, memory_order: MemoryOrder = "program") -> Module:
+    """The tile program for a module of Triton's IR, in the generic form of MLIR: an entry for each public function.
+
+    `memory_order` is "program", to run the result, or "barriers", for the sanitizer: only barriers order accesses, as
+    among the threads of a GPU.  What has no counterpart in a tile program is a `TTIRError` with its line.
+
+    >>> text = '''"builtin.module"() ({
+    ...   "tt.func"() <{function_type = () -> (), sym_name = "nothing", sym_visibility = "public"}> ({
+    ...     "tt.return"() : () -> ()
+    ...   }) : () -> ()
+    ... }) : () -> ()'''
+    >>> tileir.compile(tileir.from_ttir(text)).name
+    'nothing'
+    """
+    return translate(text, memory_order=memory_order)

@@ -47,12 +47,37 @@ def pytest_configure(config: pytest.Config) -> None:
     triton.testing.Mark.run = lambda *arguments, **keywords: None
 
 
+# --- the fixtures of Triton's tests, where the checkout is only a part and has them not ---
+
+
+@pytest.fixture
+def device() -> str:
+    return "cuda"
+
+
+@pytest.fixture
+def fresh_triton_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    return str(tmp_path / "cache")
+
+
+@pytest.fixture
+def fresh_knobs() -> Iterator[Any]:
+    from triton._internal_testing import _fresh_knobs_impl
+
+    fresh, reset = _fresh_knobs_impl()
+    try:
+        yield fresh()
+    finally:
+        reset()
+
+
 class TutorialFile(pytest.Module):
     """A tutorial as a module with one test, which runs the script."""
 
     def _getobj(self) -> ModuleType:
         module: Any = ModuleType(self.path.stem)
-        module.test_script = self._run
+        module.test_script = lambda: self._run()
         return cast(ModuleType, module)
 
     def _run(self) -> None:

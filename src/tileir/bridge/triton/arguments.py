@@ -23,6 +23,7 @@ from tileir.execute.locations.wording import argument_name, item_name
 CONSTANT: Final = "constexpr"
 _DESCRIPTOR: Final = "tensordesc"
 _ALIGNMENT: Final = 16
+_SMALL_FLOATS: Final = {"fp8e5": "float8_e5m2", "fp8e4nv": "float8_e4m3fn"}
 
 
 class ArrayArgument:
@@ -101,9 +102,11 @@ def _add(description: Description, kind: Any, value: Any, name: str) -> None:
 def _pointer(description: Description, value: Any, name: str) -> object:
     if isinstance(value, ArrayArgument):
         value = value.array
-    while not is_array(value) and hasattr(value, "base"):
+    if not is_array(value) and hasattr(value, "base"):
         # Triton's `TensorWrapper`: a tensor of bytes, whose elements the kernel reads as of another type.
+        dtype = _SMALL_FLOATS.get(str(value.dtype))
         value = value.base
+        value = value if dtype is None else value.view(getattr(sys.modules["torch"], dtype))
     if not is_array(value):
         return int(value.data_ptr())
     if is_tensor(value):

@@ -18,7 +18,7 @@ from tileir.ir.location import (
     file_location,
 )
 
-_LIBRARIES = ("/cuda/tile/", "\\cuda\\tile\\")
+_LIBRARIES = ("/cuda/tile/", "\\cuda\\tile\\", "/triton/language/", "\\triton\\language\\")
 # A kernel that recurses may have thousands of frames, and call sites share their parts.
 _MOST_FRAMES = 1000
 _MOST_STEPS = 100_000
@@ -109,7 +109,7 @@ def source_line(location: Location) -> str:
 
 
 def author_frames(location: Location) -> list[FileLocation]:
-    """The positions of a location without cuTile's own functions, the innermost call first."""
+    """The positions of a location without functions of cuTile or Triton, the innermost call first."""
     frames = frames_of(location)
     while len(frames) > 1 and _is_of_library(frames[0]):
         del frames[0]

@@ -115,6 +115,21 @@ def phrase(
     return Phrase(plain, text if script is None else script, infix)
 
 
+CUTILE_ORDER: Final = "cuTile orders accesses to one array, and assumes that different arrays share no memory"
+CUTILE_ORDER_HINT: Final = "pass arrays that share no memory, or the same array for both"
+CUTILE_SCOPE_HINT: Final = "BLOCK covers only one tile block: use DEVICE"
+_IN_TRITON: Final = {
+    CUTILE_ORDER: "the threads of a program run at once: only a barrier orders what they read and write",
+    CUTILE_ORDER_HINT: "add tl.debug_barrier() between the two",
+    CUTILE_SCOPE_HINT: "the scope 'cta' covers only one program: use 'gpu'",
+}
+
+
+def in_triton(text: str) -> str:
+    """The words for the author of a cuTile script, for one who uses Triton."""
+    return _IN_TRITON.get(text, text).replace("ct.", "tl.")
+
+
 def in_script(text: str) -> str:
     """The words of a text for the author of a script, with marks."""
     return text.script if isinstance(text, Phrase) else text

@@ -15,7 +15,15 @@ from tileir.dialect.ops import LOOP
 from tileir.execute.analysis.pointer_origins import where_in
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.source_locations import user_location
-from tileir.execute.locations.wording import OTHER, THIS, in_script, phrase
+from tileir.execute.locations.wording import (
+    CUTILE_ORDER,
+    CUTILE_ORDER_HINT,
+    CUTILE_SCOPE_HINT,
+    OTHER,
+    THIS,
+    in_script,
+    phrase,
+)
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.bounds import element_of
@@ -248,9 +256,7 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
     ]
     narrow = [semantics for semantics in (event.semantics, earlier.semantics) if semantics.scope == "tl_blk"]
     if narrow and event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
-        hint: str = phrase(
-            "scope tl_blk covers only one tile block: use device", script="BLOCK covers only one tile block: use DEVICE"
-        )
+        hint: str = phrase("scope tl_blk covers only one tile block: use device", script=CUTILE_SCOPE_HINT)
     elif "atomic" in (now, before) and now != before:
         hint = (
             "an atomic is no protection against a weak access: make both atomic, or order them by release and acquire"
@@ -275,14 +281,14 @@ def _unordered(access: Access, earlier: Event, place: Place, other: Place, targe
         f"both touch {target}: one {_PRESENT[access.kind]}, the other {_PAST[earlier.semantics.kind]}",
         phrase(
             "program order does not order memory operations, only tokens do",
-            script="cuTile orders accesses to one array, and assumes that different arrays share no memory",
+            script=CUTILE_ORDER,
         ),
     ]
     hint = phrase(
         f"pass the token of {OTHER} on, as in token=%t (join_tokens joins several)",
         this,
         before,
-        script="pass arrays that share no memory, or the same array for both",
+        script=CUTILE_ORDER_HINT,
     )
     return Finding("unordered", title, place, details, hint, "after", other)
 
