@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tileir.dialect.attributes import div_by
 from tileir.dialect.ops import CONSTANT
+from tileir.ir.attributes import ArrayAttribute, DictionaryAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import Value
 from tileir.ttir.translation import Translation, rule
@@ -30,6 +32,7 @@ def function(t: Translation, op: Operation) -> None:
     scope = t.build.entry(t.attribute(op, "sym_name"), *types)
     with scope as arguments:
         t.bind(first.arguments, arguments)
+        _assume_divisors(t, op)
         blocks(t, first)
     _sink_constants(scope.block)
 
@@ -50,6 +53,17 @@ def _in_body(operation: Operation, body: Block) -> Operation:
         assert outer is not None
         operation = outer
     return operation
+
+
+def _assume_divisors(t: Translation, op: Operation) -> None:
+    """What Triton has specialized a kernel for: arguments that are multiples of 16."""
+    attributes = op.attributes.get("arg_attrs")
+    if not isinstance(attributes, ArrayAttribute):
+        return
+    for argument, each in zip(op.regions[0].blocks[0].arguments, attributes.elements, strict=True):
+        found = each.get("tt.divisibility") if isinstance(each, DictionaryAttribute) else None
+        if isinstance(found, IntegerAttribute) and found.value.bit_count() == 1:
+            t.values[argument] = t.build.assume(t.values[argument], div_by(found.value))
 
 
 def blocks(t: Translation, block: Block) -> list[Value]:
@@ -73,13 +87,8 @@ def _follow_last(t: Translation, last: Operation) -> list[Value]:
         raise t.unsupported(last, "it does not end a block of a function")
     condition, taken, other = t.groups(last)
     yes, no = last.successors or []
-    return branch(
-        t,
-        condition[0],
-        lambda: _follow(t, yes, taken),
-        lambda: _follow(t, no, other),
-        tokens=True,
-    )
+    then, otherwise = lambda: _follow(t, yes, taken), lambda: _follow(t, no, other)
+    return branch(t, condition[0], then, otherwise, _Carried(t))
 
 
 def _follow(t: Translation, target: Block, arguments: Sequence[Value]) -> list[Value]:
@@ -87,26 +96,43 @@ def _follow(t: Translation, target: Block, arguments: Sequence[Value]) -> list[V
     return blocks(t, target)
 
 
-def branch(t: Translation, condition: Value, then: Body, otherwise: Body, *, tokens: bool) -> list[Value]:
-    """Build an `if`; each body translates a branch and returns its values.  With `tokens` it carries them, too."""
-    before = t.tokens.state() if tokens else []
+class _Carried:
+    """The tokens that a loop or branch carries, if there is memory to be ordered in it."""
+
+    def __init__(self, t: Translation, region: Operation | None = None) -> None:
+        """Without a region it is unknown what a branch accesses."""
+        self.tokens = t.tokens
+        self.is_needed = region is None or t.touches_memory(region)
+        self.state = t.tokens.state() if self.is_needed else None
+        self.pointers: list[int] = []
+        if region is not None and self.is_needed and t.tokens.order == "barriers":
+            self.pointers = t.tokens.carried(t.accesses(region), region)
+
+    def values(self) -> list[Value]:
+        """The tokens at the current place."""
+        return self.tokens.values(self.pointers) if self.is_needed else []
+
+    def enter(self, values: Sequence[Value]) -> None:
+        """Continue in a body, or behind all of them, with the tokens that it has."""
+        if self.state is not None:
+            self.tokens.restore(self.state, self.pointers, values)
+
+
+def branch(t: Translation, condition: Value, then: Body, otherwise: Body, carried: _Carried) -> list[Value]:
+    """Build an `if`; each body translates a branch and returns its values."""
     location = t.build.location
     with t.build.if_(condition) as scope:
-        count = _yield(t, then, before)
+        count = _yield(t, then, carried)
+    carried.enter(())
     with scope.else_():
-        if before:
-            t.tokens.restore(before)
-        _yield(t, otherwise, before)
+        _yield(t, otherwise, carried)
     t.build.location = location
-    results = list(scope.results)
-    if before:
-        t.tokens.restore(results[count:])
-    return results[:count]
+    return _leave(carried, scope.results, count)
 
 
-def _yield(t: Translation, body: Body, tokens: Sequence[Value]) -> int:
+def _yield(t: Translation, body: Body, carried: _Carried) -> int:
     values = body()
-    t.build.yield_(*values, *(t.tokens.state() if tokens else []))
+    t.build.yield_(*values, *carried.values())
     return len(values)
 
 
@@ -116,61 +142,52 @@ def if_(t: Translation, op: Operation) -> list[Value]:
         region = op.regions[index]
         return t.operands(t.block(region.block)) if region.blocks else []
 
-    return branch(t, t.operands(op)[0], lambda: body(0), lambda: body(1), tokens=t.touches_memory(op))
+    return branch(t, t.operands(op)[0], lambda: body(0), lambda: body(1), _Carried(t, op))
 
 
 @rule("scf.for")
 def for_(t: Translation, op: Operation) -> list[Value]:
     """A counted loop.  Hints for Triton's own schedule (`tt.num_stages` and others) are dropped."""
     lower, upper, step, *initial = t.operands(op)
-    before = t.tokens.state() if t.touches_memory(op) else []
+    carried = _Carried(t, op)
     unsigned = "unsignedCmp" in op.attributes
     location = t.build.location
-    with t.build.for_(lower, upper, step, init=[*initial, *before], unsigned=unsigned) as loop:
+    with t.build.for_(lower, upper, step, init=[*initial, *carried.values()], unsigned=unsigned) as loop:
         body = op.regions[0].block
         t.bind(body.arguments, [loop.index, *loop.values[: len(initial)]])
-        t.build.continue_(*_iteration(t, body, loop.values[len(initial) :]))
+        carried.enter(loop.values[len(initial) :])
+        t.build.continue_(*t.operands(t.block(body)), *carried.values())
     t.build.location = location
-    return _leave(t, loop.results, len(initial))
+    return _leave(carried, loop.results, len(initial))
 
 
 @rule("scf.while")
 def while_(t: Translation, op: Operation) -> list[Value]:
     """A loop whose first region decides whether to go on with the second."""
     initial = t.operands(op)
-    before = t.tokens.state() if t.touches_memory(op) else []
+    carried = _Carried(t, op)
+    before = carried.values()
     location = t.build.location
     kinds = [t.type(each) for each in op.results] + [each.type for each in before]
     with t.build.loop(init=[*initial, *before], types=kinds) as loop:
         first, second = op.regions[0].block, op.regions[1].block
         t.bind(first.arguments, loop.values[: len(initial)])
-        carried = loop.values[len(initial) :]
-        if carried:
-            t.tokens.restore(carried)
+        carried.enter(loop.values[len(initial) :])
         condition, *values = t.operands(t.block(first))
-        state = t.tokens.state() if carried else []
+        tokens = carried.values()
         with t.build.if_(condition) as scope:
             pass
         with scope.else_():
-            t.build.break_(*values, *state)
+            t.build.break_(*values, *tokens)
         t.bind(second.arguments, values)
-        t.build.continue_(*_iteration(t, second, state))
+        t.build.continue_(*t.operands(t.block(second)), *carried.values())
     t.build.location = location
-    return _leave(t, loop.results, len(op.results))
+    return _leave(carried, loop.results, len(op.results))
 
 
-def _iteration(t: Translation, body: Block, tokens: Sequence[Value]) -> list[Value]:
-    """Translate the body of a loop; what its next iteration begins with."""
-    if tokens:
-        t.tokens.restore(tokens)
-    values = t.operands(t.block(body))
-    return [*values, *(t.tokens.state() if tokens else [])]
-
-
-def _leave(t: Translation, results: Sequence[Value], count: int) -> list[Value]:
-    """The values of a loop, and the tokens behind it."""
-    if len(results) > count:
-        t.tokens.restore(results[count:])
+def _leave(carried: _Carried, results: Sequence[Value], count: int) -> list[Value]:
+    """The values of a loop or branch; the tokens behind it come last."""
+    carried.enter(results[count:])
     return list(results[:count])
 
 

@@ -24,8 +24,9 @@ def load(t: Translation, op: Operation) -> Value:
     if mask is not None:
         mask = splat(t, mask, type.shape)
         other = filled(t, 0, type) if other is None else splat(t, _stored(t, other), type.shape)
-    value, token = t.build.load_ptr_tko(pointers, mask, other if mask is not None else None, t.tokens.before())
-    t.tokens.after(token)
+    before = t.tokens.before(op.operands[0])
+    value, token = t.build.load_ptr_tko(pointers, mask, other if mask is not None else None, before)
+    t.tokens.after(token, op.operands[0])
     result = t.result_type(op)
     return t.build.int_to_ptr(value, result) if isinstance(result.element, PointerType) else value
 
@@ -37,13 +38,18 @@ def store(t: Translation, op: Operation) -> None:
     type = _pointee(pointers)
     if mask is not None:
         mask = splat(t, mask, type.shape)
-    token = t.build.store_ptr_tko(pointers, _stored(t, value), mask, t.tokens.before())
-    t.tokens.after(token)
+    token = t.build.store_ptr_tko(pointers, _stored(t, value), mask, t.tokens.before(op.operands[0]))
+    t.tokens.after(token, op.operands[0])
 
 
 @rule("gpu.barrier", "ttg.barrier", memory=True)
 def barrier(t: Translation, op: Operation) -> None:
     t.tokens.barrier()
+
+
+@rule("tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents")
+def launches_depend(t: Translation, op: Operation) -> None:
+    """Nothing: a launch begins when those before it have ended."""
 
 
 @rule("tt.assert")
@@ -54,7 +60,9 @@ def assert_(t: Translation, op: Operation) -> None:
 
 @rule("llvm.intr.assume")
 def assume(t: Translation, op: Operation) -> None:
-    t.build.assume_cond(t.operands(op)[0])
+    source = op.operands[0].defining_operation
+    if source is None or source.name != "arith.constant":
+        t.build.assume_cond(t.operands(op)[0])
 
 
 @rule("tt.print", memory=True)
@@ -64,7 +72,7 @@ def print_(t: Translation, op: Operation) -> None:
     signed = t.attribute(op, "isSigned", [1] * len(values))
     if t.attribute(op, "hex", 0):
         values = [_bits(t, each) for each in values]
-        formats = [f"0x%0{_width(each) // 4}x" for each in values]
+        formats = [f"%#0{_width(each) // 4 + 2}x" for each in values]
     else:
         formats = [_format(each, sign != 0) for each, sign in zip(values, signed, strict=True)]
     text = str(t.attribute(op, "prefix", "")).lstrip(" ").replace("%", "%%") + ", ".join(formats) + "\n"

@@ -4,59 +4,135 @@ TTIR has none: on a GPU the threads of a program run in step, and barriers order
 operations by tokens, in one of two ways:
 
 "program"   each operation comes after the one before it, which is what a kernel means where it is correct
-"barriers"  operations are ordered by barriers only, which shows the sanitizer two operations of a program that touch
-            the same memory without one
+"barriers"  operations are ordered by barriers, and those on the same pointers, which the same threads execute; this
+            shows the sanitizer two operations of a program that touch the same memory without a barrier between them
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Hashable, Sequence
+from typing import Literal, NamedTuple
 
 from tileir.builder import Builder
+from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
 MemoryOrder = Literal["program", "barriers"]
 
+_DEEPEST = 64  # How many operations are followed on the way to a pointer.
+
+
+class State(NamedTuple):
+    """The tokens at a place of the program."""
+
+    ordered: Value  # what the next operation waits for
+    pending: tuple[Value, ...]  # since the last barrier
+    last: dict[int | None, tuple[Value, Value]]  # by pointers: the last operation on them, and what it waited for
+
 
 class Tokens:
-    """The tokens at the insertion point."""
+    """The tokens at the insertion point.
 
-    def __init__(self, build: Builder, order: MemoryOrder) -> None:
+    `leaf` says what stands for a value of TTIR from which pointers are computed, None if the value is computed itself.
+    """
+
+    def __init__(self, build: Builder, order: MemoryOrder, leaf: Callable[[Value], Hashable | None]) -> None:
         self.build = build
         self.order: MemoryOrder = order
-        self._ordered: Value | None = None  # what the next operation waits for
-        self._pending: list[Value] = []  # since the last barrier
+        self._leaf = leaf
+        self._numbers: dict[Hashable, int] = {}
+        self._state: State | None = None
 
-    def before(self) -> Value:
-        """The token that the next memory operation takes."""
-        if self._ordered is None:
-            self._ordered = self.build.make_token()
-        return self._ordered
+    def before(self, pointer: Value | None = None) -> Value:
+        """The token that the next memory operation takes; `pointer` is the value of TTIR through which it accesses."""
+        if pointer is None or self.order == "program":
+            return self.state().ordered
+        return self._last(self._number(pointer))
 
-    def after(self, token: Value) -> None:
+    def after(self, token: Value, pointer: Value | None = None) -> None:
         """Note the token that a memory operation returned."""
+        state = self.state()
         if self.order == "program":
-            self._ordered = token
-        else:
-            self._pending.append(token)
+            self._state = state._replace(ordered=token)
+            return
+        last = state.last
+        if pointer is not None:
+            last = {**last, self._number(pointer): (token, state.ordered)}
+        self._state = State(state.ordered, (*state.pending, token), last)
 
     def barrier(self) -> None:
         """Order what follows after all that came before."""
-        if self._pending:
-            self._ordered = self.build.join_tokens([self.before(), *self._pending])
-            self._pending = []
+        state = self.state()
+        if state.pending:
+            self._state = State(self.build.join_tokens([state.ordered, *state.pending]), (), {})
 
-    def state(self) -> list[Value]:
-        """The tokens as values that a loop or branch can carry."""
-        ordered = self.before()
+    def _last(self, number: int | None) -> Value:
+        """What an operation on pointers waits for."""
+        state = self.state()
+        token, ordered = state.last.get(number, (state.ordered, state.ordered))
+        return token if ordered is state.ordered else self.build.join_tokens([token, state.ordered])
+
+    # --- regions: loops and branches carry tokens ---
+
+    def state(self) -> State:
+        if self._state is None:
+            self._state = State(self.build.make_token(), (), {})
+        return self._state
+
+    def carried(self, accesses: Sequence[Value], region: Operation) -> list[int]:
+        """The pointers among these that are the same throughout a region."""
+        numbers = [self._number(each, region) for each in accesses]
+        return sorted({each for each in numbers if each is not None})
+
+    def values(self, carried: Sequence[int]) -> list[Value]:
+        """The tokens as values that a region takes or returns."""
+        state = self.state()
         if self.order == "program":
-            return [ordered]
-        if len(self._pending) == 1:
-            return [ordered, self._pending[0]]
-        return [ordered, self.build.join_tokens(self._pending) if self._pending else ordered]
+            return [state.ordered]
+        pending = (
+            self.build.join_tokens(state.pending) if len(state.pending) > 1 else (*state.pending, state.ordered)[0]
+        )
+        return [state.ordered, pending, *[self._last(each) for each in carried]]
 
-    def restore(self, state: Sequence[Value]) -> None:
-        """Continue with the tokens of a state, or with what a loop or branch made of them."""
-        self._ordered = state[0]
-        self._pending = list(state[1:])
+    def restore(self, state: State, carried: Sequence[int] = (), values: Sequence[Value] = ()) -> None:
+        """Continue with the state in front of a region, and with the values that it passes on."""
+        if values:
+            ordered, *others = values
+            last = dict(state.last)
+            for number, token in zip(carried, others[1:], strict=True):
+                last[number] = (token, ordered)
+            state = State(ordered, tuple(others[:1]), last)
+        self._state = state
+
+    # --- pointers ---
+
+    def _number(self, pointer: Value, region: Operation | None = None) -> int | None:
+        """A number for all pointers that are computed alike from the same values; None if one of these is inside a
+        region."""
+        known: dict[Value, int | None] = {}
+
+        def number(value: Value, depth: int) -> int | None:
+            if value not in known:
+                known[value] = find(value, depth)
+            return known[value]
+
+        def find(value: Value, depth: int) -> int | None:
+            leaf = self._leaf(value) if depth else value
+            operation = value.defining_operation
+            key: Hashable = leaf
+            if leaf is None and operation is not None:
+                operands = [number(each, depth - 1) for each in operation.operands]
+                if None in operands:
+                    return None
+                key = (operation.name, *operation.attributes.items(), value.type, *operands)
+            elif region is not None and _is_inside(value, region):
+                return None
+            return self._numbers.setdefault(key, len(self._numbers))
+
+        return number(pointer, _DEEPEST)
+
+
+def _is_inside(value: Value, region: Operation) -> bool:
+    block = value.parent_block
+    owner = block.parent_operation if block is not None else None
+    return owner is not None and region.is_ancestor_of(owner)

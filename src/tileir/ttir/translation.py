@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from tileir.builder import Builder
 from tileir.dialect.types import TileType
+from tileir.execute.locations.source_locations import frames_of
 from tileir.interface import parse
 from tileir.ir.core import Block, Module, Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, VerifyError
@@ -20,7 +21,7 @@ Results = Value | Sequence[Value] | None
 Rule = Callable[["Translation", Operation], Results]
 
 # What a module may become: calls are inlined, and a block that two branches lead to is translated for both.
-_MAX_OPERATIONS: Final = 1_000_000
+_MAX_OPERATIONS: Final = 250_000
 
 RULES: Final[dict[str, Rule]] = {}
 MEMORY: Final[set[str]] = set()
@@ -58,17 +59,23 @@ class Translation:
     def __init__(self, source: Module, order: MemoryOrder) -> None:
         self.source = source
         self.build = Builder("kernels")
-        self.tokens = Tokens(self.build, order)
+        self.tokens = Tokens(self.build, order, self._leaf)
         self.values: dict[Value, Value] = {}
         self.functions: dict[str, Operation] = {}
         self.open_blocks: set[Block] = set()  # of functions, on the way to the current place
         self._touches_memory: dict[Operation, bool] = {}
         self._budget = _MAX_OPERATIONS
-        first = source.regions[0].block.first
+        first = source.regions[0].blocks[0].first if source.regions and source.regions[0].blocks else None
         self.locations = UserLocations(first.location if first is not None else UNKNOWN)
+
+    def declare(self) -> None:
+        """Find the functions of the module."""
+        source = self.source
+        if source.name != "builtin.module" or len(source.regions) != 1 or len(source.regions[0].blocks) != 1:
+            raise self.error("this is no module of TTIR in generic form")
         for each in source.regions[0].block:
             self.build.location = self.locations.of(each.location)
-            if each.name != "tt.func":
+            if each.name != "tt.func" or "sym_name" not in each.attributes:
                 raise self.unsupported(each, "a module of TTIR has functions only")
             self.functions[str(self.attribute(each, "sym_name"))] = each
 
@@ -121,6 +128,18 @@ class Translation:
             return operation.name in MEMORY
         return self.touches_memory(self.function(operation))
 
+    def accesses(self, operation: Operation) -> list[Value]:
+        """The pointers through which the operations in the regions of this one access memory."""
+        found = [each.operands[0] for each in operation.walk() if each.name in MEMORY and each.operands]
+        return [each for each in found if "!tt.ptr" in each.type.text]
+
+    def _leaf(self, value: Value) -> Hashable | None:
+        """What a value is, None if it is computed from its operands only."""
+        operation = value.defining_operation
+        if operation is not None and not operation.regions and operation.name not in (*MEMORY, "tt.call"):
+            return None
+        return self.values.get(value, value)
+
     def function(self, call: Operation) -> Operation:
         """The function that a call names."""
         name = str(self.attribute(call, "callee")).lstrip("@").strip('"')
@@ -129,15 +148,14 @@ class Translation:
             raise self.error(f"there is no function '{name}'", call)
         return found
 
-    # --- what a rule does ---
-
     def unsupported(self, operation: Operation, reason: str) -> TTIRError:
         """The error that an operation cannot be translated, to be raised."""
         return self.error(f"'{operation.name}' is not supported: {reason}", operation)
 
     def error(self, message: str, operation: Operation | None = None) -> TTIRError:
         location = self.build.location if operation is None else self.locations.of(operation.location)
-        return TTIRError([Diagnostic("error", message, location)])
+        frames = frames_of(location)
+        return TTIRError([Diagnostic("error", message, frames[0] if frames else location)])
 
     def bind(self, targets: Sequence[Value], values: Sequence[Value]) -> None:
         for target, value in zip(targets, values, strict=True):
@@ -188,6 +206,7 @@ def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
     source = parse(text, "ttir", allow_unregistered=True)
     translation = Translation(source, memory_order)
     try:
+        translation.declare()
         for function in translation.functions.values():
             if translation.attribute(function, "sym_visibility", "public") == "public":
                 translation.operation(function)

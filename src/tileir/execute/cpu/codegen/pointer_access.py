@@ -12,13 +12,22 @@ from typing import Final, cast
 
 import numpy
 
-from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
+from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, REMI, SUBI
 from tileir.execute.analysis.values import ordering_of, pointee_of, scalar_constant
 from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
 from tileir.execute.cpu.codegen.bounds import BasedPointers, BoundsCheck, accessed_array
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.loop_nest import FIRST, Axis, Index, NestEmitter
-from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table
+from tileir.execute.cpu.ir.expressions import (
+    BufferRead,
+    Elementwise,
+    Expression,
+    Iota,
+    Mapped,
+    PointerLoad,
+    Splat,
+    Table,
+)
 from tileir.execute.cpu.ir.statements import StorePointers
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.builder import Loop
@@ -200,7 +209,8 @@ def first_lanes(index: Index) -> Index:
 
 
 def lane_step(expression: Expression, index: Index) -> int | None:
-    """How far values of neighboring lanes are apart, if no integer wraps; None where that is not known."""
+    """How far values of neighboring lanes are apart, if no integer wraps and remainders change nothing; None where that
+    is not known."""
     if not any(axis.lanes for axis in index):
         return 0
     if isinstance(expression, Splat) or (isinstance(expression, Table) and expression.array.size == 1):
@@ -210,6 +220,8 @@ def lane_step(expression: Expression, index: Index) -> int | None:
     if isinstance(expression, Mapped):
         axes = [index[axis] if axis is not None else FIRST for axis, _ in expression.mapping]
         return lane_step(expression.source, tuple(axes))
+    if isinstance(expression, BufferRead) and expression.counted is not None:
+        return lane_step(expression.counted, index)
     if not isinstance(expression, Elementwise):
         return None
     declaration = expression.operation.declaration
@@ -223,6 +235,8 @@ def lane_step(expression: Expression, index: Index) -> int | None:
         return first + second
     if declaration is SUBI:
         return first - second
+    if declaration is REMI:
+        return first if second == 0 else None
     if declaration is MULI:
         factor = _uniform_constant(expression.operands[1 if first else 0])
         return None if factor is None or (first and second) else (first + second) * factor

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MULI, OFFSET, PTR_TO_PTR, SUBI
+from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MULI, OFFSET, PTR_TO_PTR, REMI, SUBI
 from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.codegen.context import Emission
-from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, Splat, Table
+from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Iota, Mapped, Splat, Table
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.core import Operation
@@ -24,7 +24,7 @@ _FARTHEST: Final = 1 << 46  # How many elements a pointer may move in one step, 
 _COMPARISONS: Final = {
     "less_than": "slt", "less_than_or_equal": "sle", "greater_than": "sgt", "greater_than_or_equal": "sge",
 }  # fmt: skip
-_FOLLOWED: Final = (ADDI, SUBI, MULI, EXTI, OFFSET, PTR_TO_PTR)
+_FOLLOWED: Final = (ADDI, SUBI, MULI, REMI, EXTI, OFFSET, PTR_TO_PTR)
 
 
 class Range(NamedTuple):
@@ -130,6 +130,8 @@ class Ranges(ExactIntegers):
     def _found(self, expression: Expression, depth: int) -> Range | None:
         if isinstance(expression, Mapped):
             return self.of(expression.source, depth + 1)
+        if isinstance(expression, BufferRead) and expression.counted is not None:
+            return self.of(expression.counted, depth + 1)
         element = expression.element
         is_pointer = isinstance(element, PointerType)
         if not is_pointer and not (isinstance(element, IntegerType) and element.width in (8, 16, 32, 64)):
@@ -159,6 +161,11 @@ class Ranges(ExactIntegers):
             return self._moved(left, right, memory_bytes(pointee_of(operation.results[0])))
         if declaration is MULI:
             return self._product(left, right, dtype)
+        if declaration is REMI:
+            # Numbers that are less than what they are divided by stay as they are.
+            self.need("sge", left.low, 0)
+            self.need("slt", left.high, right.low)
+            return left
         pairs = ((left.low, right.low), (left.high, right.high))
         if declaration is SUBI:
             pairs = ((left.low, right.high), (left.high, right.low))

@@ -123,13 +123,14 @@ class Iota(Expression):
 
 
 class BufferRead(Expression):
-    """The content of a buffer, in row-major order of this shape."""
+    """The content of a buffer, in row-major order of this shape; `counted` is how it was counted up from scalars."""
 
-    __slots__ = ("buffer",)
+    __slots__ = ("buffer", "counted")
 
-    def __init__(self, type: TileType, value: Value | None, buffer: Buffer) -> None:
+    def __init__(self, type: TileType, value: Value | None, buffer: Buffer, counted: Expression | None = None) -> None:
         super().__init__(type, value, cost=1)
         self.buffer: Buffer = buffer
+        self.counted: Expression | None = counted
         self.buffers = frozenset([buffer])
 
 
@@ -151,7 +152,10 @@ class Mapped(Expression):
     def with_operands(self, operands: list[Expression]) -> Expression:
         (source,) = operands
         if isinstance(source, BufferRead) and self.value is not None and self.keeps_order:
-            return BufferRead(self.type, self.value, source.buffer)
+            counted = source.counted
+            if counted is not None:
+                counted = Mapped(self.type, self.value, counted, self.mapping)
+            return BufferRead(self.type, self.value, source.buffer, counted)
         return Mapped(self.type, self.value, source, self.mapping)
 
     @property

@@ -197,9 +197,10 @@ class Lowering:
             if buffer is not None:
                 self.stored(value, buffer)
 
-    def stored(self, value: Value, buffer: ex.Buffer) -> ex.BufferRead:
-        """Realize a tile as a buffer."""
-        expression = ex.BufferRead(tile_of(value), value, buffer)
+    def stored(self, value: Value, buffer: ex.Buffer, content: ex.Expression | None = None) -> ex.BufferRead:
+        """Realize a tile as a buffer, which an expression has filled."""
+        counted = content if content is not None and fusion.is_counted(content) else None
+        expression = ex.BufferRead(tile_of(value), value, buffer, counted)
         self._realize(value, expression)
         self.waiting.pop(value, None)
         return expression
@@ -252,7 +253,7 @@ class Lowering:
             buffer = self.buffer_for(node.value, fused, finished) if rounding is None else self.buffer_of(node.value)
             kept.append(StoreBuffer(node, buffer))
             # At once, so that no two get the same buffer.
-            self.stored(node.value, buffer)
+            self.stored(node.value, buffer, node)
         self.finish(finished)
         for done in finished:
             for result in done.results:
@@ -296,7 +297,7 @@ class Lowering:
         buffer = prefer if prefer is not None else self.buffer_for(value, fused, finished)
         self.body.append(LoopNest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))
         self.finish(finished)
-        return self.stored(value, buffer)
+        return self.stored(value, buffer, expression)
 
     def buffer_for(self, value: Value, fused: fusion.FusedNodes, finished: set[Operation]) -> ex.Buffer:
         """A buffer for a tile: the one of the loop that will carry it, if its present content is not needed again."""

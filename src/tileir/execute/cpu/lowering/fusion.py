@@ -27,6 +27,7 @@ from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.values import Value
 
 CHEAP: Final = 3
@@ -34,6 +35,7 @@ LARGEST: Final = 160
 
 _LARGEST_INDEX: Final = 12
 _INDEX_OPS: Final = frozenset({ops.ADDI, ops.SUBI, ops.MULI, ops.EXTI, ops.OFFSET, ops.CMPI, ops.ANDI})
+_COUNTED_OPS: Final = _INDEX_OPS | {ops.REMI}
 
 _SLOW_ALONE: Final = frozenset({ops.MAXF, ops.MINF})
 """What takes one number several instructions that wait for each other, and a vector about one for each."""
@@ -57,14 +59,24 @@ def is_plain_load(node: ex.Expression) -> bool:
 
 def is_index(node: ex.Expression) -> bool:
     """Whether a tile is counted up from scalars: elements are mostly neighbors in memory, the first one tells all."""
-    if node.cost > _LARGEST_INDEX:
-        return False
+    return node.cost <= _LARGEST_INDEX and _consists_of(node, _INDEX_OPS)
+
+
+def is_counted(node: ex.Expression) -> bool:
+    """Whether a tile is counted up from scalars, if no remainder changes it."""
+    return _consists_of(node, _COUNTED_OPS)
+
+
+def _consists_of(node: ex.Expression, operations: frozenset[OperationDeclaration]) -> bool:
     for each in ex.nodes([node]):
         if isinstance(each, ex.Elementwise):
-            if each.operation.declaration not in _INDEX_OPS:
+            if each.operation.declaration not in operations:
                 return False
         elif isinstance(each, ex.Table):
             if each.array.size > 1:
+                return False
+        elif isinstance(each, ex.BufferRead):
+            if each.counted is None:
                 return False
         elif not isinstance(each, (ex.Iota, ex.Mapped, ex.Splat)):
             return False
