@@ -14,6 +14,7 @@ the values of its results.  In reading order:
     functions    mathematical functions that Tile IR lacks
     shapes       splat, broadcast, reshape, permute, join, split
     memory       pointers, loads, stores, barriers, assertions, prints
+    atomics      atomic operations
     reductions   reductions, scans
     products     matrix products
 """
@@ -21,13 +22,14 @@ the values of its results.  In reading order:
 from __future__ import annotations
 
 from tileir.ir.core import Module
-from tileir.ttir import arithmetic, control, functions, memory, products, reductions, shapes
+from tileir.ttir import arithmetic, atomics, control, functions, memory, products, reductions, shapes
 from tileir.ttir.tokens import MemoryOrder
 from tileir.ttir.translation import TTIRError, translate
 
 __all__ = [
     "TTIRError",
     "arithmetic",
+    "atomics",
     "control",
     "from_ttir",
     "functions",

@@ -20,25 +20,24 @@ def load(t: Translation, op: Operation) -> Value:
     """Elements that the mask leaves out and no `other` gives are zero, as in Triton's interpreter."""
     pointers, mask, other = t.optional(op, 3)
     assert pointers is not None
-    type = _pointee(pointers)
+    type = pointee(pointers)
     if mask is not None:
         mask = splat(t, mask, type.shape)
-        other = filled(t, 0, type) if other is None else splat(t, _stored(t, other), type.shape)
+        other = filled(t, 0, type) if other is None else splat(t, to_memory(t, other), type.shape)
     before = t.tokens.before(op.operands[0])
     value, token = t.build.load_ptr_tko(pointers, mask, other if mask is not None else None, before)
     t.tokens.after(token, op.operands[0])
-    result = t.result_type(op)
-    return t.build.int_to_ptr(value, result) if isinstance(result.element, PointerType) else value
+    return from_memory(t, value, t.result_type(op))
 
 
 @rule("tt.store", memory=True)
 def store(t: Translation, op: Operation) -> None:
     pointers, value, mask = t.optional(op, 3)
     assert pointers is not None and value is not None
-    type = _pointee(pointers)
+    type = pointee(pointers)
     if mask is not None:
         mask = splat(t, mask, type.shape)
-    token = t.build.store_ptr_tko(pointers, _stored(t, value), mask, t.tokens.before(op.operands[0]))
+    token = t.build.store_ptr_tko(pointers, to_memory(t, value), mask, t.tokens.before(op.operands[0]))
     t.tokens.after(token, op.operands[0])
 
 
@@ -104,13 +103,18 @@ def _format(value: Value, signed: bool) -> str:
     return "%d" if signed and _width(value) > 1 else "%u"
 
 
-def _pointee(pointers: Value) -> TileType:
+def pointee(pointers: Value) -> TileType:
     """The type of the elements that a tile of pointers points to."""
     assert isinstance(pointers.type, TileType) and isinstance(pointers.type.element, PointerType)
     return with_element(pointers.type, pointers.type.element.pointee)
 
 
-def _stored(t: Translation, value: Value) -> Value:
+def to_memory(t: Translation, value: Value) -> Value:
     """A tile as it stands in memory, where pointers are their 64 bits."""
     assert isinstance(value.type, TileType)
     return t.build.ptr_to_int(value) if isinstance(value.type.element, PointerType) else value
+
+
+def from_memory(t: Translation, value: Value, type: TileType) -> Value:
+    """A tile of a type from how it stands in memory."""
+    return t.build.int_to_ptr(value, type) if isinstance(type.element, PointerType) else value
