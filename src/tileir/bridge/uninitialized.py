@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy
 
 from tileir.bridge.contexts import active
+from tileir.bridge.frames import is_own_frame
 from tileir.bridge.hooks import replace
-from tileir.bridge.process import is_own_frame
 from tileir.execute.arguments.binding import host_array
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS, Elements, fill
 from tileir.ir.quoting import harmless

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from tileir.builder import Builder
+from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.dialect.types import TileType
 from tileir.execute.locations.source_locations import frames_of
 from tileir.interface import parse
@@ -71,7 +72,7 @@ class Translation:
     def declare(self) -> None:
         """Find the functions of the module."""
         source = self.source
-        if source.name != "builtin.module" or len(source.regions) != 1 or len(source.regions[0].blocks) != 1:
+        if source.declaration is not BUILTIN_MODULE or len(source.regions) != 1 or len(source.regions[0].blocks) != 1:
             raise self.error("this is no module of TTIR in generic form")
         for each in source.regions[0].block:
             self.build.location = self.locations.of(each.location)
