@@ -31,6 +31,7 @@ from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options
 from tileir.execute.locations.source_locations import location_notes, user_location
+from tileir.interface import to_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
@@ -153,15 +154,17 @@ def recognized(known: KnownLaunches, kernel: Any, grid: Any, args: Sequence[obje
 
 
 def export(kernel: Any, args: Sequence[object]) -> bytes:
-    """The bytecode that cuTile writes for a kernel and arguments of this kind."""
-    known_for(kernel)
+    """The bytecode of a kernel for arguments of this kind: what cuTile writes, or what Triton's becomes."""
+    if is_triton_kernel(kernel):
+        module = prepared(kernel, args, "interpreter", False, False)[0].entry.parent_operation
+        assert module is not None, "a kernel stands in a module"
+        return to_bytecode(module, version=BYTECODE_VERSION)
     parameters = described(kernel, args).parameters
     return _exported(kernel, parameters, _architecture(kernel, parameters))
 
 
 def constraints(kernel: Any, args: Sequence[object]) -> list[Any]:
     """What cuTile assumes about arguments of this kind, in its own words."""
-    known_for(kernel)
     return [_constraint(parameter) for parameter in described(kernel, args).parameters]
 
 
@@ -240,6 +243,8 @@ def described(kernel: Any, args: Sequence[object]) -> Description:
 
         found, _, values = resolved(kernel, (1,), args, {})
         return found.describe(values)
+    # Refuses what is no kernel.
+    known_for(kernel)
     function = kernel._annotated_function
     return describe(
         function.pyfunc.__name__, list(function.pysig.parameters), list(function.parameter_annotations), tuple(args)

@@ -38,13 +38,14 @@ from tileir.ir.values import BlockArgument
 
 def strip_locations(root: Operation) -> int:
     """Make every location unknown, of operations and block arguments; return how many were known."""
-    known = [part for part in _located(root) if not isinstance(part.location, UnknownLocation)]
+    known = [part for part in located(root) if not isinstance(part.location, UnknownLocation)]
     for part in known:
         part.location = UNKNOWN
     return len(known)
 
 
-def _located(root: Operation) -> list[Operation | BlockArgument]:
+def located(root: Operation) -> list[Operation | BlockArgument]:
+    """All that has a location: the operations in order, each before the arguments of its blocks."""
     found: list[Operation | BlockArgument] = []
     for operation in pre_order(root):
         found.append(operation)
@@ -195,7 +196,7 @@ class _Replacement:
         self._replaced: dict[Attribute, Attribute] = {old: new}
 
     def apply(self, root: Operation) -> None:
-        for part in _located(root):
+        for part in located(root):
             part.location = self._location(part.location)
             if isinstance(part, Operation):
                 for name, value in part.attributes.items():

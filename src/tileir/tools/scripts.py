@@ -1,4 +1,4 @@
-"""The programs of a cuTile script, for commands that take a program.
+"""The programs of a script with kernels of cuTile or Triton, for commands that take a program.
 
 The script runs as `tileir emulate` runs it, in a process of its own, which prints to standard error: standard output is
 the command's.  That process (`main`) writes the bytecode of each kernel that is launched, the grids and the arguments.
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
         need_packages()
         is_there = None
         with suppress(ImportError):
-            is_there = find_spec("cuda.tile")
+            is_there = find_spec("triton") or find_spec("cuda.tile")
         if is_there is None:
             from tileir.bridge.launch import cutile
 
@@ -138,20 +138,19 @@ def _launch(
     number: int, kernel: Any, grid: Any, args: Any, programs: dict[tuple[Any, tuple[Parameter, ...]], str]
 ) -> dict[str, Any]:
     """What is written down of a launch; `programs` are the kernels that were compiled."""
-    from tileir.bridge.launch import described, export, known_for
+    from tileir.bridge.kernel_kinds import kernel_name
+    from tileir.bridge.launch import described, export
     from tileir.execute.arguments.binding import Pointer
     from tileir.execute.launching.entries import check_grid
     from tileir.execute.locations.wording import script_name
 
-    # Refuses what is no kernel.
-    known_for(kernel)
     description = described(kernel, args)
     key = (kernel, tuple(description.parameters))
     if key not in programs:
         programs[key] = export(kernel, args).hex()
     return {
         "number": number,
-        "kernel": kernel._annotated_function.pyfunc.__name__,
+        "kernel": kernel_name(kernel),
         "program": programs[key],
         "grid": list(check_grid(grid)),
         "arguments": [_words(value) for value in description.values],

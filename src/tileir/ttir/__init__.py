@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from tileir.ir.core import Module
 from tileir.ttir import arithmetic, atomics, control, functions, memory, products, reductions, shapes
+from tileir.ttir.locations import give_scopes
 from tileir.ttir.tokens import MemoryOrder
 from tileir.ttir.translation import TTIRError, translate
 
@@ -55,4 +56,6 @@ def from_ttir(text: str, *, memory_order: MemoryOrder = "program") -> Module:
     >>> tileir.compile(tileir.from_ttir(text)).name
     'nothing'
     """
-    return translate(text, memory_order=memory_order)
+    module = translate(text, memory_order=memory_order)
+    give_scopes(module)
+    return module

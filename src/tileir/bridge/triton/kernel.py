@@ -18,12 +18,14 @@ from tileir.execute.cache.code_cache import default_cache, hash_of_installed, ha
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.ir.core import Module, Operation
+from tileir.ir.location import Location
 
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Emulation
     from tileir.execute.recording.script_variables import ScriptVariables
 
 MemoryOrder = Literal["program", "barriers"]
+Translated = tuple[Module, dict[str, list[Location]]]
 Launched = tuple["TritonKernel", tuple[int, ...], tuple[object, ...]]
 
 PERFORM: Final[list[Callable[[Emulation, tuple[int, ...], TritonKernel, tuple[object, ...]], None]]] = []
@@ -65,7 +67,7 @@ class TritonKernel:
         """What it was compiled for: constants, types and alignment of the arguments."""
         # Whether it follows addresses that it reads from memory.
         self._follows: bool = "tt.int_to_ptr" in ttir.generic
-        self._modules: dict[MemoryOrder, Module] = {}
+        self._modules: dict[MemoryOrder, Translated] = {}
         self._kernels: dict[tuple[object, ...], Kernel] = {}
 
     def __repr__(self) -> str:
@@ -83,9 +85,9 @@ class TritonKernel:
         key = ("barriers" if sanitizes else "program", backend, exact, fast)
         kernel = self._kernels.get(key)
         if kernel is None:
-            module = self._module("barriers" if sanitizes else "program")
+            module, locations = self._module("barriers" if sanitizes else "program")
             kernel = self._kernels[key] = compile(module, entry=self.name, backend=backend, exact=exact, fast=fast)
-            kernel.find_variables = cache(partial(self._variables, kernel.entry))
+            kernel.find_variables = cache(partial(self._variables, kernel.entry, locations[self.name]))
         return kernel, self.describe(arguments)
 
     def describe(self, arguments: Sequence[object]) -> Description:
@@ -94,15 +96,14 @@ class TritonKernel:
         found.names, found.parameters = list(self.parameters), list(self.parameters.values())
         return found
 
-    def _variables(self, entry: Operation) -> ScriptVariables:
+    def _variables(self, entry: Operation, locations: list[Location]) -> ScriptVariables:
         from tileir.bridge.triton.script_variables import script_variables
 
         named = self.parameters.items()
-        return script_variables(
-            entry, {name: each.value for name, each in named if isinstance(each, ConstantParameter)}
-        )
+        constants = {name: each.value for name, each in named if isinstance(each, ConstantParameter)}
+        return script_variables(entry, locations, constants)
 
-    def _module(self, order: MemoryOrder) -> Module:
+    def _module(self, order: MemoryOrder) -> Translated:
         found = self._modules.get(order)
         if found is None:
             found = self._modules[order] = translated(self.ttir.generic, order)
@@ -165,18 +166,20 @@ class _Texts(dict[str, str]):
         raise KeyError(f"{stage}: tileir runs the TTIR of a kernel, and makes no later stage of Triton's")
 
 
-def translated(text: str, order: MemoryOrder) -> Module:
-    """The tile program for TTIR: from the disk, if it was translated before."""
+def translated(text: str, order: MemoryOrder) -> Translated:
+    """The tile program for TTIR and its locations with names: from the disk, if it was translated before."""
     store = default_cache()
     sources = hash_of_installed() or hash_of_sources((), _PARTS)
     key = "tile-" + blake2b(b"\n".join([sources, order.encode(), text.encode()]), digest_size=20).hexdigest()
     found = store.get(key)
     if found is not None:
         # Nobody else can have written it (`code_cache`).
-        kept: Module = pickle.loads(found[0])
+        kept: Translated = pickle.loads(found[0])
         return kept
     from tileir.ttir import translate
+    from tileir.ttir.locations import give_scopes
 
     module = translate(text, memory_order=order)
-    store.put(key, pickle.dumps(module, pickle.HIGHEST_PROTOCOL), {})
-    return module
+    made = module, give_scopes(module)
+    store.put(key, pickle.dumps(made, pickle.HIGHEST_PROTOCOL), {})
+    return made

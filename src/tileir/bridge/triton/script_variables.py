@@ -6,9 +6,7 @@ last value of its name; in a loop what the loop carries, and after a loop or bra
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from tileir.dialect.ops import CONSTANT
@@ -19,13 +17,19 @@ from tileir.execute.recording.script_variables import ArrayReference, Binding, E
 from tileir.ir.core import Block, Operation
 from tileir.ir.location import CallSiteLocation, FileLocation, Location, NameLocation
 from tileir.ir.values import BlockArgument, Value
+from tileir.passes.debug_info import located
+from tileir.ttir.locations import function_name
 
 _Frames = tuple[FileLocation, ...]
 
 
-def script_variables(entry: Operation, constants: Mapping[str, Any]) -> ScriptVariables:
-    """The variables of the kernel with this program; `constants` are the parameters that are compiled in."""
-    return _Table(entry, constants).variables
+def script_variables(entry: Operation, locations: Sequence[Location], constants: Mapping[str, Any]) -> ScriptVariables:
+    """The variables of the kernel with this program.
+
+    `locations` are those with names, in the order of `located`; `constants` the parameters that are compiled in.
+    """
+    named = dict(zip(located(entry), locations, strict=True))
+    return _Table(entry, named, constants).variables
 
 
 class _Function:
@@ -53,7 +57,10 @@ class _Function:
 
 
 class _Table:
-    def __init__(self, entry: Operation, constants: Mapping[str, Any]) -> None:
+    def __init__(
+        self, entry: Operation, locations: Mapping[Operation | BlockArgument, Location], constants: Mapping[str, Any]
+    ) -> None:
+        self._locations: Final = locations
         self._program: Final = NumberedProgram(entry)
         self.variables: Final = ScriptVariables([], [-1] * len(self._program.operations), [])
         self._functions: dict[_Frames, _Function] = {}
@@ -61,15 +68,15 @@ class _Table:
             frame
             for each in self._program.operations
             if each.declaration is not CONSTANT
-            for frame in _named_frames(each.location)
+            for frame in _named_frames(locations[each])
         }
         body = entry.regions[0].block
-        kernel = _Function(entry.symbol_name or "", (*map(_parameter, body.arguments), *constants), -1)
+        kernel = _Function(entry.symbol_name or "", (*map(self._parameter, body.arguments), *constants), -1)
         self._functions[()] = kernel
         for argument in body.arguments:
             type = argument.type
             is_pointer = isinstance(type, TileType) and isinstance(type.element, PointerType)
-            name = _parameter(argument)
+            name = self._parameter(argument)
             kernel.bound[name] = self._bind(Binding((ArrayReference(name),)) if is_pointer else self._value(argument))
         kernel.bound |= {name: self._bind(Binding((value,))) for name, value in constants.items()}
         self._read(body)
@@ -78,6 +85,9 @@ class _Table:
         for number, operation in reversed(list(enumerate(self._program.operations))):
             if at[number] < 0 and operation.next is not None:
                 at[number] = at[numbers[operation.next]]
+
+    def _parameter(self, argument: BlockArgument) -> str:
+        return _name(self._locations[argument], 1) or f"argument {argument.index}"
 
     def _bind(self, binding: Binding) -> int:
         self.variables.bindings.append(binding)
@@ -88,7 +98,7 @@ class _Table:
 
     def _read(self, block: Block) -> None:
         for operation in block:
-            frames = _named_frames(operation.location)
+            frames = _named_frames(self._locations[operation])
             if not frames:
                 continue
             if operation.declaration is not CONSTANT:
@@ -118,9 +128,9 @@ class _Table:
         """Read a block of a loop or branch; the results of the operation around it, by the variables that they are."""
         function.commit()
         outside = {key: (each.bound, each.line) for key, each in self._functions.items()}
-        depth = len(_named_frames(around.location))
+        depth = len(_named_frames(self._locations[around]))
         for argument in block.arguments:
-            name = _name(argument.location, depth)
+            name = _name(self._locations[argument], depth)
             if name and isinstance(argument.type, TileType):
                 function.assigned[name] = self._bind(self._value(argument))
         function.commit()
@@ -129,7 +139,7 @@ class _Table:
             each.assigned, each.environment = {}, -1
             each.bound, each.line = outside.get(key, ({}, 0))
         last = block.last
-        yielded = [_name(_location(each), depth) for each in last.operands] if last is not None else []
+        yielded = [_name(self._locations[_owner(each)], depth) for each in last.operands] if last is not None else []
         return {name: value for name, value in zip(yielded, around.results, strict=False) if name}
 
     def _function(self, callers: _Frames, position: FileLocation) -> _Function:
@@ -137,7 +147,7 @@ class _Table:
         found = self._functions.get(callers)
         if found is None:
             caller = self._environment(self._function(callers[1:], callers[0]))
-            name = _function_name(position.file, position.line)
+            name = function_name(position.file, position.line)
             found = self._functions[callers] = _Function(name, (), caller)
         return found
 
@@ -174,30 +184,9 @@ def _name(location: Location, depth: int) -> str:
     return frames[-depth].name if len(frames) >= depth else ""
 
 
-def _location(value: Value) -> Location:
-    operation = value.defining_operation
-    if operation is not None:
-        return operation.location
-    assert isinstance(value, BlockArgument)
-    return value.location
-
-
-def _parameter(argument: BlockArgument) -> str:
-    return _name(argument.location, 1) or f"argument {argument.index}"
-
-
-@lru_cache(maxsize=64)
-def _functions_of(file: str) -> list[tuple[int, int, str]]:
-    """The functions of a file: first line, last line, name; outer ones first."""
-    try:
-        with open(file, encoding="utf-8") as stream:
-            tree = ast.parse(stream.read())
-    except (OSError, SyntaxError, ValueError):
-        return []
-    found = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
-    return sorted((each.lineno, each.end_lineno or each.lineno, each.name) for each in found)
-
-
-def _function_name(file: str, line: int) -> str:
-    inside = [name for first, last, name in _functions_of(file) if first <= line <= last]
-    return inside[-1] if inside else "function"
+def _owner(value: Value) -> Operation | BlockArgument:
+    """What has the location of a value."""
+    if isinstance(value, BlockArgument):
+        return value
+    assert value.defining_operation is not None
+    return value.defining_operation
