@@ -9,6 +9,7 @@ the values of its results.  In reading order:
     types        types and attributes
     locations    lines and names in the user's code
     tokens       the order of memory operations
+    origins      the arguments that pointers come from
     control      functions, branches, loops
     arithmetic   constants, numbers, comparisons, conversions
     functions    mathematical functions that Tile IR lacks
@@ -45,8 +46,9 @@ __all__ = [
 def from_ttir(text: str, *, memory_order: MemoryOrder = "program") -> Module:
     """The tile program for a module of Triton's IR, in the generic form of MLIR: an entry for each public function.
 
-    `memory_order` is "program", to run the result, or "barriers", for the sanitizer: only barriers order accesses, as
-    among the threads of a GPU.  What has no counterpart in a tile program is a `TTIRError` with its line.
+    `memory_order` is "program", to run the result; "arguments", to run it on a GPU: accesses to arrays of different
+    arguments are not ordered; or "barriers", for the sanitizer: only barriers order accesses, as among the threads of a
+    GPU.  What has no counterpart in a tile program is a `TTIRError` with its line.
 
     >>> text = '''"builtin.module"() ({
     ...   "tt.func"() <{function_type = () -> (), sym_name = "nothing", sym_visibility = "public"}> ({

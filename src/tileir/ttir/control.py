@@ -105,7 +105,7 @@ class _Carried:
         self.is_needed = region is None or t.touches_memory(region)
         self.state = t.tokens.state() if self.is_needed else None
         self.pointers: list[int] = []
-        if region is not None and self.is_needed and t.tokens.order == "barriers":
+        if region is not None and self.is_needed and t.tokens.order != "program":
             self.pointers = t.tokens.carried(t.accesses(region), region)
 
     def values(self) -> list[Value]:

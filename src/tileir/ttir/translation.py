@@ -11,11 +11,12 @@ from tileir.dialect.types import TileType
 from tileir.execute.locations.source_locations import frames_of
 from tileir.interface import parse
 from tileir.ir.core import Block, Module, Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError, VerifyError
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, VerifyError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.values import BlockArgument, Value
 from tileir.ttir.locations import UserLocations
-from tileir.ttir.tokens import MemoryOrder, Tokens
+from tileir.ttir.origins import Origins, leads_to_memory
+from tileir.ttir.tokens import MEMORY_ORDERS, MemoryOrder, Tokens
 from tileir.ttir.types import plain, tile_of
 
 Results = Value | Sequence[Value] | None
@@ -60,7 +61,8 @@ class Translation:
     def __init__(self, source: Module, order: MemoryOrder) -> None:
         self.source = source
         self.build = Builder("kernels")
-        self.tokens = Tokens(self.build, order, self._leaf)
+        origins = Origins(source, MEMORY) if order == "arguments" else None
+        self.tokens = Tokens(self.build, order, self._leaf, origins)
         self.values: dict[Value, Value] = {}
         self.functions: dict[str, Operation] = {}
         self.open_blocks: set[Block] = set()  # of functions, on the way to the current place
@@ -126,13 +128,14 @@ class Translation:
 
     def _needs_token(self, operation: Operation) -> bool:
         if operation.name != "tt.call":
-            return operation.name in MEMORY
+            pointer = operation.operands[0] if operation.operands else None
+            return operation.name in MEMORY and not self.tokens.is_only_read(pointer)
         return self.touches_memory(self.function(operation))
 
     def accesses(self, operation: Operation) -> list[Value]:
         """The pointers through which the operations in the regions of this one access memory."""
         found = [each.operands[0] for each in operation.walk() if each.name in MEMORY and each.operands]
-        return [each for each in found if "!tt.ptr" in each.type.text]
+        return [each for each in found if leads_to_memory(each)]
 
     def _leaf(self, value: Value) -> Hashable | None:
         """What a value is, None if it is computed from its operands only."""
@@ -202,8 +205,10 @@ class Translation:
 def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
     """The module of `cuda_tile` that computes what a module of TTIR does: an entry for each public function.
 
-    `text` is in the generic form of MLIR.  `memory_order` is "program" to run the result, "barriers" to sanitize it.
+    `text` is in the generic form of MLIR.  `memory_order` is one of those that `tokens` describes.
     """
+    if memory_order not in MEMORY_ORDERS:
+        raise OptionError(f"{memory_order!r} is no memory order: use one of {', '.join(MEMORY_ORDERS)}")
     source = parse(text, "ttir", allow_unregistered=True)
     translation = Translation(source, memory_order)
     try:

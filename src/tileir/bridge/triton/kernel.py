@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import innermost
 from tileir.bridge.parameters import ConstantParameter, Description, Parameter
 from tileir.bridge.triton.arguments import describe, parameters_of
 from tileir.bridge.triton.frontend import Ttir
+from tileir.execute.arguments.binding import is_on_gpu
 from tileir.execute.cache.code_cache import default_cache, hash_of_installed, hash_of_sources
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel, compile
@@ -23,8 +24,8 @@ from tileir.ir.location import Location
 if TYPE_CHECKING:
     from tileir.bridge.contexts import Emulation
     from tileir.execute.recording.script_variables import ScriptVariables
+    from tileir.ttir.tokens import MemoryOrder
 
-MemoryOrder = Literal["program", "barriers"]
 Translated = tuple[Module, dict[str, list[Location]]]
 Launched = tuple["TritonKernel", tuple[int, ...], tuple[object, ...]]
 
@@ -82,10 +83,13 @@ class TritonKernel:
 
         The sanitizer looks at accesses that only barriers order: on a GPU the threads of a program run at once.
         """
-        key = ("barriers" if sanitizes else "program", backend, exact, fast)
+        order: MemoryOrder = "barriers" if sanitizes else "program"
+        if not sanitizes and any(map(is_on_gpu, arguments)):
+            order = "arguments"
+        key = (order, backend, exact, fast)
         kernel = self._kernels.get(key)
         if kernel is None:
-            module, locations = self._module("barriers" if sanitizes else "program")
+            module, locations = self._module(order)
             kernel = self._kernels[key] = compile(module, entry=self.name, backend=backend, exact=exact, fast=fast)
             kernel.find_variables = cache(partial(self._variables, kernel.entry, locations[self.name]))
         return kernel, self.describe(arguments)
