@@ -99,7 +99,8 @@ def explorer_of(blocks: int = 4, elements: int = 16) -> Any:
 def form(id: str) -> dict[str, Any]:
     if id == "llvm":
         raise QuestionError("llvmlite is not installed")
-    return {"id": id, "lines": ["a"]}
+    rest = {"title": "Tile program", "language": "tile", "changed": None, "removed": None, "notes": []}
+    return {"id": id, "lines": ["a"], "links": [[0]], **rest}
 
 
 @pytest.fixture

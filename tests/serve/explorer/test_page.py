@@ -20,7 +20,7 @@ def page_text(title: str, embedded: Any = None) -> str:
 
 def test_page_shows_the_launch(page_for: Any) -> None:
     page = page_for(made_explorer())
-    assert page.title() == "made: tileir explorer"
+    assert page.title() == "made in made.mlir: tileir explorer"
     assert page.locator("#title").inner_text() == "made"
     assert "grid 4 x 1 x 1" in page.locator("#facts").inner_text()
     assert "4 tile blocks, 8 accesses" in page.locator("#status").inner_text()
@@ -31,7 +31,7 @@ def test_overview_lists_parameters_and_arrays(page_for: Any) -> None:
     arrays = page.get_by_role("region", name="Arrays")
     arrays.get_by_role("row").nth(1).wait_for()
     assert arrays.get_by_role("row").nth(1).inner_text().split("\t") == [
-        "a", "f32", "64", "256 bytes", "read, written", "0.0, 0.0, 0.0, 0.0, 0.0, 0.0 ..",
+        "a", "64 f32", "read, written", "0.0, 0.0, 0.0 ..",
     ]  # fmt: skip
 
 

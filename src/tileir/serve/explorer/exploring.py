@@ -54,7 +54,7 @@ def explore(
     `uninitialized` are as for `tileir.record`.
 
     >>> tileir.explore(kernel, 8, args, export="page.html").title
-    'vector_add: tileir explorer'
+    'vector_add in vector_add.mlir: tileir explorer'
     """
     launch = launch_of(kernel, grid, args, entry)
     chosen = None if targets is None else list(targets)
@@ -90,7 +90,8 @@ class Exploration:
 
     @property
     def title(self) -> str:
-        return f"{self._explorer.summary['kernel']}: tileir explorer"
+        kernel, title = self._explorer.summary["kernel"], self._explorer.summary["title"]
+        return f"{kernel if title in ('', kernel) else f'{kernel} in {title}'}: tileir explorer"
 
     @property
     def url(self) -> str:

@@ -131,7 +131,7 @@ def program_part(program: NumberedProgram, launch: Launch) -> Part:
             ],
             "operations": operations_of(program),
             "values": values_of(program),
-            "notes": ["The kernel was not run, as no arguments were given: there are forms and estimates to look at."],
+            "notes": ["The kernel was not run: give --grid, and --arg for each parameter (in Python, grid and args)."],
         }
 
     return Part({}, summary)

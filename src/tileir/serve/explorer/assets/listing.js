@@ -19,8 +19,9 @@ const RULER = 12;
 let listings = 0;
 
 export class Listing {
-  /** @param {ListingListener} listener */
-  constructor(listener) {
+  /** @param {ListingListener} listener @param {string} [lit]  The color of lit lines on the ruler. */
+  constructor(listener, lit = "--code-lit") {
+    this.litColor = lit;
     this.listener = listener;
     this.number = listings++;
     /** @type {Form | null} */
@@ -270,7 +271,7 @@ export class Listing {
       layer(this.gone, "--code-removed", 0, 0.4),
       layer(this.found, "--code-found", 0.6, 1),
       layer(rowsOf(this.marks.chosen), "--code-chosen"),
-      layer(rowsOf(this.marks.lit), "--code-lit"),
+      layer(rowsOf(this.marks.lit), this.litColor),
       layer(rowsOf(this.marks.moment), "--code-moment"),
     ]);
   }

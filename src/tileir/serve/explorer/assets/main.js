@@ -57,11 +57,11 @@ async function main() {
   byId("moment").append(timeline.element);
   const { shown, redraw } = showViews(context, views, BEGINNING, limited, ["view"], [timeline]);
 
-  document.title = `${summary.kernel}: tileir explorer`;
-  fill(byId("title"), summary.kernel);
-  const facts = [`grid ${summary.grid.join(" x ")}`, summary.schedule];
-  if (summary.title !== summary.kernel) facts.push(summary.title);
-  fill(byId("facts"), ...facts.map((text) => element("span", text)));
+  const { kernel, title } = summary;
+  document.title = `${["", kernel].includes(title) ? kernel : `${kernel} in ${title}`}: tileir explorer`;
+  fill(byId("title"), kernel);
+  const facts = [title === kernel ? "" : title, `grid ${summary.grid.join(" x ")}`, summary.schedule];
+  fill(byId("facts"), ...facts.filter((text) => text !== "").map((text) => element("span", text)));
   fill(byId("status"), sizes(summary));
   byId("tools").append(pictureButtons(summary, shown), createTheme(redraw), createHelp());
 }

@@ -1,41 +1,40 @@
-// The first view: the first finding, its line, the script's variables and the arrays at the step, and where to look
-// next.  What the launch is made of stands below, folded.
+// The first view: what the author wrote, with the line of the step, the variables and arrays there, and what the
+// sanitizer found.  What the launch is made of stands below, folded.
 
-import { coloredLine } from "explorer/highlighting.js";
+import { Listing } from "explorer/listing.js";
+import { linesByOperation } from "explorer/pane.js";
 import { accessesOf, firstFinding, stateOf } from "explorer/state.js";
 import { blockName, extents, fileName, product } from "explorer/text.js";
 import { button, element, empty, fill, messageOf, notes, pairs, panel, scrolled, table } from "page/elements.js";
 import { bytes, counted, grouped } from "page/numbers.js";
 
-/** Lines of the source above and below that of the step. */
-const AROUND = 5;
+/** Findings after the first of which a line is listed. */
+const LISTED = 20;
 /** Of a program without a script, so many of its newest values are listed. */
-const NEWEST = 12;
+const NEWEST = 40;
 /** Elements of an array that are shown, and the largest array that is asked about. */
-const FIRST = 6;
+const FIRST = 3;
 const LARGEST_ARRAY = 1 << 20;
 
 /** @param {Context} context @returns {View} */
 export function createView(context) {
   const { summary, order } = context;
   const ran = order.length > 0;
-  const finding = panel("Finding");
-  const source = panel("Source");
-  const variables = panel("Variables");
-  const arrays = panel("Arrays");
+  const source = createSource(context);
+  const [finding, variables, arrays] = [panel("Findings"), panel("Variables"), panel("Arrays")];
+  const right = ran ? [variables, arrays] : [panel("Parameters", parameters(summary)), panel("Launch", launch(summary))];
   const body = element(
-    "div",
+    "div.column.first-view",
     summary.failure === null ? null : element("p.note.bad", `The launch failed: ${summary.failure}`),
-    ran ? element("div.overview", element("div.stack", finding, source), element("div.stack", variables, arrays)) : null,
     ...notes([...summary.recording.notes, ...summary.notes]),
+    element("div.overview", element("div.column", source.element, ran ? finding : null), element("div.column", ...right)),
     element(
       "details.about",
-      { open: !ran },
-      element("summary", "About the launch: parameters of the tile program, forms"),
+      element("summary", ran ? "About the launch: parameters of the tile program, forms" : "Forms of the program"),
       element(
         "div.panels",
-        panel("Launch", launch(summary)),
-        panel("Parameters", parameters(summary)),
+        ran ? panel("Launch", launch(summary)) : null,
+        ran ? panel("Parameters", parameters(summary)) : null,
         panel("Forms", forms(context)),
       ),
     ),
@@ -44,19 +43,69 @@ export function createView(context) {
 
   /** @param {ViewState} state */
   async function update(state) {
-    if (!ran) return;
-    if (!isFindingShown) {
-      isFindingShown = true;
-      const answer = summary.findings === 0 ? null : /** @type {Findings} */ (await context.ask("findings"));
-      fill(finding, ...findingParts(context, answer));
-    }
+    if (!ran) return source.update(state, null);
+    const answer = summary.findings === 0 ? null : /** @type {Findings} */ (await context.ask("findings"));
+    if (!isFindingShown) fill(finding, ...findingParts(context, answer));
+    isFindingShown = true;
     await Promise.all([
-      filled(source, sourceParts(context, state)),
+      source.update(state, answer).catch((error) => fill(source.element, element("h2", "Source"), empty(messageOf(error)))),
       filled(variables, variableParts(context, state)),
       filled(arrays, arrayParts(context, state)),
     ]);
   }
   return { id: "overview", title: "Overview", element: body, update };
+}
+
+/** The source of the kernel, at the line of the step; a click on a line goes to the next step that runs it. @param {Context} context */
+function createSource(context) {
+  const { summary, ask, executed, order } = context;
+  const title = element("h2", "Source");
+  const target = element("section.panel.source", { "aria-label": "Source" }, title, empty("There is no source to show."));
+  const listing = new Listing({ point() {}, follow: (line) => void follow(line) }, "--bad");
+  // A program that does not say what it comes from is shown itself.
+  const id = summary.forms.find((form) => form.id === "source" && form.reason === null)?.id ?? "tile";
+  /** @type {Form | null} */
+  let form = null;
+  /** @type {Map<number, number[]>} */
+  let lines = new Map();
+
+  /** @param {number} line */
+  async function follow(line) {
+    const { place, step } = context.state;
+    const operations = new Set(form?.links[line]);
+    const run = order.length === 0 ? new Int32Array(0) : await executed(place);
+    // Where the tile block has run all of the line.
+    const ends = [...run.keys()].filter((at) => operations.has(run[at]) && !operations.has(run[at + 1])).map((at) => at + 1);
+    const next = ends.find((end) => end > step) ?? ends[0];
+    if (next === undefined) context.announce("This line does not run in this tile block.");
+    else context.select({ step: next, operation: run[next - 1] });
+  }
+
+  /** @param {(number | null | undefined)[]} operations */
+  const linesOf = (operations) => new Set(operations.flatMap((one) => lines.get(one ?? -1) ?? []));
+
+  /** @param {ViewState} state @param {Findings | null} answer */
+  async function update({ place, step }, answer) {
+    if (form === null && summary.forms.some((one) => one.id === id)) {
+      form = /** @type {Form} */ (await ask("form", { id }));
+      lines = linesByOperation(form);
+      fill(target, title, element("div.boxed", listing.element));
+      listing.show(form);
+    }
+    const run = order.length === 0 ? null : await executed(place).catch(() => null);
+    // The operation of the step, or the last one before it that stands in the source.
+    let at = step - 1;
+    while (run !== null && at >= 0 && !lines.has(run[at])) at--;
+    const here = linesOf([run?.[at]]);
+    const script = run === null || at < 0 ? null : (summary.operations[run[at]]?.script ?? null);
+    // Where a function of another file runs, its lines stand below those of the kernel's.
+    const own = script !== null && here.has(script.line - 1) ? new Set([script.line - 1]) : here;
+    const found = (answer?.findings ?? []).flatMap((one) => [one.place.operation, one.other?.operation]);
+    listing.mark({ lit: linesOf(found), chosen: here, moment: own });
+    listing.reveal(own.size > 0 ? own : [...lines.values()].flat());
+    fill(title, script === null ? (form?.title ?? "Source") : `${fileName(script.file)}:${script.line}`);
+  }
+  return { element: target, update };
 }
 
 /**
@@ -77,8 +126,6 @@ function findingParts(context, answer) {
   const first = answer === null ? null : (firstFinding(answer) ?? answer.findings.find(({ note }) => !note) ?? null);
   const count = counted(summary.findings, "finding");
   const all = button(`All ${count}`, () => context.select({ view: "findings" }));
-  const keys = [",", ".", " step back and on, ", "<", ">", " other tile blocks, ", "?", " all keys."];
-  const help = element("p.quiet", "Keys: ", ...keys.map((text) => (text.length === 1 ? element("kbd", text) : text)));
   const next = (/** @type {Child[]} */ ...buttons) =>
     element("div.toolbar", { role: "group", "aria-label": "Next" }, element("b", "Next:"), ...buttons);
   if (first === null) {
@@ -90,10 +137,11 @@ function findingParts(context, answer) {
       button(`Values of ${written.name}`, () => context.select({ view: "values", array: written.id, value: null })),
     ];
     const checked = button("What was checked", () => context.select({ view: "findings" }));
-    return [element("h2", summary.findings > 0 ? count : none), next(summary.findings > 0 ? all : null, ...ways, checked), help];
+    return [element("h2", summary.findings > 0 ? count : none), next(summary.findings > 0 ? all : null, ...ways, checked)];
   }
   const { place, details, hint } = first;
   const rows = accessesOf(first);
+  const others = answer?.findings.filter((one) => one !== first) ?? [];
   const go = (/** @type {string} */ view, /** @type {string} */ text) =>
     button(text, () => context.select({ view, ...stateOf(context, place, rows) }));
   const where = [place.position, place.block === null ? "" : `tile block ${blockName(place.block, summary.grid)}`];
@@ -109,32 +157,16 @@ function findingParts(context, answer) {
       place.operation === null ? null : go("forms", "In the program"),
       all,
     ),
-    help,
+    ...others.slice(0, LISTED).map((one) => otherFinding(context, one)),
   ];
 }
 
-/** @param {Context} context @param {ViewState} state */
-async function sourceParts({ summary, ask, executed }, state) {
-  const operations = await executed(state.place);
-  // The operation of the step, or the last one before it that stands in the source.
-  let at = state.step - 1;
-  while (at >= 0 && summary.operations[operations[at]]?.script === null) at--;
-  const script = at < 0 ? null : (summary.operations[operations[at]]?.script ?? null);
-  if (script === null) return [element("h2", "Source"), empty("No line of the source has run yet: go a step on.")];
-  const title = `${fileName(script.file)}:${script.line}`;
-  const known = summary.forms.some((form) => form.id === "source" && form.reason === null);
-  const form = known ? /** @type {Form} */ (await ask("form", { id: "source" })) : null;
-  const isWhole = form !== null && form.title === fileName(script.file);
-  const first = isWhole ? Math.max(1, script.line - AROUND) : script.line;
-  const lines = isWhole ? form.lines.slice(first - 1, script.line + AROUND) : [script.text];
-  const rows = lines.map((line, index) => {
-    const isHere = first + index === script.line;
-    const number = element("span.row-number", { "aria-hidden": "true" }, String(first + index));
-    const code = element("code.row-code", ...coloredLine(line, form?.language ?? "", ""));
-    return element(isHere ? "div.row.is-chosen" : "div.row", { "aria-current": isHere ? "true" : null }, number, code);
-  });
-  const region = { tabindex: 0, role: "region", "aria-label": `Lines around ${title}` };
-  return [element("h2", title), element("div.boxed.code-lines", region, ...rows)];
+/** One of the findings after the first: a line that leads to its step. @param {Context} context @param {Finding} finding */
+function otherFinding(context, finding) {
+  const { kind, title, place, note } = finding;
+  const go = () => context.select(place.step === null ? { view: "findings" } : stateOf(context, place, accessesOf(finding)));
+  const chip = element(note ? "span.chip.warning" : "span.chip.bad", kind);
+  return element("p", chip, " ", button(place.position || title, go, { class: "link", title }), place.position && ` ${title}`);
 }
 
 /** @param {Context} context @param {ViewState} state @returns {Promise<Child[]>} */
@@ -147,9 +179,10 @@ async function variableParts(context, { place, step }) {
   const parts = functions.flatMap(({ function: name, variables, unassigned }, number) => {
     const rows = variables.map((one) => {
       const array = one.array === null ? undefined : summary.arrays[one.array];
-      const text = array === undefined ? one.text : `array ${extents(array.shape)} ${array.element}`;
+      const value = one.value === null ? undefined : summary.values[one.value];
       const link = valueLink(context, one.name, one.value, one.step, one.array);
-      return [link, element("span.mono", text), stepLink(context, one.step, one.parameter)];
+      const text = element("span.mono", array === undefined ? one.text : "array");
+      return [link, text, typeText(array ?? value), stepLink(context, one.step, one.parameter)];
     });
     const title = number === 0 ? `${name}: ${where}` : `${name}, which called it`;
     const missing = `Not assigned yet: ${unassigned.join(", ")}.`;
@@ -171,6 +204,7 @@ async function valueParts(context, block, step, where) {
   const rows = listed.slice(0, NEWEST).map((entry) => [
     valueLink(context, values[entry.value].script ?? values[entry.value].name, entry.value, entry.step, null),
     element("span.mono", entry.text),
+    typeText(values[entry.value]),
     stepLink(context, entry.step, entry.step === 0),
   ]);
   const all = button(`All ${counted(listed.length, "value")}`, () => context.select({ view: "values", array: null }));
@@ -179,7 +213,13 @@ async function valueParts(context, block, step, where) {
 
 /** @param {string} title @param {Child[][]} rows */
 function valueTable(title, rows) {
-  return scrolled("Table", table(title, ["Name", "Value", "Set at"], rows));
+  return scrolled("Table", table(title, ["Name", "Value", "Type", "Set at"], rows));
+}
+
+/** `64 x 32 f32`. @param {{ element: string | null, shape: number[] | null } | undefined} info */
+function typeText(info) {
+  const { element: kind = null, shape = null } = info ?? {};
+  return element("span.whole", shape === null || shape.length === 0 ? (kind ?? "") : `${extents(shape)} ${kind}`);
 }
 
 /**
@@ -211,14 +251,12 @@ async function arrayParts(context, { place, step }) {
   const rows = await Promise.all(
     listed.map(async (array) => [
       button(array.name, () => context.select({ view: "memory", array: array.id }), { class: "link mono" }),
-      array.element,
-      element("span.whole", extents(array.shape)),
-      element("span.whole", bytes(array.bytes)),
+      typeText(array),
       element("span.whole", [array.read ? "read" : "", array.written ? "written" : ""].filter((word) => word !== "").join(", ") || "not touched"),
       element("span.mono", await firstElements(context, array, step, order[place])),
     ]),
   );
-  const headers = ["Name", "Element", "Shape", "Size", "Use", "Contents now"];
+  const headers = ["Name", "Type", "Use", "First elements now"];
   return [element("h2", "Arrays"), scrolled("Table", table(counted(rows.length, "array"), headers, rows))];
 }
 

@@ -4,6 +4,20 @@ import { Listing } from "explorer/listing.js";
 import { button, choice, element, empty, fill, messageOf } from "page/elements.js";
 import { counted } from "page/numbers.js";
 
+/** The lines of each operation. @param {Form} form */
+export function linesByOperation({ links }) {
+  /** @type {Map<number, number[]>} */
+  const found = new Map();
+  for (const [line, operations] of links.entries()) {
+    for (const operation of operations) {
+      const lines = found.get(operation) ?? [];
+      lines.push(line);
+      found.set(operation, lines);
+    }
+  }
+  return found;
+}
+
 export class Pane {
   /** @param {Context} context @param {number} place @param {string} id @param {PaneListener} listener */
   constructor(context, place, id, listener) {
@@ -95,13 +109,7 @@ export class Pane {
     // Another one may have been chosen meanwhile.
     if (id !== this.id) return;
     this.form = form;
-    for (const [line, operations] of form.links.entries()) {
-      for (const operation of operations) {
-        const lines = this.lines.get(operation) ?? [];
-        lines.push(line);
-        this.lines.set(operation, lines);
-      }
-    }
+    this.lines = linesByOperation(form);
     fill(this.body, this.listing.element);
     this.listing.show(form);
     fill(this.notes, ...form.notes.map((note) => element("p", note)));
