@@ -18,7 +18,6 @@ from tileir.ir.location import (
     FileLocation,
     Location,
     NameLocation,
-    UnknownLocation,
     call_site_location,
     file_location,
     name_location,
