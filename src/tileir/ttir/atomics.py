@@ -50,7 +50,9 @@ def _access(t: Translation, op: Operation, build: Callable[[Order, Value], tuple
     order = Order.of(t, op)
     if order.releases:
         t.tokens.barrier()
-    value, token = build(order, t.tokens.before(op.operands[0]))
+    before = t.tokens.before(op.operands[0])
+    assert before is not None, "only arrays that are only read have no token"
+    value, token = build(order, before)
     t.tokens.after(token, op.operands[0])
     if order.acquires:
         t.tokens.barrier()
