@@ -98,12 +98,19 @@ def program(
     adds: bool = True,
     before: str = "",
     columns: str = "",
+    wraps: bool = False,
+    memory: str = "",
+    factors: str = "",
 ) -> str:
     """`masks` are the extents that loads and stores look at, of "mnk"; pointers are `carried` by the loop or computed in
-    every turn; the loop `counts` tiles or elements of k; C is `adds` or zeros before.
+    every iteration; the loop `counts` tiles or elements of k; C is `adds` or zeros before.
 
-    `columns` is how far apart the columns of B are, a scalar, if it is not one element.
+    `columns` is how far apart the columns of B are, a scalar, if it is not one element.  With `wraps` A is read from row
+    `row % m`, and B from column `column % n`.  `memory` is the element type of A and B, and `factors` what they are
+    converted to, if these are not the element type of C.
     """
+    memory = memory or element
+    factors = factors or memory
     m, n, k = tile
     writer = Writer()
     add = writer.add
@@ -116,10 +123,17 @@ def program(
     top, left = add("muli %x, %size.m : tile<i32>"), add("muli %y, %size.n : tile<i32>")
     rows, across, along = writer.numbers(top, m), writer.numbers(left, n), writer.numbers("%zero", k)
     shapes = {"a": f"{m}x{k}", "b": f"{k}x{n}", "c": f"{m}x{n}"}
-    types = {x: f"tile<{shape}x{element}>" for x, shape in shapes.items()}
-    pointers = {x: f"tile<{shape}xptr<{element}>>" for x, shape in shapes.items()}
-    pa = writer.places("%a", element, rows, along, (m, k), ["%pitch.a", ""])
-    pb = writer.places("%b", element, along, across, (k, n), ["%pitch.b", columns])
+    elements = {"a": memory, "b": memory, "c": element}
+    types = {x: f"tile<{shape}x{elements[x]}>" for x, shape in shapes.items()}
+    pointers = {x: f"tile<{shape}xptr<{elements[x]}>>" for x, shape in shapes.items()}
+    from_rows, from_columns = rows, across
+    if wraps:
+        from_rows, from_columns = (
+            add(f"remi {numbers}, {writer.spread(limit, 'i32', str(extent))} signed : tile<{extent}xi32>")
+            for numbers, limit, extent in ((rows, "%m", m), (across, "%n", n))
+        )
+    pa = writer.places("%a", memory, from_rows, along, (m, k), ["%pitch.a", ""])
+    pb = writer.places("%b", memory, along, from_columns, (k, n), ["%pitch.b", columns])
     pc = writer.places("%c", element, rows, across, (m, n), ["%pitch.c", ""])
     limits = {
         ("a", "m"): (rows, m, "%m", 0), ("b", "n"): (across, n, "%n", 1),
@@ -147,16 +161,19 @@ def program(
     now = {"a": "%pa", "b": "%pb"}
     if not carried:
         places = writer.numbers(begin, k)
-        now["a"] = writer.places("%a", element, rows, places, (m, k), ["%pitch.a", ""])
-        now["b"] = writer.places("%b", element, places, across, (k, n), ["%pitch.b", columns])
+        now["a"] = writer.places("%a", memory, from_rows, places, (m, k), ["%pitch.a", ""])
+        now["b"] = writer.places("%b", memory, places, from_columns, (k, n), ["%pitch.b", columns])
     loaded = {}
     for x, axis in (("a", 1), ("b", 0)):
         found = list(fixed[x])
         if "k" in masks:
             rest = add(f"subi %k, {begin} : tile<i32>")
             found.append(writer.below(along, k, rest, axis, shapes[x]))
-        loaded[x] = writer.load(now[x], element, shapes[x], writer.both(found, shapes[x]), padding)
-    total = add(f"mmaf {loaded['a']}, {loaded['b']}, %acc : {types['a']}, {types['b']}, {types['c']}")
+        loaded[x] = writer.load(now[x], memory, shapes[x], writer.both(found, shapes[x]), padding)
+        if factors != memory:
+            loaded[x] = add(f"ftof {loaded[x]} : {types[x]} -> tile<{shapes[x]}x{factors}>")
+    left, right = (f"tile<{shapes[x]}x{factors}>" for x in "ab")
+    total = add(f"mmaf {loaded['a']}, {loaded['b']}, %acc : {left}, {right}, {types['c']}")
     if carried:
         moved = [
             add(f"offset {now[x]}, {steps[x]} : {pointers[x]}, tile<{shapes[x]}xi32> -> {pointers[x]}") for x in "ab"
@@ -169,6 +186,6 @@ def program(
     also = f", tile<{shapes['c']}xi1>" if whole else ""
     writer.lines.append(f"%stored = store_ptr_tko weak {pc}, %sum{mask} : {pointers['c']}, {types['c']}{also} -> token")
     scalars = ", ".join([f"%{name}: tile<i32>" for name in ("m", "n", "k", "pitch.a", "pitch.b", "pitch.c")])
-    arrays = ", ".join([f"%{x}: tile<ptr<{element}>>" for x in "abc"])
+    arrays = ", ".join([f"%{x}: tile<ptr<{elements[x]}>>" for x in "abc"])
     body = "\n".join(writer.lines)
     return f"cuda_tile.module @m {{ entry @k({arrays}, {scalars}) {{\n{body}\nreturn }} }}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import ml_dtypes
 import numpy
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
 from tileir.execute.cpu.matmul import k_loop, operands
 
-DTYPES = {"f32": numpy.float32, "f64": numpy.float64}
+DTYPES = {"f16": numpy.float16, "bf16": ml_dtypes.bfloat16, "f32": numpy.float32, "f64": numpy.float64}
 Extents = tuple[int, int, int]
 
 
@@ -29,11 +30,15 @@ def k_loops(text: str) -> list[Matmul]:
     return [each for each in statements(program.body) if isinstance(each, Matmul) and each.loop is not None]
 
 
-def matrices(extents: Extents, wider: int = 0, element: str = "f32") -> list[numpy.ndarray]:
+def matrices(extents: Extents, wider: int = 0, element: str = "f32", memory: str = "") -> list[numpy.ndarray]:
     m, n, k = extents
     random = numpy.random.default_rng(extents)
     shapes = ((m, k), (k, n), (m, n))
-    return [random.standard_normal((rows, columns + wider)).astype(DTYPES[element]) for rows, columns in shapes]
+    dtypes = [DTYPES[each] for each in (memory or element, memory or element, element)]
+    return [
+        random.standard_normal((rows, columns + wider)).astype(dtype)
+        for (rows, columns), dtype in zip(shapes, dtypes, strict=True)
+    ]
 
 
 def outcome(
@@ -49,8 +54,8 @@ def outcome(
     return ""
 
 
-def agrees(text: str, tile: Tile, extents: Extents, wider: int = 0, element: str = "f32") -> None:
-    a, b, c = matrices(extents, wider, element)
+def agrees(text: str, tile: Tile, extents: Extents, wider: int = 0, element: str = "f32", memory: str = "") -> None:
+    a, b, c = matrices(extents, wider, element, memory)
     results = []
     for backend in ("cpu", "interpreter"):
         d = c.copy()
@@ -76,6 +81,47 @@ def test_every_way_to_write_it_has_the_bits_of_the_interpreter(masks: str, carri
     for wider, more in enumerate([(0, 0, 0), *ragged]):
         m, n, k = (2 * size + rest * (name in masks) for size, rest, name in zip(tile, more, "mnk", strict=True))
         agrees(text, tile, (m, n, k), wider)
+
+
+@pytest.mark.parametrize("carried", [False, True])
+@pytest.mark.parametrize(("m", "n"), [(32, 64), (29, 64), (32, 61), (5, 7)])
+def test_rows_and_columns_that_begin_again(m: int, n: int, carried: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tile blocks whose rows and columns the remainders leave alone are k-loops; in others the loop runs."""
+    tile = (16, 32, 8)
+    text = program(tile, masks="k", carried=carried, wraps=True, adds=False)
+    assert k_loops(text)
+    for k in (8, 19):
+        padded = -(-m // 16) * 16, -(-n // 32) * 32, k
+        results = []
+        for backend in ("cpu", "interpreter"):
+            a, b, _ = matrices((m, n, k))
+            c = numpy.zeros(padded[:2], numpy.float32)
+            assert not outcome(text, backend, tile, (m, n, k), [a, b, c], [k, n, padded[1]])
+            results.append(c)
+        assert results[0].tobytes() == results[1].tobytes()
+    monkeypatch.setenv("TILEIR_CACHE", "0")
+    monkeypatch.setattr(k_loop, "emit_loop", lambda *_: None)
+    c = numpy.zeros(padded[:2], numpy.float32)
+    assert not outcome(text, "cpu", tile, (m, n, k), [a, b, c], [k, n, padded[1]])
+    whole = m // 16 * 16, n // 32 * 32
+    assert c[: whole[0], : whole[1]].tobytes() == results[0][: whole[0], : whole[1]].tobytes()
+    assert not c[whole[0] :].any() and not c[:, whole[1] :].any()
+
+
+CONVERSIONS = [("f16", "f16"), ("bf16", "bf16"), ("f32", "tf32"), ("f16", "f32"), ("f32", "f16"), ("f32", "bf16")]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("carried", [False, True])
+@pytest.mark.parametrize("masks", ["", "k", "mnk"])
+@pytest.mark.parametrize(("memory", "factors"), CONVERSIONS)
+def test_operands_that_are_converted(memory: str, factors: str, masks: str, carried: bool) -> None:
+    tile = (16, 32, 8)
+    text = program(tile, masks=masks, carried=carried, memory=memory, factors=factors)
+    assert k_loops(text)
+    for rest in (0, 3):
+        m, n, k = (3 * size + rest * (name in masks) for size, name in zip(tile, "mnk", strict=True))
+        agrees(text, tile, (m, n, k), rest, memory=memory)
 
 
 @pytest.mark.parametrize("carried", [False, True])

@@ -13,10 +13,17 @@ from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
-from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, PointerLoad, matrix_in_memory
+from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, matrix_in_memory
 from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
-from tileir.execute.cpu.matmul.operands import UNBOUNDED, AffineReader, Operand, pointer_operand, view_operand
+from tileir.execute.cpu.matmul.operands import (
+    UNBOUNDED,
+    AffineReader,
+    Operand,
+    pointer_load,
+    pointer_operand,
+    view_operand,
+)
 from tileir.execute.cpu.matmul.pack import RowPacker, TilePacker, cached_panel, scan_packed
 from tileir.execute.cpu.matmul.plan import Layout, Rows
 from tileir.execute.cpu.matmul.store_target import destination_of
@@ -94,9 +101,10 @@ class KLoop:
         self.iterations = reader.iterations = builder.emit(f"sdiv i64 {distance}, {divisor}")
         reader.need("sge", self.iterations, 1)
         found = []
-        for side, load in enumerate((self.matmul.lhs, self.matmul.rhs)):
-            assert isinstance(load, PointerLoad)
-            found.append(pointer_operand(emission, load, side, reader, self.plan))
+        for side, expression in enumerate((self.matmul.lhs, self.matmul.rhs)):
+            source = pointer_load(expression)
+            assert source is not None
+            found.append(pointer_operand(emission, source[0], side, reader, self.plan))
         return found
 
     def _find_k_end(self) -> None:
@@ -160,6 +168,7 @@ class KLoop:
             return [f"i1 {scan_packed(emission, layout, to, block.k)}"]
 
         def rows(is_edge: bool) -> list[str]:
+            expression = (self.matmul.lhs, self.matmul.rhs)[side]
             source, count = Rows(operand.at(builder, block.first), operand.row), (plan.m, block.k)[side]
             valid: tuple[Number, Number] | None = None
             if is_edge:
@@ -170,7 +179,7 @@ class KLoop:
                 if side == 0 and self.destination is not None and isinstance(self.matmul.packed[0], Buffer):
                     # The last row block may go on behind the rows that are stored.
                     count = builder.smaller(builder.add(self.destination.extents[0], plan.mr), plan.m)
-            return [f"i1 {RowPacker(emission, layout, valid).pack(source, count, to, block.k)}"]
+            return [f"i1 {RowPacker(emission, layout, expression, valid).pack(source, count, to, block.k)}"]
 
         has_rows = operand.in_rows == "true" and operand.is_zero_padded
         (found,) = builder.branch(whole, lambda: rows(False), (lambda: rows(True)) if has_rows else tiles)
@@ -194,7 +203,7 @@ class KLoop:
         """A of a k-block as the kernel reads it, and an i1: there are special values."""
         builder, plan, a, whole = self.builder, self.plan, self.operands[0], block.whole[0]
         row = builder.multiply(block.k, plan.a_dtype.itemsize)
-        if plan.kind == "amx" or not a.pointer:
+        if plan.kind == "amx" or not a.pointer or 0 in self.matmul.computed:
             packed, special = self._packed(0, block, whole)
             return Rows(packed, row), special
         in_place, copied = (

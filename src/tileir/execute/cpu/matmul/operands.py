@@ -3,7 +3,8 @@
 | operand    | what it is                                                                                    |
 |------------|-----------------------------------------------------------------------------------------------|
 | `view`     | tiles of a view whose rows lie in memory, read or packed where they lie                       |
-| `pointers` | tiles of pointers that a loop advances by constant steps (`AffineReader`), the same           |
+| `pointers` | tiles of pointers that a loop advances by constant steps (`AffineReader`), the same; packed   |
+|            | always where they are converted                                                               |
 | `buffer`   | A in scratch memory: `Operand` itself                                                         |
 | `computed` | anything else (converted, transposed, computed, scaled): packed tile by tile by a loop nest,  |
 |            | without a pointer                                                                             |
@@ -18,14 +19,38 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from tileir.dialect.ops import ADDI, ANDI, BROADCAST, CMPI, CONSTANT, CONTINUE, EXTI, MULI, OFFSET, RESHAPE, SUBI
+from tileir.dialect.ops import (
+    ADDI,
+    ANDI,
+    BROADCAST,
+    CMPI,
+    CONSTANT,
+    CONTINUE,
+    EXTI,
+    FTOF,
+    MULI,
+    OFFSET,
+    REMI,
+    RESHAPE,
+    SUBI,
+)
 from tileir.dialect.types import PointerType
 from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, pointee_of, scalar_constant
 from tileir.execute.cpu.codegen import view_access
 from tileir.execute.cpu.codegen.bounds import is_in_array
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.value_ranges import ExactIntegers
-from tileir.execute.cpu.ir.expressions import Elementwise, Expression, Iota, Mapped, PointerLoad, Splat, Table, ViewLoad
+from tileir.execute.cpu.ir.expressions import (
+    BufferRead,
+    Elementwise,
+    Expression,
+    Iota,
+    Mapped,
+    PointerLoad,
+    Splat,
+    Table,
+    ViewLoad,
+)
 from tileir.execute.cpu.matmul.plan import Plan
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.module import Module
@@ -37,7 +62,7 @@ from tileir.ir.values import BlockArgument, Value
 UNBOUNDED: Final = 1 << 62
 ROW, COLUMN = 1, 2  # Fields of an `Affine`
 _DEEPEST: Final = 24  # How many operations are looked through; more are hardly an index.
-_ARITHMETIC: Final = {ADDI: "add", SUBI: "sub", MULI: "mul", EXTI: "", OFFSET: "add"}
+_ARITHMETIC: Final = {ADDI: "add", SUBI: "sub", MULI: "mul", REMI: "", EXTI: "", OFFSET: "add"}
 _RENAMING: Final = (RESHAPE, BROADCAST)
 Axes = tuple["int | None", ...]
 
@@ -192,11 +217,15 @@ class AffineReader(ExactIntegers):
     def _within(self, value: Value, affine: Affine) -> Affine:
         """The same, which has to fit into the dtype of a value everywhere."""
         width = 8 * dtype_of(value).itemsize
-        rows, columns = [extent - 1 for extent in self._shape] or (0, 0)
-        low, high = self.ends(affine, (rows, columns, self.exact("sub", self.iterations, 1)))
+        low, high = self._ends(affine)
         if width < 64:
             self.fit(low, high, width)
         return affine
+
+    def _ends(self, affine: Affine) -> tuple[Number, Number]:
+        """The least and the greatest element of all iterations."""
+        rows, columns = [extent - 1 for extent in self._shape] or (0, 0)
+        return self.ends(affine, (rows, columns, self.exact("sub", self.iterations, 1)))
 
     # --- tiles ---
 
@@ -235,6 +264,8 @@ class AffineReader(ExactIntegers):
             # Where there are more, the second half is negative.
             fits = expression.shape[0] <= 1 << (8 * expression.dtype.itemsize - 1)
             return Affine(0, int(axes[0] == ROW), int(axes[0] == COLUMN)) if fits else None
+        if isinstance(expression, BufferRead) and expression.counted is not None:
+            return self._tile(expression.counted, axes, depth + 1)
         if not isinstance(expression, Elementwise):
             return None
         return self._computed(expression.operation, [self._tile(each, axes, depth + 1) for each in expression.operands])
@@ -324,6 +355,14 @@ class AffineReader(ExactIntegers):
         if declaration is EXTI:
             return known[0]
         (left, right), result = known, operation.results[0]
+        if declaration is REMI:
+            # Numbers that are less than what they are divided by stay as they are.
+            if not right.is_scalar:
+                return None
+            low, high = self._ends(left)
+            self.need("sge", low, 0)
+            self.need("slt", high, right.first)
+            return left
         if declaration is OFFSET:
             size = memory_bytes(pointee_of(result))
             return self._combined("add", left, self._combined("mul", right, Affine(*[size] * 4)))
@@ -334,6 +373,15 @@ class AffineReader(ExactIntegers):
                 return None
             right = Affine(*[right.first] * 4)
         return self._within(result, self._combined(_ARITHMETIC[declaration], left, right))
+
+
+def pointer_load(operand: Expression) -> tuple[PointerLoad, list[Operation]] | None:
+    """The load through pointers that an operand is, and how it is converted; None if it is anything else."""
+    conversions: list[Operation] = []
+    while isinstance(operand, Elementwise) and operand.operation.declaration is FTOF:
+        conversions.insert(0, operand.operation)
+        (operand,) = operand.operands
+    return (operand, conversions) if isinstance(operand, PointerLoad) else None
 
 
 def is_index_arithmetic(operation: Operation) -> bool:

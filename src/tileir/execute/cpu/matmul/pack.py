@@ -1,7 +1,8 @@
 """Packing of operands into the layout that a plan reads, with zeros for what lies over an edge.
 
-Rows in memory are packed by a function (`RowPacker`), many tiles at a time.  Whatever is converted, scaled, transposed
-or computed is packed tile by tile by a loop nest (`TilePacker`), into the same layout.
+Rows in memory are packed by a function (`RowPacker`), many tiles at a time; those behind pointers may be converted.
+Whatever else is converted, scaled, transposed or computed is packed tile by tile by a loop nest (`TilePacker`), into
+the same layout.
 
 Of a column-major operand, as B in Q K^T, vectors along rows would be gathers.  Vectors along columns are plain loads,
 and shuffles transpose a square of them.
@@ -17,20 +18,24 @@ from typing import Final
 
 import numpy
 
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.cpu.codegen.context import Emission, TileView
 from tileir.execute.cpu.codegen.edge_versions import lanes_of, versions
 from tileir.execute.cpu.codegen.loop_nest import Axis, NestEmitter
 from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, ViewLoad, row_major
 from tileir.execute.cpu.ir.statements import Matmul, PackCache
+from tileir.execute.cpu.matmul.operands import pointer_load
 from tileir.execute.cpu.matmul.plan import AMX_ROWS, Layout, Rows, SpecialValues
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import DOUBLE, SINGLE
+from tileir.execute.cpu.vector.instructions import emit_operation
 from tileir.execute.cpu.vector.lanes import shuffled
 from tileir.execute.cpu.vector.llvm import Register, scalar_type, suffix_of, value_type
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, tf32_numbers
 from tileir.ir import floats
+from tileir.ir.core import Operation
 from tileir.ir.types import FNV8E5M3FNU, TF32, Type
 
 _ROWS_AHEAD: Final = 3
@@ -46,11 +51,17 @@ class RowPacker:
     """Packs rows in memory, with zeros for rows and columns that are not `valid`: a whole row at a time; for matrix
     tiles a few rows, to read and write whole cache lines."""
 
-    def __init__(self, emission: Emission, layout: Layout, valid: tuple[Number, Number] | None) -> None:
+    def __init__(
+        self, emission: Emission, layout: Layout, operand: Expression, valid: tuple[Number, Number] | None
+    ) -> None:
         self.emission: Final = emission
         self.builder: Final = emission.builder
         self.layout: Final = layout
+        self.operand: Final = operand
         self.valid: Final = valid
+        load, conversions = pointer_load(operand) or (None, [])
+        self.source: Final[DType] = layout.dtype if load is None else load.dtype  # Of the elements in memory.
+        self.conversions: Final[list[Operation]] = conversions
         self.special: Final = SpecialValues(emission.builder, layout.guard)
         self.depth: Final = (4, AMX_ROWS)[layout.side] if layout.is_tiled else 1  # Rows before the next columns
         width = layout.plan.lanes if valid is not None and not layout.is_tiled else layout.plan.column_block
@@ -65,6 +76,9 @@ class RowPacker:
         parameters: dict[str, tuple[str, Number]] = {"%source": ("ptr", rows.pointer), "%row": ("i64", rows.stride)}
         parameters |= {"%to": ("ptr", to), "%k": ("i64", k), "%count": ("i64", count)}
         name = f"pack.{'ab'[self.layout.side]}.{self.layout.plan.name}"
+        if self.source != self.layout.dtype or self.conversions:
+            names = [f"{tile_of(each.results[0]).element}.{each.keyword('rounding_mode')}" for each in self.conversions]
+            name = ".".join([name, self.source.name, *names])
         if self.valid is not None:
             parameters |= {"%rows": ("i64", self.valid[0]), "%columns": ("i64", self.valid[1])}
             name = f"{name}.edge"
@@ -123,10 +137,11 @@ class RowPacker:
 
     def _load(self, row: str, valid: Number, column: Number) -> Register:
         """Load some columns of a row, and prefetch those of a later one."""
-        builder, layout, dtype = self.builder, self.layout, self.layout.dtype
+        builder, layout, dtype = self.builder, self.layout, self.source
         pointer = builder.moved(row, builder.multiply(column, dtype.itemsize))
         if self.valid is not None:
-            return load_valid(self.emission, dtype, self.width, pointer, builder.subtract(valid, column))
+            found = load_valid(self.emission, dtype, self.width, pointer, builder.subtract(valid, column))
+            return self._converted(found)
         if layout.side:
             # Rows are often pages apart, where no machine prefetches by itself.
             ahead = builder.moved(pointer, builder.multiply("%row", max(_ROWS_AHEAD, self.depth * layout.group)))
@@ -136,7 +151,12 @@ class RowPacker:
                     builder.call("void", "llvm.prefetch.p0", [f"ptr {where}", "i32 0", "i32 3", "i32 1"])
         kind = value_type(dtype, self.width)
         text = f"load {kind}, ptr {pointer}, align {dtype.itemsize}{self.emission.memory_suffix}"
-        return builder.value(text, dtype, self.width)
+        return self._converted(builder.value(text, dtype, self.width))
+
+    def _converted(self, register: Register) -> Register:
+        for operation in self.conversions:
+            register = emit_operation(self.builder, operation, [register])
+        return _converted(self.builder, self.operand.element, register, self.layout.dtype, signed=True)
 
 
 def load_valid(emission: Emission, dtype: DType, width: int, pointer: str, count: Number) -> Register:

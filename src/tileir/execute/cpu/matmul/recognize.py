@@ -25,7 +25,7 @@ from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, Po
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.matmul.operands import AffineReader, is_index_arithmetic
+from tileir.execute.cpu.matmul.operands import AffineReader, is_index_arithmetic, pointer_load
 from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
 from tileir.execute.dtypes import DType, plain_memory, value_dtype
 from tileir.ir.core import Operation
@@ -191,7 +191,7 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
     matmuls = [each for each in loop.body if isinstance(each, Matmul)]
     if operation.declaration is not FOR or operation.unsigned_cmp or not matmuls:
         return []
-    has_pointers = any(isinstance(each.lhs, PointerLoad) for each in matmuls)
+    has_pointers = any(pointer_load(each.lhs) is not None for each in matmuls)
     if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
     reader = AffineReader(operation)
@@ -247,15 +247,15 @@ def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineRe
     plan, lhs, rhs = matmul.plan, matmul.lhs, matmul.rhs
     if matmul.scales or matmul.zero_init or len(lhs.shape) != 2 or isinstance(lhs, BufferRead):
         return False
-    if isinstance(lhs, PointerLoad):
+    left, right = pointer_load(lhs), pointer_load(rhs)
+    if left is not None:
         return (
-            isinstance(rhs, PointerLoad)
+            right is not None
             and plan.kind == "fma"
-            and has_dtype(plan, 0, lhs)
-            and has_dtype(plan, 1, rhs)
-            and lowering.is_never_written(lowering.origins.provenance(rhs.address))
-            and reader.access(rhs) is not None
-            and reader.access(lhs) is not None
+            and all(plain_memory(load.element) for load, _ in (left, right))
+            and lowering.is_never_written(lowering.origins.provenance(right[0].address))
+            and reader.access(right[0]) is not None
+            and reader.access(left[0]) is not None
             and all(reader.scalar(bound) is not None for bound in loop.operands[:3])
         )
     # Packed B is found by the next tile blocks; A is not packed once for all iterations.
@@ -283,10 +283,15 @@ def _advances(load: ViewLoad, axis: int, loop: Operation) -> bool:
 
 def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) -> Matmul:
     operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
-    if isinstance(matmul.rhs, PointerLoad):
+    right = pointer_load(matmul.rhs)
+    if right is not None:
         reader = AffineReader(operation)
-        reader.access(matmul.rhs)
-        found = replace(matmul, computed=frozenset(), packed=[None, None], general=loop)
+        reader.access(right[0])
+        sides = enumerate((matmul.lhs, matmul.rhs))
+        converted = [
+            side for side, each in sides if not (isinstance(each, PointerLoad) and has_dtype(plan, side, each))
+        ]
+        found = replace(matmul, computed=frozenset(converted), packed=[None, None], general=loop)
         found.keys = [], list(reader.leaves)
     else:
         found, counter = matmul, operation.regions[0].blocks[0].arguments[0]
