@@ -8,7 +8,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.ttir.bodies import COUNT, NUMPY, applied, launch, module, store
+from tests.ttir.programs import COUNT, NUMPY, applied, launch, module, store
 
 RANDOM = np.random.default_rng(7)
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ttir.bodies import launch, module
+from tests.ttir.programs import launch, module
 
 from tileir.ttir import translate
 from tileir.ttir.tokens import MemoryOrder

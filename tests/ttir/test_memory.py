@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ttir.bodies import COUNT, NUMPY, launch, load, module, pointers, store
+from tests.ttir.programs import COUNT, NUMPY, launch, load, module, pointers, store
 
 import tileir
 from tileir.ttir import translate

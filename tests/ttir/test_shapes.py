@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ttir.bodies import COUNT, applied, launch, module, store
+from tests.ttir.programs import COUNT, applied, launch, module, store
 
 X = np.arange(COUNT, dtype=np.float32)
 
