@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.ttir.bodies import module
+from tests.ttir.programs import module
 
 import tileir
 from tileir.dialect import ops
