@@ -16,6 +16,7 @@ the values of its results.  In reading order:
     shapes       splat, broadcast, reshape, permute, join, split
     memory       pointers, loads, stores, barriers, assertions, prints
     atomics      atomic operations
+    descriptors  tensor descriptors
     reductions   reductions, scans
     products     matrix products
 """
@@ -23,7 +24,7 @@ the values of its results.  In reading order:
 from __future__ import annotations
 
 from tileir.ir.core import Module
-from tileir.ttir import arithmetic, atomics, control, functions, memory, products, reductions, shapes
+from tileir.ttir import arithmetic, atomics, control, descriptors, functions, memory, products, reductions, shapes
 from tileir.ttir.locations import give_scopes
 from tileir.ttir.tokens import MemoryOrder
 from tileir.ttir.translation import TTIRError, translate
@@ -33,6 +34,7 @@ __all__ = [
     "arithmetic",
     "atomics",
     "control",
+    "descriptors",
     "from_ttir",
     "functions",
     "memory",

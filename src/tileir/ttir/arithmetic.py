@@ -145,9 +145,12 @@ def compare_floats(t: Translation, op: Operation) -> Value:
 
 
 @rule("arith.select")
-def select(t: Translation, op: Operation) -> Value:
-    condition, yes, no = t.operands(op)
-    return t.build.select(splat(t, condition, t.result_type(op).shape), yes, no)
+def select(t: Translation, op: Operation) -> list[Value]:
+    condition, yes, no = [t.parts(each) for each in op.operands]
+    found = []
+    for type, first, second in zip(t.types(op.results), yes, no, strict=True):
+        found.append(t.build.select(splat(t, condition[0], type.shape), first, second))
+    return found
 
 
 def splat(t: Translation, value: Value, shape: tuple[int, ...]) -> Value:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 
 from tileir.dialect.attributes import div_by
 from tileir.dialect.ops import CONSTANT
+from tileir.dialect.types import TileType
 from tileir.ir.attributes import ArrayAttribute, DictionaryAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import Value
 from tileir.ttir.translation import Translation, rule
-from tileir.ttir.types import tile_of
+from tileir.ttir.types import descriptor_of, tile_of
 
 Body = Callable[[], list[Value]]
 
@@ -23,18 +24,32 @@ Body = Callable[[], list[Value]]
 def function(t: Translation, op: Operation) -> None:
     """A kernel."""
     first = op.regions[0].blocks[0]
-    types = []
+    types: list[TileType] = []
     for argument in first.arguments:
-        type = tile_of(argument.type.text)
-        if type is None:
-            raise t.error(f"parameters of type '{argument.type.text}' are not supported", op)
-        types.append(type)
+        text = argument.type.text
+        type, descriptor = tile_of(text), descriptor_of(text)
+        if descriptor is not None:
+            types += descriptor.parts[:2]
+        elif type is not None:
+            types.append(type)
+        else:
+            raise t.error(f"parameters of type '{text}' are not supported", op)
     scope = t.build.entry(t.attribute(op, "sym_name"), *types)
     with scope as arguments:
-        t.bind(first.arguments, arguments)
+        _bind_parameters(t, first.arguments, list(arguments))
         _assume_divisors(t, op)
         blocks(t, first)
     _sink_constants(scope.block)
+
+
+def _bind_parameters(t: Translation, parameters: Sequence[Value], arguments: list[Value]) -> None:
+    """Bind the parameters of a kernel; the extents and strides of a descriptor are parameters of their own."""
+    values = []
+    for each in parameters:
+        descriptor = descriptor_of(each.type.text)
+        values += arguments[: 1 if descriptor is None else len(descriptor.parts)]
+        del arguments[: 1 if descriptor is None else 2]
+    t.bind(parameters, values)
 
 
 def _sink_constants(body: Block) -> None:
@@ -168,7 +183,7 @@ def while_(t: Translation, op: Operation) -> list[Value]:
     carried = _Carried(t, op)
     before = carried.values()
     location = t.build.location
-    kinds = [t.type(each) for each in op.results] + [each.type for each in before]
+    kinds = [*t.types(op.results), *[each.type for each in before]]
     with t.build.loop(init=[*initial, *before], types=kinds) as loop:
         first, second = op.regions[0].block, op.regions[1].block
         t.bind(first.arguments, loop.values[: len(initial)])
@@ -182,7 +197,7 @@ def while_(t: Translation, op: Operation) -> list[Value]:
         t.bind(second.arguments, values)
         t.build.continue_(*t.operands(t.block(second)), *carried.values())
     t.build.location = location
-    return _leave(carried, loop.results, len(op.results))
+    return _leave(carried, loop.results, len(kinds) - len(before))
 
 
 def _leave(carried: _Carried, results: Sequence[Value], count: int) -> list[Value]:

@@ -17,7 +17,7 @@ from tileir.ir.values import BlockArgument, Value
 from tileir.ttir.locations import UserLocations
 from tileir.ttir.origins import Origins, leads_to_memory
 from tileir.ttir.tokens import MEMORY_ORDERS, MemoryOrder, Tokens
-from tileir.ttir.types import plain, tile_of
+from tileir.ttir.types import descriptor_of, plain, tile_of
 
 Results = Value | Sequence[Value] | None
 Rule = Callable[["Translation", Operation], Results]
@@ -55,7 +55,7 @@ class Translation:
     """One module being translated.
 
     `build` inserts operations at the current place, with the location of the operation that is translated.
-    `values` has what became of each value of TTIR.
+    `values` has what became of each value of TTIR; a descriptor became several, which `descriptors` has.
     """
 
     def __init__(self, source: Module, order: MemoryOrder) -> None:
@@ -64,6 +64,7 @@ class Translation:
         origins = Origins(source, MEMORY) if order == "arguments" else None
         self.tokens = Tokens(self.build, order, self._leaf, origins)
         self.values: dict[Value, Value] = {}
+        self.descriptors: dict[Value, tuple[Value, ...]] = {}
         self.functions: dict[str, Operation] = {}
         self.open_blocks: set[Block] = set()  # of functions, on the way to the current place
         self._touches_memory: dict[Operation, bool] = {}
@@ -85,13 +86,17 @@ class Translation:
     # --- what a rule reads ---
 
     def operands(self, operation: Operation) -> list[Value]:
-        return [self.values[each] for each in operation.operands]
+        return [part for each in operation.operands for part in self.parts(each)]
+
+    def parts(self, value: Value) -> tuple[Value, ...]:
+        """What became of a value: one value, or those of a descriptor."""
+        return self.descriptors[value] if value in self.descriptors else (self.values[value],)
 
     def groups(self, operation: Operation) -> list[list[Value]]:
         """The operands by group, where the operation has `operandSegmentSizes`."""
-        values, start, found = self.operands(operation), 0, []
+        values, start, found = operation.operands, 0, []
         for size in operation.segments or self.attribute(operation, "operandSegmentSizes", [len(values)]):
-            found.append(values[start : start + size])
+            found.append([part for each in values[start : start + size] for part in self.parts(each)])
             start += size
         return found
 
@@ -112,6 +117,14 @@ class Translation:
         found = tile_of(value.type.text)
         if found is None:
             raise self.error(f"values of type '{value.type.text}' are not supported")
+        return found
+
+    def types(self, values: Sequence[Value]) -> list[TileType]:
+        """The types of all that values of TTIR are in Tile IR."""
+        found: list[TileType] = []
+        for each in values:
+            descriptor = descriptor_of(each.type.text)
+            found += [self.type(each)] if descriptor is None else descriptor.parts
         return found
 
     def result_type(self, operation: Operation) -> TileType:
@@ -162,10 +175,18 @@ class Translation:
         return TTIRError([Diagnostic("error", message, frames[0] if frames else location)])
 
     def bind(self, targets: Sequence[Value], values: Sequence[Value]) -> None:
-        for target, value in zip(targets, values, strict=True):
-            self.values[target] = value
+        rest = list(values)
+        for target in targets:
+            descriptor = descriptor_of(target.type.text)
+            if descriptor is not None:
+                count = len(descriptor.parts)
+                self.descriptors[target] = tuple(rest[:count])
+                del rest[:count]
+                continue
+            value = self.values[target] = rest.pop(0)
             if isinstance(target, BlockArgument) and isinstance(value, BlockArgument):
                 value.location = self.locations.of(target.location)
+        assert not rest
 
     def operation(self, operation: Operation) -> None:
         """Translate one operation."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from tileir.dialect.types import TileType, pointer_type, scalar_tile, tile_type
 from tileir.ir import attributes
@@ -12,6 +12,7 @@ from tileir.ir.attributes import Attribute
 from tileir.ir.types import FLOAT_TYPES, Type, integer_type
 
 _POINTER: Final = re.compile(r"!tt\.ptr<(.*?)(?:, *\d+)?>")
+_DESCRIPTOR: Final = re.compile(r"!tt\.tensordesc<(tensor<[^<>]*>|[^<>]*)>")
 _TENSOR: Final = re.compile(r"tensor<((?:\d+x)*)(.*)>")
 _INTEGER: Final = re.compile(r"[su]?i(\d+)")
 
@@ -43,6 +44,31 @@ def tile_of(text: str) -> TileType | None:
         return None if element is None else scalar_tile(element)
     element = element_type(found[2])
     return None if element is None else tile_type(tuple([int(each) for each in found[1].split("x")[:-1]]), element)
+
+
+class DescriptorType(NamedTuple):
+    """The type of a tensor descriptor."""
+
+    block: TileType
+    is_signed: bool
+
+    @property
+    def parts(self) -> tuple[TileType, ...]:
+        """The types of its values: the pointer, whether it pads with NaN, the extents, the strides."""
+        rank = len(self.block.shape)
+        pointer = scalar_tile(pointer_type(self.block.element))
+        return (pointer, scalar_tile(I1), *[scalar_tile(I32)] * rank, *[scalar_tile(I64)] * rank)
+
+
+@lru_cache(maxsize=256)
+def descriptor_of(text: str) -> DescriptorType | None:
+    """The type of a tensor descriptor, None for another type."""
+    found = _DESCRIPTOR.fullmatch(text)
+    if found is None:
+        return None
+    tensor = found[1] if found[1].startswith("tensor") else f"tensor<{found[1]}>"
+    block = tile_of(tensor)
+    return None if block is None else DescriptorType(block, "xui" not in tensor)
 
 
 def plain(attribute: Attribute) -> object:

@@ -163,8 +163,9 @@ def test_wrong_launches_are_refused_in_words() -> None:
     x = torch.zeros(64)
     with pytest.raises(tileir.LaunchError, match="Keyword argument BLOK was specified but unrecogni"):
         tileir.launch(kernels.scaled, 1, (x, x, 1.0, False, 64), BLOK=3)
-    with pytest.raises(tileir.LaunchError, match="padding 'nan'"):
-        described = TensorDescriptor.from_tensor(torch.zeros(16, 32), [16, 32], padding="nan")
+    with pytest.raises(tileir.LaunchError, match="rounds to tf32"):
+        described = TensorDescriptor.from_tensor(torch.zeros(16, 32), [16, 32])
+        described.round_f32_to_tf32 = True
         tileir.launch(kernels.copy_described, 1, (described, described, 16, 32))
     with pytest.raises(tileir.errors.TTIRError, match=r"triton_kernels\.py:\d+:\d+.*elementwise_inline_asm"):
         tileir.launch(kernels.unsupported, 1, (torch.zeros(64, dtype=torch.int32), 64))

@@ -1,7 +1,7 @@
 """The arguments of a launch of a Triton kernel, as its tile program takes them.
 
 A parameter of the signature that is a constant is compiled in, a pointer is the array, a tuple is its items, and a
-tensor descriptor is a pointer, extents and strides.
+tensor descriptor is a pointer, whether elements outside of the array read as NaN, extents and strides.
 """
 
 from __future__ import annotations
@@ -92,9 +92,10 @@ def _add(description: Description, kind: Any, value: Any, name: str) -> None:
     elif kind.startswith("*"):
         description.values.append(_pointer(description, value, name))
     elif kind.startswith(_DESCRIPTOR):
-        if getattr(value, "padding", "zero") != "zero":
-            raise LaunchError(f"{name} is a descriptor with padding '{value.padding}': only 'zero' is supported")
-        description.values += (_pointer(description, value.base, name), *value.shape, *value.strides)
+        if getattr(value, "round_f32_to_tf32", False):
+            raise LaunchError(f"{name} is a descriptor that rounds to tf32, which is not supported")
+        pads_with_nan = getattr(value, "padding", "zero") == "nan"
+        description.values += (_pointer(description, value.base, name), pads_with_nan, *value.shape, *value.strides)
     elif kind != CONSTANT:
         description.values.append(value)
 
