@@ -102,7 +102,7 @@ def test_pipes_and_links_that_lead_nowhere(tree: Path, capsys: pytest.CaptureFix
     (tree / "deep" / "gone.mlir").symlink_to(tree / "nothing")
     assert check.run(["deep"]) == 2
     printed = capsys.readouterr()
-    assert printed.err == "tileir check: cannot read 'deep/gone.mlir': No such file or directory\n"
+    assert printed.err == "error: cannot read 'deep/gone.mlir': No such file or directory\n"
     assert printed.out == "4 files, no findings; 1 could not be read\n"
 
 
@@ -121,7 +121,7 @@ def test_directory_that_may_not_be_read_is_a_finding(
     monkeypatch.setattr(os, "scandir", refusing)
     assert check.run([operand]) == 2
     printed = capsys.readouterr()
-    assert printed.err.removeprefix("tileir check: cannot read './").removeprefix("tileir check: cannot read '") == (
+    assert printed.err.removeprefix("error: cannot read './").removeprefix("error: cannot read '") == (
         "deep': Permission denied\n"
     )
     assert printed.out == "2 files, no findings; 1 could not be read\n"
@@ -131,7 +131,7 @@ def test_directory_that_may_not_be_read_is_a_finding(
 def test_link_to_itself_is_a_finding(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "deep" / "self.mlir").symlink_to("self.mlir")
     assert check.run(["deep"]) == 2
-    assert capsys.readouterr().err.startswith("tileir check: cannot read 'deep/self.mlir': ")
+    assert capsys.readouterr().err.startswith("error: cannot read 'deep/self.mlir': ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has shorter limits, and other ways around them")
@@ -187,8 +187,8 @@ def test_nothing_found_is_status_2(tree: Path, capsys: pytest.CaptureFixture[str
     assert check.run(["empty", "*.nothing", "a.mlir"]) == 2
     assert capsys.readouterr() == (
         "1 file, no findings; 2 could not be read\n",
-        "tileir check: cannot read 'empty': there is no Tile IR program in it\n"
-        "tileir check: cannot read '*.nothing': nothing matches this pattern\n",
+        "error: cannot read 'empty': there is no Tile IR program in it\n"
+        "error: cannot read '*.nothing': nothing matches this pattern\n",
     )
 
 
@@ -217,4 +217,4 @@ def test_processes_report_what_one_does(tree: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("jobs", ["0", "-1", "many", "99999"])
 def test_number_of_processes_is_a_number(tree: Path, jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.run(["a.mlir", f"--jobs={jobs}"]) == 2
-    assert capsys.readouterr().err == f"tileir check: '--jobs {jobs}': give a number from 1 to 9999\n"
+    assert capsys.readouterr().err == f"error: '--jobs {jobs}': give a number from 1 to 9999\n"

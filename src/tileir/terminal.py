@@ -17,11 +17,13 @@ _PLAIN = "\033[0m"
 _COLORS = {
     "title": "\033[1m",
     "code": "\033[36m",
-    # Severities of diagnostics and their caret, in the colors of clang.
+    # Severities of diagnostics and their caret, in the colors of clang and rustc.
     "error": "\033[1;31m",
     "warning": "\033[1;35m",
     "remark": "\033[1;34m",
     "note": "\033[1;36m",
+    "help": "\033[1;36m",
+    "gutter": "\033[1;34m",
     "caret": "\033[1;32m",
     # Outcomes of programs that are judged.
     "passed": "\033[32m",

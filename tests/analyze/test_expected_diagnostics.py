@@ -56,7 +56,7 @@ def test_expectation_that_did_not_come_true_is_reported_at_its_comment() -> None
 
 def test_comment_is_shown_with_a_caret() -> None:
     (problem,) = unexpected("op // expected-error {{x}}", FILE, [])
-    assert problem.render().endswith("op // expected-error {{x}}\n      ^")
+    assert problem.render_nvidia().endswith("op // expected-error {{x}}\n      ^")
 
 
 def test_another_severity_is_a_near_miss() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def notes(text: str) -> list[str]:
-    return [line.partition("note: ")[2] for line in text.splitlines() if "note: " in line]
+    return re.findall(r"^ += (?:note|help): (.*)", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("generic", [False, True])

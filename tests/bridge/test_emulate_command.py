@@ -299,7 +299,7 @@ def test_variable_does_what_the_command_does(tmp_path: Path) -> None:
     assert found.stderr.count("File ") == 3
     assert "add takes 3 arguments (a, b, c), but 2 were given" in found.stderr.splitlines()[-1]
     found = started("sanitise", written(tmp_path, body), tmp_path)
-    assert found.stderr.startswith("tileir: TILEIR_EMULATE: there is no option 'sanitise'")
+    assert found.stderr.startswith("error: TILEIR_EMULATE: there is no option 'sanitise'")
     assert found.returncode == 2
 
 

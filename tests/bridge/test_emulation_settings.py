@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tileir.bridge.settings import OPTIONS, SettingsMistake, settings_of, settings_of_variable, trace_block_of
+from tileir.bridge.settings import OPTIONS, InvalidSettings, settings_of, settings_of_variable, trace_block_of
 
 
 @pytest.mark.parametrize("text", ["", "0", " off ", "No", "false"])
@@ -49,7 +49,7 @@ def test_words_say_what_was_read_except_the_debugger() -> None:
     ],
 )
 def test_mistakes_are_named(text: str, message: str) -> None:
-    with pytest.raises(SettingsMistake) as caught:
+    with pytest.raises(InvalidSettings) as caught:
         settings_of_variable(text)
     assert str(caught.value) == message
 
@@ -64,7 +64,7 @@ def test_trace_block(text: str, expected: object) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "1,2,3,4", "-1", "add:", "1,,2"])
 def test_wrong_trace_block_says_what_one_looks_like(text: str) -> None:
-    with pytest.raises(SettingsMistake, match="is no tile block: give one to three numbers"):
+    with pytest.raises(InvalidSettings, match="is no tile block: give one to three numbers"):
         trace_block_of(text)
 
 

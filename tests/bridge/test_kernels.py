@@ -65,4 +65,4 @@ def test_failed_assert_names_the_line_of_the_kernel() -> None:
         tileir.launch(printing_and_asserts.assert_values, 1, (numpy.full(64, -9, F32), -1.0))
     report = str(caught.value)
     assert "printing_and_asserts.py:" in report
-    assert 'the line is: ct.assert_(bound > 0, "bound must be positive")' in report
+    assert '|     ct.assert_(bound > 0, "bound must be positive")' in report

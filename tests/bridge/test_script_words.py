@@ -298,11 +298,18 @@ def test_access_outside_of_an_array(backend: str, tmp_path: Path) -> None:
 
 
 ERROR_OF_OUTSIDE = """
-k.py:5:5: error: ct.scatter accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of y (array float32[4]), where [4] would be (element [2] of the tile)
-k.py:5:5: note: the line is: ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
-k.py:9:5: note: called from here: fill(y, step)
-note: in tile block (0, 0, 0)
-note: hint: remove check_bounds=False: elements outside are then left out
+error: ct.scatter accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of y (array float32[4]), where [4] would be (element [2] of the tile)
+ --> k.py:5:5
+  |
+5 |     ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
+  |     ^
+note: called from here
+ --> k.py:9:5
+  |
+9 |     fill(y, step)
+  |     ^
+  = note: in tile block (0, 0, 0)
+  = help: remove check_bounds=False: elements outside are then left out
 """
 
 
@@ -313,11 +320,18 @@ def test_error_of_a_launch_speaks_of_the_script() -> None:
 
 
 ERROR_IN_TILE_NAMES = """
-k.py:5:5: error: 'cuda_tile.store_ptr_tko' op accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of argument 'y' of spread (array float32[4]), where [4] would be (element [2] of the tile)
-k.py:5:5: note: the line is: ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
-k.py:9:5: note: called from here: fill(y, step)
-note: in tile block (0, 0, 0)
-note: the operation is: %3 = cuda_tile.store_ptr_tko weak %0, %1 token=%2 : tile<4xptr<f32>>, tile<4xf32> -> token
+error: 'cuda_tile.store_ptr_tko' op accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of argument 'y' of spread (array float32[4]), where [4] would be (element [2] of the tile)
+ --> k.py:5:5
+  |
+5 |     ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
+  |     ^
+note: called from here
+ --> k.py:9:5
+  |
+9 |     fill(y, step)
+  |     ^
+  = note: in tile block (0, 0, 0)
+  = note: the operation is: %3 = cuda_tile.store_ptr_tko weak %0, %1 token=%2 : tile<4xptr<f32>>, tile<4xf32> -> token
 """
 
 

@@ -157,7 +157,7 @@ def test_a_tile_too_large_is_refused_with_the_line_of_its_operation(tmp_path, ca
     path = tmp_path / "large.tileirbc"
     path.write_bytes(data)
     assert run(["check", str(path)]) == 1
-    assert "k.py:8:3: note: the operation at hand comes from here" in capsys.readouterr().out
+    assert "note: the operation at hand comes from here\n --> k.py:8:3\n" in capsys.readouterr().out
     # NVIDIA's disassembler says nothing of it.
     assert run(["dis", str(path)]) == 1
     assert "k.py" not in capsys.readouterr().err
@@ -166,5 +166,5 @@ def test_a_tile_too_large_is_refused_with_the_line_of_its_operation(tmp_path, ca
 def test_a_parameter_too_large_is_refused_with_the_line_of_its_function() -> None:
     module = tileir.parse("""cuda_tile.module @kernels { entry @k(%a: tile<1024xf32>) { return } loc("k.py":5:1) }""")
     tileir.run_passes(module, ["synthesize-debug-info-scopes"], verify_each=False)
-    with pytest.raises(tileir.BytecodeError, match=r"k\.py:5:1: note: "):
+    with pytest.raises(tileir.BytecodeError, match=r"note: .*\n --> k\.py:5:1"):
         tileir.from_bytecode(_with_a_tile_too_large(module))

@@ -94,12 +94,12 @@ def test_problem_matcher_reads_what_check_prints(capsys: pytest.CaptureFixture[s
 
     assert main.run(["check", str(ROOT / "examples" / "broken.mlir")]) == 1
     [matcher] = CONTRIBUTES["problemMatchers"]
-    [pattern] = matcher["pattern"]
-    # JavaScript's expression, in the words that Python shares with it.
-    found = [re.match(pattern["regexp"], line) for line in capsys.readouterr().out.splitlines()]
-    places = [match for match in found if match is not None]
-    assert places and places[0][pattern["severity"]] == "error" and places[0][pattern["file"]].endswith("broken.mlir")
-    assert int(places[0][pattern["line"]]) > 0 and places[0][pattern["message"]]
+    message, position = matcher["pattern"]
+    lines = capsys.readouterr().out.splitlines()
+    # JavaScript's expressions, in the syntax that Python shares with it.
+    first, second = re.match(message["regexp"], lines[0]), re.match(position["regexp"], lines[1])
+    assert first and first[message["severity"]] == "error" and first[message["message"]]
+    assert second and second[position["file"]].endswith("broken.mlir") and second[position["line"]] == "5"
 
 
 def test_configuration_of_the_language_is_well_formed() -> None:

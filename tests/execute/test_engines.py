@@ -210,7 +210,7 @@ def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.Ca
         (["--trace=0"], "--trace is for the interpreter: add --backend interpreter"),
         (["--threads=2"], "--threads is for the CPU backend: add --backend cpu"),
     ):
-        assert run(*options) == (2, "", f"tileir run: {words}\n")
+        assert run(*options) == (2, "", f"error: {words}\n")
 
 
 # --- names ---
@@ -391,7 +391,7 @@ def test_what_an_engine_raises_is_one_line_of_tileir_run(
     options = ["--dump", "names"] if place == "dump" else []
     arguments = ["run", str(file), "--entry", "first", "--arg", "zeros:i32:2", "--backend", "toy", *options]
     assert tool.run(arguments) == 1
-    assert capsys.readouterr().err == "tileir run: the backend 'toy' failed: ValueError: no batteries\n"
+    assert capsys.readouterr().err == "error: the backend 'toy' failed: ValueError: no batteries\n"
     # Who calls it from Python gets what it raises.
     with pytest.raises(ValueError, match="no batteries"):
         compiled().dump("names") if place == "dump" else compiled().launch(1, (array(),))

@@ -119,4 +119,4 @@ def test_run_says_where_a_launch_can_be_stated(capsys: pytest.CaptureFixture[str
     assert "or all in a comment at the top of the program, as in '// tileir: --grid 4 --arg rand" in error
     file.write_text("// tileir: --what\n" + PROGRAM)
     assert run_tool.run([str(file), "--backend", "interpreter"]) == 2
-    assert "tileir run: '--what' in '// tileir: --what' is none of" in capsys.readouterr().err
+    assert "error: '--what' in '// tileir: --what' is none of" in capsys.readouterr().err

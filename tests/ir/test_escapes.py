@@ -39,17 +39,17 @@ def test_messages_names_and_lines_of_a_diagnostic() -> None:
         tileir.parse(text, "k\x1b[2J.mlir")
     for shown in (str(caught.value), *[repr(d) for d in caught.value.diagnostics]):
         assert not any(is_control(c) and c != "\n" for c in shown)
-    assert "k\\x1b[2J.mlir:2:2: error: " in str(caught.value)
-    line, caret = str(caught.value).split("\n")[1:3]
-    assert line == ' ␛[31m� "␛]0;t␇" nonsense'
-    assert caret == " ^"
+    assert "\n --> k\\x1b[2J.mlir:2:2\n" in str(caught.value)
+    line, caret = str(caught.value).split("\n")[3:5]
+    assert line == '2 |  ␛[31m� "␛]0;t␇" nonsense'
+    assert caret == "  |  ^"
 
 
 def test_the_caret_stays_under_its_column() -> None:
     with pytest.raises(tileir.ParseError) as caught:
         tileir.parse('cuda_tile.module @"\x1b\x9b\x1b" { nonsense }')
-    line, caret = str(caught.value).split("\n")[1:3]
-    assert line == 'cuda_tile.module @"␛�␛" { nonsense }'
+    line, caret = str(caught.value).split("\n")[3:5]
+    assert line == '1 | cuda_tile.module @"␛�␛" { nonsense }'
     assert line[caret.index("^") :] == "nonsense }"
 
 

@@ -70,7 +70,7 @@ def test_a_wrong_program_is_told_and_what_needs_it_is_skipped() -> None:
     (verdict,) = judge_chunk([program(ADDITION.replace("addf", "addg"))], PLAN)
     assert outcomes(verdict) == {"check": "failed", "run interpreter": "skipped"}
     assert verdict.outcome == "failed"
-    assert verdict.steps[0].message.startswith("p.mlir:8:12: error: custom op 'addg' is unknown")
+    assert verdict.steps[0].message.startswith("error: custom op 'addg' is unknown")
 
 
 def test_an_endless_loop_is_a_timeout_and_the_chunk_goes_on() -> None:

@@ -86,7 +86,7 @@ class Reports:
         said = self._capsys.readouterr()
         assert status in ((0, 1, 2) if "--compare" in options else (0, 2)), (options, said.err)
         if status == 2:
-            assert said.err.startswith("tileir report: ") and said.err.count("\n") == 1, said.err
+            assert said.err.startswith("error: ") and said.err.count("\n") == 1, said.err
             raise ResultsError(said.err)
         if options[-1] == "json" and status == 0:
             json.loads(said.out)

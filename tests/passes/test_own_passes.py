@@ -96,7 +96,7 @@ COMPILED_WORDS = {
             "by a list of values, not by an OperationResult ({path}:4)",
         ),
         (_pattern("rewriter.erase(operation)"), 1, "a result is still used ({path}:4)"),
-        (_pattern("rewriter.builder().addf(*operation.operands)"), 1, "\nnote: in pass 'mine' ({path}:4)"),
+        (_pattern("rewriter.builder().addf(*operation.operands)"), 1, " = note: in pass 'mine' ({path}:4)"),
         (_telling("'hello'"), 1, "error: pass 'mine' reports 'hello': session.diagnostics holds tileir.Diagnostic"),
         (_telling("tileir.Diagnostic('remark', 'x', None)"), 1, A_LOCATION),
         (
@@ -113,7 +113,7 @@ COMPILED_WORDS = {
             "import tileir\ndef f(root, options, session):\n  raise tileir.PassError('no', root.location)\n"
             "tileir.passes.register_pass('mine', '', f)\n",
             1,
-            ":3:1: error: no",
+            "error: no\n --> ",
         ),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tileir.tools.arguments import EXIT_USAGE, Arguments, Option, Usage, UsageMistake
+from tileir.tools.arguments import EXIT_USAGE, Arguments, Option, Usage, UsageFailure
 from tileir.tools.command import command
 
 OPTIONS = (
@@ -57,18 +57,18 @@ def test_option_with_a_value_that_may_be_left_out_does_not_take_the_next_argumen
         ([], "expected FILE..."),
         (["a", "b", "c"], "unexpected argument 'c'"),
         (["a", "--nothing"], "unknown option '--nothing'"),
-        (["a", "--verbos"], "unknown option '--verbos'; did you mean '--verbose'?"),
-        (["a", "-verbose"], "unknown option '-verbose'; did you mean '--verbose'?"),
+        (["a", "--verbos"], "unknown option '--verbos'\nhelp: did you mean '--verbose'?"),
+        (["a", "-verbose"], "unknown option '-verbose'\nhelp: did you mean '--verbose'?"),
         (["a", "--output"], "option '--output' needs a value: -o, --output OUT"),
         (["a", "--verbose=yes"], "option '--verbose' takes no value"),
         (["a", "--mode", "odd"], "'odd' is not a value of '--mode': use fast or slow"),
-        (["a", "---verbose"], "unknown option '---verbose'; did you mean '--verbose'?"),
+        (["a", "---verbose"], "unknown option '---verbose'\nhelp: did you mean '--verbose'?"),
     ],
 )
 def test_mistake_on_the_command_line_is_named(arguments: list[str], message: str) -> None:
-    with pytest.raises(UsageMistake) as raised:
+    with pytest.raises(UsageFailure) as raised:
         USAGE.parse(arguments)
-    assert str(raised.value) == message
+    assert "\nhelp: ".join(filter(None, (str(raised.value), raised.value.help))) == message
 
 
 @pytest.mark.parametrize("spelled", [["-mode=fast"], ["--mode=fast"], ["-mode", "fast"]])
@@ -85,7 +85,7 @@ def test_mistake_is_printed_with_where_to_find_help(capsys: pytest.CaptureFixtur
     assert command(USAGE)(lambda given: 0)([]) == EXIT_USAGE
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == "tool: expected FILE...\nTry 'tool --help'.\n"
+    assert printed.err == "error: expected FILE...\nhelp: 'tool --help' shows the options\n"
 
 
 def test_help_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:

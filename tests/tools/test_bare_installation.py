@@ -212,7 +212,7 @@ import cuda.tile
     [
         (["numpy", "ml_dtypes"], "pip install 'tileir[run]'"),
         (["ml_dtypes"], "pip install 'tileir[run]'"),
-        (["cuda"], "tileir: cuTile is not installed: pip install cuda-tile"),
+        (["cuda"], "help: cuTile is not installed: pip install cuda-tile"),
     ],
 )
 @pytest.mark.parametrize("way", ["command", "variable"])

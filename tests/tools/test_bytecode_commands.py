@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.messages import compact
 
 import tileir
 from tileir.tools.bytecode import assemble, disassemble, objdump
@@ -116,7 +117,7 @@ def test_as_does_not_write_to_a_terminal(
     monkeypatch.setattr(sys, "stdout", output)
     assert assemble.run([text]) == 2
     assert output.written() == b""
-    assert capsys.readouterr().err == "tileir as: bytecode is not written to a terminal: use '-o FILE'\n"
+    assert capsys.readouterr().err == "error: bytecode is not written to a terminal: use '-o FILE'\n"
 
 
 def test_as_takes_bytecode_of_another_version(bytecode: str, tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_as_refuses_what_the_version_cannot_hold(tmp_path: Path, capsys: pytest.
     source.write_text(MODULE.replace("return", "%1 = negi %0 overflow<no_signed_wrap> : tile<i32>\n    return"))
     assert assemble.run([str(source), "-o", str(target), "--bytecode-version", "13.1"]) == 1
     message = "attribute 'overflow' requires bytecode version 13.2+, but targeting 13.1"
-    assert capsys.readouterr().err.startswith(f"{source}:5:10: error: {message}\n")
+    assert compact(capsys.readouterr().err).startswith(f"{source}:5:10: error: {message}\n")
     assert not target.exists()
 
 
@@ -138,7 +139,7 @@ def test_as_refuses_a_text_with_a_mistake(tmp_path: Path, capsys: pytest.Capture
     source, target = tmp_path / "k.mlir", tmp_path / "out"
     source.write_text(MODULE.replace("addi", "addf"))
     assert assemble.run([str(source), "-o", str(target)]) == 1
-    assert f"{source}:4:10: error: 'cuda_tile.addf' op " in capsys.readouterr().err
+    assert f"{source}:4:10: error: 'cuda_tile.addf' op " in compact(capsys.readouterr().err)
     assert not target.exists()
 
 
@@ -147,7 +148,7 @@ def test_as_needs_one_cuda_tile_module(tmp_path: Path, capsys: pytest.CaptureFix
     source.write_text("module {\n}\n")
     assert assemble.run([str(source), "-o", str(tmp_path / "out")]) == 1
     message = "expected a single CUDA Tile IR module in the MLIR module"
-    assert capsys.readouterr().err.startswith(f"{source}:1:1: error: {message}\n")
+    assert compact(capsys.readouterr().err).startswith(f"{source}:1:1: error: {message}\n")
 
 
 # --- dis ---
@@ -218,11 +219,11 @@ def test_what_is_neither_text_nor_bytecode_is_refused_in_one_line(
 ) -> None:
     path = tmp_path / "k"
     path.write_bytes(data)
-    for name, command in (("check", check), ("opt", opt), ("as", assemble)):
+    for command in (check, opt, assemble):
         assert command.run([str(path)]) == 1
         printed = capsys.readouterr()
         assert printed.out == ""
-        assert printed.err.startswith(f"tileir {name}: '{path}' is no Tile IR program: it ")
+        assert printed.err.startswith(f"error: '{path}' is no Tile IR program: it ")
         assert printed.err.count("\n") == 1
 
 
@@ -230,9 +231,9 @@ def test_empty_text_is_warned_about(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "k.mlir"
     path.write_text("// nothing\n")
     assert check.run([str(path)]) == 0
-    assert capsys.readouterr().out == f"{path}:1:1: warning: there is no program in this text\n1 warning\n"
+    assert compact(capsys.readouterr().out) == f"{path}:1:1: warning: there is no program in this text\n1 warning\n"
     assert opt.run([str(path)]) == 0
-    assert capsys.readouterr().err == f"{path}:1:1: warning: there is no program in this text\n"
+    assert compact(capsys.readouterr().err) == f"{path}:1:1: warning: there is no program in this text\n"
 
 
 def test_dis_of_an_undecodable_file_gives_the_lines_of_the_disassembler(
@@ -272,7 +273,7 @@ def test_check_takes_bytecode(bytecode: str, capsys: pytest.CaptureFixture[str])
 
 def test_check_names_the_file_of_a_finding_without_a_position(unsound: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.run([unsound]) == 1
-    assert capsys.readouterr().out.startswith(f"{unsound}: error: 'cuda_tile.addi' op result #0 must be ")
+    assert compact(capsys.readouterr().out).startswith(f"{unsound}: error: 'cuda_tile.addi' op result #0 must be ")
 
 
 def test_check_reports_every_line_of_the_reader(truncated: str, capsys: pytest.CaptureFixture[str]) -> None:

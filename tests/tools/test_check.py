@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.messages import compact
 
 from tileir.tools.programs import check
 
@@ -50,12 +51,18 @@ def test_every_mistake_is_shown_with_position_line_and_caret(
     assert check.run([path]) == 1
     accepted = "tile of f16 or bf16 or f32 or f64 values, but got '!cuda_tile.tile<i32>'"
     assert capsys.readouterr().out == (
-        f"{path}:3:12: error: 'cuda_tile.addf' op operand #0 must be {accepted}\n"
-        "    %sum = addf %a, %a : tile<i32>\n"
-        "           ^\n"
-        f"{path}:4:13: error: 'cuda_tile.mulf' op operand #0 must be {accepted}\n"
-        "\t%product = mulf %a, %a : tile<i32>\n"
-        "\t           ^\n"
+        f"error: 'cuda_tile.addf' op operand #0 must be {accepted}\n"
+        f" --> {path}:3:12\n"
+        "  |\n"
+        "3 |     %sum = addf %a, %a : tile<i32>\n"
+        "  |            ^\n"
+        "\n"
+        f"error: 'cuda_tile.mulf' op operand #0 must be {accepted}\n"
+        f" --> {path}:4:13\n"
+        "  |\n"
+        "4 | \t%product = mulf %a, %a : tile<i32>\n"
+        "  | \t           ^\n"
+        "\n"
         "2 errors\n"
     )
 
@@ -73,14 +80,16 @@ def test_misspelled_operation_gets_a_suggestion(tmp_path: Path, capsys: pytest.C
     path = write(tmp_path, GOOD.replace("return", "retrun"))
     assert check.run([path]) == 1
     printed = capsys.readouterr().out
-    assert f"{path}:3:5: error: custom op 'retrun' is unknown" in printed
-    assert f"{path}:3:5: note: did you mean 'return'?" in printed
+    assert f"{path}:3:5: error: custom op 'retrun' is unknown" in compact(printed)
+    assert "  = help: did you mean 'return'?\n" in printed
 
 
 def test_missing_type_is_shown_where_it_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, GOOD.replace("    return\n", "    %a = iota :\n    return\n"))
     assert check.run([path]) == 1
-    assert f"{path}:3:16: note: a type is missing here\n    %a = iota :\n               ^\n" in capsys.readouterr().out
+    assert f"{path}:3:16: note: a type is missing here\n    %a = iota :\n               ^\n" in compact(
+        capsys.readouterr().out
+    )
 
 
 def test_json_is_one_object_per_finding_with_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +133,7 @@ def test_draft_spelling_is_an_error_where_only_public_ones_are_accepted(
 ) -> None:
     path = write(tmp_path, DRAFT_SPELLING)
     assert check.run([path, "--no-draft-spellings"]) == 1
-    assert f"{path}:3:19: error: expected '<'" in capsys.readouterr().out
+    assert f"{path}:3:19: error: expected '<'" in compact(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +176,7 @@ def test_counts_cover_all_files(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_standard_input_is_read_for_a_dash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TWO_MISTAKES.encode())))
     assert check.run(["-"]) == 1
-    assert capsys.readouterr().out.startswith("<stdin>:3:12: error: ")
+    assert compact(capsys.readouterr().out).startswith("<stdin>:3:12: error: ")
 
 
 def test_missing_file_is_status_2_and_the_others_are_still_checked(
@@ -176,7 +185,7 @@ def test_missing_file_is_status_2_and_the_others_are_still_checked(
     missing = str(tmp_path / "gone.mlir")
     assert check.run([missing, write(tmp_path, TWO_MISTAKES)]) == 2
     printed = capsys.readouterr()
-    assert printed.err == f"tileir check: cannot read '{missing}': No such file or directory\n"
+    assert printed.err == f"error: cannot read '{missing}': No such file or directory\n"
     assert printed.out.endswith("2 errors in 1 of 2 files; 1 could not be read\n")
 
 
@@ -186,7 +195,7 @@ def test_binary_data_is_status_1_and_one_line(tmp_path: Path, capsys: pytest.Cap
     assert check.run([str(path)]) == 1
     assert capsys.readouterr() == (
         "",
-        f"tileir check: '{path}' is no Tile IR program: it holds neither Tile IR text nor Tile IR bytecode\n",
+        f"error: '{path}' is no Tile IR program: it holds neither Tile IR text nor Tile IR bytecode\n",
     )
 
 
@@ -203,7 +212,7 @@ def test_byte_order_mark_is_no_part_of_a_text(tmp_path: Path, capsys: pytest.Cap
     path.write_bytes(b"\xef\xbb\xbf" + b"nonsense\n")
     assert check.run([str(path)]) == 1
     # The caret and the column are those of the editor.
-    assert capsys.readouterr().out.startswith(f"{path}:1:1: error: custom op 'nonsense' is unknown")
+    assert compact(capsys.readouterr().out).startswith(f"{path}:1:1: error: custom op 'nonsense' is unknown")
 
 
 def test_text_in_another_encoding_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +225,7 @@ def test_text_in_another_encoding_is_named(tmp_path: Path, capsys: pytest.Captur
 
 def test_unknown_option_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert check.run(["--jsonn", "x.mlir"]) == 2
-    assert capsys.readouterr().err.startswith("tileir check: unknown option '--jsonn'; did you mean '--json'?\n")
+    assert capsys.readouterr().err.startswith("error: unknown option '--jsonn'\nhelp: did you mean '--json'?\n")
 
 
 def test_carriage_returns_do_not_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def test_json_is_a_format(files: list[str], capsys: pytest.CaptureFixture[str]) 
     assert check.run(["clash.mlir", "--format", "json"]) == 1
     assert capsys.readouterr() == first
     assert check.run(["clash.mlir", "--format", "sarif", "--json"]) == 2
-    assert capsys.readouterr().err == "tileir check: '--json' and '--format sarif' exclude each other\n"
+    assert capsys.readouterr().err == "error: '--json' and '--format sarif' exclude each other\n"
 
 
 # --- github ---
@@ -224,9 +224,9 @@ def test_colors_change_no_words(files: list[str], capsys: pytest.CaptureFixture[
     check.run([*sources, "--color", "always"])
     colored = capsys.readouterr()
     assert _ESCAPE.sub("", colored.out) == plain.out
-    assert "\033[1mclash.mlir:3:15: \033[0m\033[1;31merror:\033[0m \033[1muse of value" in colored.out
+    assert "\033[1;31merror:\033[0m \033[1muse of value" in colored.out
     assert "\033[1;36mnote:\033[0m prior use here" in colored.out
-    assert "              \033[1;32m^\033[0m\n" in colored.out
+    assert " \033[1;34m|\033[0m               \033[1;32m^\033[0m\n" in colored.out
     assert "\033[1;35mwarning:" in colored.out and "\033[1;34mremark:" in colored.out
 
 

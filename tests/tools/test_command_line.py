@@ -27,7 +27,7 @@ def test_status_0_for_a_sound_program() -> None:
 def test_status_1_for_a_wrong_program() -> None:
     done = tool("check", "-", stdin=GOOD.replace("return", "break").encode())
     assert done.returncode == 1
-    assert done.stdout.startswith(b"<stdin>:3:5: error: ")
+    assert b"\n --> <stdin>:3:5\n" in done.stdout
     assert done.stderr == b""
 
 
@@ -35,7 +35,7 @@ def test_status_2_for_a_wrong_command_line() -> None:
     done = tool("check", "--no-such-option")
     assert done.returncode == 2
     assert done.stdout == b""
-    assert done.stderr.startswith(b"tileir check: unknown option '--no-such-option'")
+    assert done.stderr.startswith(b"error: unknown option '--no-such-option'")
 
 
 def test_output_is_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,14 +128,14 @@ def test_version_is_the_package_version(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("chek", "tileir: unknown command 'chek'; did you mean 'check'?"),
-        ("frobnicate", "tileir: unknown command 'frobnicate'"),
-        ("--frobnicate", "tileir: unknown option '--frobnicate'"),
+        ("chek", "error: unknown command 'chek'\nhelp: did you mean 'check'?"),
+        ("frobnicate", "error: unknown command 'frobnicate'"),
+        ("--frobnicate", "error: unknown option '--frobnicate'"),
     ],
 )
 def test_unknown_command_is_status_2(argument: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run([argument]) == 2
-    assert capsys.readouterr().err == f"{message}\nTry 'tileir --help'.\n"
+    assert capsys.readouterr().err == f"{message}\nhelp: 'tileir --help' shows the options\n"
 
 
 def test_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

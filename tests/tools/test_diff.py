@@ -60,7 +60,7 @@ def test_standard_input_is_one_of_them(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(other.read_bytes())))
     assert tool(capsys, VECTOR_ADD, "-", "-s")[0] == 1
-    assert tool(capsys, "-", "-")[::2] == (2, "tileir diff: standard input can be one of the programs, not both\n")
+    assert tool(capsys, "-", "-")[::2] == (2, "error: standard input can be one of the programs, not both\n")
 
 
 def test_names_count_unless_they_are_ignored(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_mistakes_are_trouble(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], other: Path
 ) -> None:
     status, out, err = tool(capsys, VECTOR_ADD, other, *arguments)
-    assert (status, out, err) == (2, "", f"tileir diff: {message}\n")
+    assert (status, out, err) == (2, "", f"error: {message}\n")
 
 
 def test_a_program_that_is_wrong_is_trouble(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,14 +52,14 @@ def test_headings_in_code_are_none() -> None:
 @pytest.mark.parametrize(
     ("page", "message"),
     [
-        ("sanitiser", "there is no page 'sanitiser': did you mean 'sanitizer'?"),
-        ("../pyproject", "there is no page '../pyproject': 'tileir docs' lists the pages"),
+        ("sanitiser", "there is no page 'sanitiser'\nhelp: did you mean 'sanitizer'?"),
+        ("../pyproject", "there is no page '../pyproject'\nhelp: 'tileir docs' lists the pages"),
         ("command_line#nothing\x1b", r"'command_line' has no section 'nothing\x1b', but the-command-line, "),
     ],
 )
 def test_page_that_is_not_there(page: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert documents.run([page]) == 1
-    assert capsys.readouterr().err.startswith(f"tileir docs: {message}")
+    assert capsys.readouterr().err.startswith(f"error: {message}")
 
 
 def test_terminal_gets_pages_laid_out(capsys: pytest.CaptureFixture[str]) -> None:

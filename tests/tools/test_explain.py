@@ -299,13 +299,13 @@ def test_an_unknown_name_gets_suggestions_and_status_1(capsys: pytest.CaptureFix
     assert explain.run(["adff"]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "nothing is known about 'adff'; did you mean addf" in captured.err
+    assert "nothing is known about 'adff'\nhelp: did you mean addf" in captured.err
 
 
 def test_a_name_unlike_any_other_points_to_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.run(["zzzzzzzz"]) == 1
     assert capsys.readouterr().err == (
-        "tileir explain: nothing is known about 'zzzzzzzz'; 'tileir explain' lists what there is.\n"
+        "error: nothing is known about 'zzzzzzzz'\nhelp: 'tileir explain' lists what there is\n"
     )
 
 
@@ -389,4 +389,4 @@ def test_every_opcode_is_explained() -> None:
 @pytest.mark.parametrize("number", ["0xfff", "999999999999999999999", "0x", "1e5", "١", "-1"])
 def test_number_without_a_meaning(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.run(["--", number]) == 1
-    assert capsys.readouterr().err.startswith(f"tileir explain: nothing is known about '{number}'")
+    assert capsys.readouterr().err.startswith(f"error: nothing is known about '{number}'")

@@ -173,7 +173,7 @@ def test_statuses_are_those_of_the_help(
             assert main.run([command, *found]) == status, capsys.readouterr().err
         assert bool(documented[status]) == bool(line)
     assert main.run([command, "--no-such-option"]) == 2 and documented[2]
-    assert capsys.readouterr().err.endswith(f"Try 'tileir {command} --help'.\n")
+    assert capsys.readouterr().err.endswith(f"help: 'tileir {command} --help' shows the options\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

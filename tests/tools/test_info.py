@@ -133,8 +133,8 @@ def test_wrong_and_missing_files_do_not_stop_the_others(tmp_path: Path, capsys: 
     assert info.run([str(wrong), str(tmp_path / "gone"), str(good)]) == 2
     captured = capsys.readouterr()
     assert f"{good}: text" in captured.out
-    assert f"{wrong}:8:10: error: " in captured.err
-    assert f"tileir info: cannot read '{tmp_path / 'gone'}': No such file or directory\n" in captured.err
+    assert f"--> {wrong}:8:10\n" in captured.err
+    assert f"error: cannot read '{tmp_path / 'gone'}': No such file or directory\n" in captured.err
 
 
 def test_installation_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,7 @@ def test_what_is_no_program_is_named_in_one_line(name: str, tmp_path: Path) -> N
         assert error.count("\n") == (2 if reads_bytecode else 1), (command, error)
         assert f"'{path}'" in error.splitlines()[-1], (command, error)
         if not unreadable and not reads_bytecode and command != "report":
-            assert error.startswith(f"tileir {command}: '{path}' is no Tile IR program"), (command, error)
+            assert error.startswith(f"error: '{path}' is no Tile IR program"), (command, error)
 
 
 def test_an_empty_file_is_a_text_without_a_program(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_text_that_is_meant_as_a_program_has_its_mistakes_shown(tmp_path: Path
         path = tmp_path / name
         path.write_text(text)
         [(status, out, error)] = results([], [["check", str(path)]], tmp_path)
-        assert (status, error) == (1, "") and out.startswith(f"{path}:1:"), (text, out)
+        assert (status, error) == (1, "") and f"\n --> {path}:1:" in out, (text, out)
 
 
 # --- scripts ---
@@ -179,7 +179,7 @@ def test_who_takes_no_script_names_the_command_that_does(command: str, tmp_path:
     [(status, _, error)] = results([], [[command, *[w.format(file=path) for w in COMMANDS[command]]]], tmp_path)
     assert status == 2 and error.count("\n") == 1 and f"'{path}'" in error
     if command in REFUSED:
-        assert error == f"tileir {command}: '{path}' is a Python script: {REFUSED[command].format(path)}\n"
+        assert error == f"error: '{path}' is a Python script: {REFUSED[command].format(path)}\n"
 
 
 def test_launches_of_a_script(launched: tuple[Path, list[ScriptLaunch]]) -> None:
@@ -235,10 +235,10 @@ def test_of_several_kernels_one_is_chosen(
     listed = f"launches 2 kernels: choose one with {choose}: 1 (add), 4 (scale)"
     words = [word.format(file=script, folder=tmp_path) for word in COMMANDS[command]]
     assert main.run([command, *words]) == 2
-    assert capsys.readouterr() == ("", f"tileir {command}: the script '{script}' {listed}\n")
+    assert capsys.readouterr() == ("", f"error: the script '{script}' {listed}\n")
     for wrong in () if command == "diff" else ("0", "-1", "x", "9" * 50):
         assert main.run([command, *words, "--launch", wrong]) == 2
-        assert capsys.readouterr().err == f"tileir {command}: '--launch {wrong}': give a number from 1 on\n"
+        assert capsys.readouterr().err == f"error: '--launch {wrong}': give a number from 1 on\n"
 
 
 def test_a_script_says_itself_what_it_launches(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +267,7 @@ def test_a_script_that_fails_is_a_wrong_input(text: str, words: str, tmp_path: P
     path = tmp_path / "script.py"
     path.write_text(text)
     status, out, error = tileir("check", path)
-    assert (status, out, error.splitlines()[-1]) == (1, "", f"tileir check: the script '{path}' {words}")
+    assert (status, out, error.splitlines()[-1]) == (1, "", f"error: the script '{path}' {words}")
 
 
 @pytest.mark.sampled(3)

@@ -39,9 +39,14 @@ def test_findings_name_their_rule_reason_and_remedy(folder: Path, capsys: pytest
     assert lint.run(["k.mlir"]) == 1
     out = capsys.readouterr().out
     assert out.startswith(
-        "k.mlir:2:8: warning: the result is never used [unused-value]\n  %x = addf %a, %a : tile<f32>\n       ^\nnote: "
+        "warning: the result is never used [unused-value]\n"
+        " --> k.mlir:2:8\n"
+        "  |\n"
+        "2 |   %x = addf %a, %a : tile<f32>\n"
+        "  |        ^\n"
+        f"  = note: {RULES['unused-value'].reason}\n"
+        f"  = help: {RULES['unused-value'].remedy}\n"
     )
-    assert f"note: {RULES['unused-value'].reason}\nnote: help: {RULES['unused-value'].remedy}\n" in out
     assert out.endswith("2 warnings\n")
 
 
@@ -55,7 +60,7 @@ def test_errors_are_reported_as_check_does(folder: Path, capsys: pytest.CaptureF
     assert lint.run(["wrong.mlir"]) == 1
     assert "wrong.mlir:2:" in capsys.readouterr().out
     assert lint.run(["gone.mlir"]) == 2
-    assert "tileir lint: cannot read 'gone.mlir'" in capsys.readouterr().err
+    assert "error: cannot read 'gone.mlir'" in capsys.readouterr().err
 
 
 def test_folders_and_patterns_are_searched(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +84,7 @@ def test_operations_of_bytecode_are_shown_as_they_are_printed(folder: Path, caps
     assert lint.run(["k.tileirbc"]) == 1
     out = capsys.readouterr().out
     assert out.startswith(
-        "k.tileirbc: warning: the result is never used [unused-value]\nnote: line 3 of 'tileir dis': "
+        "warning: the result is never used [unused-value]\n --> k.tileirbc\n  = note: line 3 of 'tileir dis': "
     )
     printed = str(tileir.load("k.tileirbc")).splitlines()[2].strip()
     assert f": {printed}\n" in out
@@ -123,7 +128,7 @@ def test_an_unknown_rule_is_a_mistake_of_the_command_line(
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (
         "",
-        "tileir lint: there is no rule and no group 'unused-valeu': did you mean 'unused-value'?\n",
+        "error: there is no rule and no group 'unused-valeu'\nhelp: did you mean 'unused-value'?\n",
     )
 
 

@@ -88,4 +88,4 @@ def test_families_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_mistakes_are_told(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["smith", *words]) == 2
-    assert capsys.readouterr().err.startswith(f"tileir smith: {message}")
+    assert capsys.readouterr().err.startswith(f"error: {message}")

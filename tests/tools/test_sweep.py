@@ -99,7 +99,7 @@ def test_mistakes_are_told_in_a_line(
         pytest.importorskip("distributed", reason="distributed is not installed: pip install 'tileir[dask]'")
     assert run(["sweep", *words]) == 2
     out, error = capsys.readouterr()
-    assert out == "" and error.startswith("tileir sweep: ") and told in error and error.count("\n") == 1
+    assert out == "" and error.startswith("error: ") and told in error and error.count("\n") == 1
 
 
 def process_of(*arguments: str, folder: Path) -> subprocess.Popen[str]:
@@ -215,8 +215,8 @@ def test_odd_values_of_options_are_told_in_a_line(folder: Path, capsys: pytest.C
             status = run(["sweep", "missing.mlir", "--quiet", words])
             error = capsys.readouterr().err
             # The file that is missing is a row, which did not pass.
-            assert status in (1, 2) and (status == 1 or error.startswith("tileir sweep: ")), words
-            assert error.count("\n") <= 2 and "\x1b" not in error and "Traceback" not in error, words
+            assert status in (1, 2) and (status == 1 or error.startswith("error: ")), words
+            assert error.count("\n") <= 3 and "\x1b" not in error and "Traceback" not in error, words
             for left in ("results.sqlite", word.partition("\0")[0] if option.name == "output" else ""):
                 if left.strip() and os.path.lexists(left):
                     os.remove(left)

@@ -15,7 +15,7 @@ setlocal suffixesadd=.mlir,.tileir
 
 if executable('tileir')
   setlocal makeprg=tileir\ check\ %:S
-  setlocal errorformat=%f:%l:%c:\ %trror:\ %m,%f:%l:%c:\ %tarning:\ %m,%f:%l:%c:\ %tote:\ %m,%-G%.%#
+  setlocal errorformat=%Eerror:\ %m,%Wwarning:\ %m,%Iremark:\ %m,%Inote:\ %m,%C\ %#-->\ %f:%l:%c,%-G%.%#
 endif
 
 let b:undo_ftplugin = 'setlocal comments< commentstring< expandtab< shiftwidth< softtabstop< iskeyword< suffixesadd< makeprg< errorformat<'

@@ -1,4 +1,4 @@
-"""Notes that tools and editors add to errors: close names, and the version that has an operation.
+"""Notes and help that tools and editors add to errors: close names, and the version that has an operation.
 
 The messages themselves are NVIDIA's, word for word.
 """
@@ -6,7 +6,7 @@ The messages themselves are NVIDIA's, word for word.
 from __future__ import annotations
 
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.quoting import close_names
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import V13_1, Version, version_named, version_text
@@ -24,7 +24,7 @@ def begin_text() -> None:
 
 
 def suggest(diagnostic: Diagnostic) -> None:
-    """Add notes to an error, if there is anything to add."""
+    """Add a note or help to an error, if there is anything to add."""
     code, values, text = diagnostic.code, diagnostic.values, ""
     if code == "unknown-operation":
         text = _about_name(values["name"])
@@ -38,7 +38,7 @@ def suggest(diagnostic: Diagnostic) -> None:
     elif code == "newer-keyword":
         text = _about_keywords(values["attribute"], version_named(values["version"]))
     if text:
-        diagnostic.notes.append(note(text, diagnostic.location))
+        diagnostic.notes.append(Diagnostic("help" if text.endswith("?") else "note", text, diagnostic.location))
 
 
 def _about_name(name: str) -> str:

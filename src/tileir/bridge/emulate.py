@@ -17,7 +17,7 @@ from tileir.bridge.emulated.installation import enter_device, install, leave_dev
 from tileir.bridge.entry_points import hook_cutile, hook_triton
 from tileir.bridge.hooks import after_import
 from tileir.bridge.launch import cutile
-from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
+from tileir.bridge.settings import InvalidSettings, Settings, names_of, trace_block_of
 from tileir.bridge.uninitialized import watch_allocations
 from tileir.bridge.watching import Findings, watcher_of
 from tileir.execute.engine.registry import AUTO, find_engine
@@ -72,7 +72,7 @@ def emulate(
         if trace_block is not None:
             numbers = trace_block if isinstance(trace_block, tuple) else (trace_block,)
             settings.trace_block = trace_block_of(",".join([str(number) for number in numbers]))
-    except SettingsMistake as mistake:
+    except InvalidSettings as mistake:
         raise LaunchError(str(mistake)) from None
     options = {"backend": backend, "exact": exact, **options}
     return EmulationContext(partial(_context, target, options, watcher_of(settings), bool(sanitize)))

@@ -30,7 +30,7 @@ from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel, compile
 from tileir.execute.launching.options import LAUNCH_OPTIONS, check_options
-from tileir.execute.locations.source_locations import location_notes, user_location
+from tileir.execute.locations.source_locations import location_notes, user_location, with_source
 from tileir.interface import to_bytecode
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
@@ -222,7 +222,9 @@ def _placed(error: BytecodeError) -> BytecodeError:
     """What the reader refuses, at the line of the kernel it comes from; the reader's own path to it is not shown."""
     if isinstance(error.location, UnknownLocation):
         return error
-    found = Diagnostic("error", error.reason, user_location(error.location), location_notes(error.location))
+    found = Diagnostic(
+        "error", error.reason, with_source(user_location(error.location)), location_notes(error.location)
+    )
     return BytecodeError([found], error.offset, error.location)
 
 

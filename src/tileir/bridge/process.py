@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from tileir.bridge.frames import without_own_frames
 from tileir.bridge.hooks import before_import
-from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
+from tileir.bridge.settings import VARIABLE, InvalidSettings, Settings, settings_of_variable
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -45,9 +45,9 @@ def begin_as_asked() -> None:
         settings = settings_of_variable(os.environ.get(VARIABLE, ""))
         if settings is not None:
             check_gpu(settings)
-    except SettingsMistake as mistake:
-        # Python would go on, or end with its own words about a broken installation.
-        sys.stderr.write(f"tileir: {VARIABLE}: {mistake}\n")
+    except InvalidSettings as error:
+        # Python would go on, or end with its own message about a broken installation.
+        sys.stderr.write(f"error: {VARIABLE}: {error}\n")
         sys.stderr.flush()
         os._exit(_EXIT_USAGE)
     if settings is not None:
@@ -68,9 +68,9 @@ def check_gpu(settings: Settings) -> None:
             gpu_named(settings.target)
         is_real = not is_known and runs_on_gpu(settings.backend)
     except LaunchError as error:
-        raise SettingsMistake(error.message) from None
+        raise InvalidSettings(error.message) from None
     if is_real and settings.target:
-        raise SettingsMistake(f"with backend {settings.backend} the GPU is the one that is there: leave out target")
+        raise InvalidSettings(f"with backend {settings.backend} the GPU is the one that is there: leave out target")
 
 
 def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None = None) -> Process:
@@ -141,7 +141,7 @@ def _show_without_own_frames(process: Process) -> None:
             return
         before(kind, error.with_traceback(place), place)
         if isinstance(error, ModuleNotFoundError) and error.name in ("cuda", "cuda.tile"):
-            sys.stderr.write("tileir: cuTile is not installed: pip install cuda-tile\n")
+            sys.stderr.write("help: cuTile is not installed: pip install cuda-tile\n")
         stopped_before = getattr(error, "tileir_stopped", False)
         if process.settings.debug and place is not None and isinstance(error, Exception) and not stopped_before:
             import pdb

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from tileir.bridge.settings import Settings, SettingsMistake, settings_of
+from tileir.bridge.settings import InvalidSettings, Settings, settings_of
 
 _PROPERTY: Final = "tileir"
 _SETTINGS: Final = pytest.StashKey[Settings]()
@@ -59,8 +59,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     try:
         settings = settings_of(_options(given))
         check_gpu(settings)
-    except SettingsMistake as mistake:
-        raise pytest.UsageError(f"--tileir: {mistake}") from None
+    except InvalidSettings as mistake:
+        raise pytest.UsageFailure(f"--tileir: {mistake}") from None
     begin(settings, collects=False)
     early_config.stash[_SETTINGS] = settings
 

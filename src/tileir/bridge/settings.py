@@ -33,7 +33,7 @@ NO = ("", "0", "no", "off", "false")
 _YES = ("1", "yes", "on", "true")
 
 
-class SettingsMistake(ValueError):
+class InvalidSettings(ValueError):
     """Options that make no sense; the message says why."""
 
 
@@ -85,15 +85,15 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
     found = Settings()
     for name, value in options:
         if name not in OPTIONS:
-            raise SettingsMistake(f"there is no option '{name}': use {', '.join(OPTIONS)}")
+            raise InvalidSettings(f"there is no option '{name}': use {', '.join(OPTIONS)}")
         takes = OPTIONS[name]
         if value is not None and not takes:
-            raise SettingsMistake(f"{name} takes no value, but '{value}' was given")
+            raise InvalidSettings(f"{name} takes no value, but '{value}' was given")
         if not value and takes and name != "sanitize":
-            raise SettingsMistake(f"{name} needs a value: {name}={takes}")
+            raise InvalidSettings(f"{name} needs a value: {name}={takes}")
         setattr(found, _ATTRIBUTES.get(name, name), _READERS.get(name, str)(value or "") if takes else True)
     if found.exact and found.fast:
-        raise SettingsMistake("exact and fast contradict each other: use one of them")
+        raise InvalidSettings("exact and fast contradict each other: use one of them")
     return found
 
 
@@ -117,7 +117,7 @@ def names_of(text: str) -> Names:
         return "script"
     if text == "tile":
         return "tile"
-    raise SettingsMistake(f"there are no names of '{text}': use script or tile")
+    raise InvalidSettings(f"there are no names of '{text}': use script or tile")
 
 
 def trace_block_of(text: str) -> tuple[str, BlockId]:
@@ -125,14 +125,14 @@ def trace_block_of(text: str) -> tuple[str, BlockId]:
     kernel, _, block = text.rpartition(":")
     numbers = block.split(",")
     if not 1 <= len(numbers) <= 3 or not all(number.strip().isdecimal() for number in numbers):
-        raise SettingsMistake(f"'{text}' is no tile block: give one to three numbers, as in 0 or 2,1 or matmul:0,3")
+        raise InvalidSettings(f"'{text}' is no tile block: give one to three numbers, as in 0 or 2,1 or matmul:0,3")
     x, y, z = [*[int(number) for number in numbers], 0, 0][:3]
     return kernel, (x, y, z)
 
 
 def _sanitize_of(text: str) -> bool | str:
     if text not in ("", "mistakes", "all"):
-        raise SettingsMistake(f"'{text}' is nothing to look for: use sanitize or sanitize=all")
+        raise InvalidSettings(f"'{text}' is nothing to look for: use sanitize or sanitize=all")
     return "all" if text == "all" else True
 
 

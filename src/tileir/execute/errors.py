@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn, ParamSpec, TypeVar
 
-from tileir.execute.locations.source_locations import location_notes, user_location
+from tileir.execute.locations.source_locations import location_notes, user_location, with_source
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Code, Diagnostic, OptionError, TileIRError, note, source_of
+from tileir.ir.diagnostics import Code, Diagnostic, OptionError, TileIRError, help_note, note, source_of
 from tileir.ir.location import UNKNOWN
 
 BlockId = tuple[int, int, int]
@@ -186,9 +186,10 @@ def _diagnostic(
     message: str, operation: Operation, block: BlockId | None, *, is_in_script: bool, is_outside: bool = False
 ) -> Diagnostic:
     location, notes = user_location(operation.location), location_notes(operation.location)
+    shown = with_source(location)
     if block is not None:
         notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
-    plain = Diagnostic("error", f"'{operation.name}' op {message}", location, notes)
+    plain = Diagnostic("error", f"'{operation.name}' op {message}", shown, notes)
     # Where the source is at hand, its line is shown anyway.
     if source_of(location) is not None:
         return plain
@@ -199,9 +200,9 @@ def _diagnostic(
         words = ScriptMessages()
         if words.expression(operation) is not None:
             if is_outside and words.is_unchecked(operation):
-                notes.append(note(f"hint: {UNCHECKED_HINT}", UNKNOWN))
+                notes.append(help_note(UNCHECKED_HINT))
             text = f"{words.subject(operation)} {words.said(message, operation)}"
-            return Diagnostic("error", text, location, notes)
+            return Diagnostic("error", text, shown, notes)
     if not operation.regions:
         notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
     return plain

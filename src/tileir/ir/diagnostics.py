@@ -28,7 +28,7 @@ _NO_CODE: Final = Code("")
 
 
 class Diagnostic:
-    """One finding: `severity` is "error", "warning", "remark" or "note"."""
+    """One finding: `severity` is "error", "warning" or "remark"; those of its `notes` are "note" or "help"."""
 
     __slots__ = ("_code", "location", "message", "notes", "severity")
 
@@ -66,19 +66,27 @@ class Diagnostic:
         return self._code.values
 
     def render(self, file: str = "", paint: Callable[[str, str], str] | None = None) -> str:
-        """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand.
+        """The finding in the style of rustc: message, position, source line with a caret, notes and help.
 
         `file` is the file of what has no position; `paint` colors a text by what it is: a title, a severity, the caret.
         """
         paint = _plain if paint is None else paint
-        place = location_prefix(self.location) or (f"{file}: " if file else "")
-        # Notes are less than what they belong to.
-        message = self.shown_message if self.severity == "note" else paint(self.shown_message, "title")
-        parts = [f"{paint(place, 'title')}{paint(f'{self.severity}:', self.severity)} {message}"]
-        quoted = quoted_line(self.location)
-        if quoted is not None:
-            parts.append(f"{quoted[0]}\n{quoted[1][:-1]}{paint('^', 'caret')}")
-        parts.extend([note.render("", paint) for note in self.notes])
+        width = max([len(str(each.position[1])) for each in [self, *self.notes]])
+        lines = _rendered(self, file, width, paint)
+        is_placed = len(lines) > 1
+        for each in self.notes:
+            if isinstance(each.location, UnknownLocation) or each.location is self.location:
+                # It is about the same line.
+                start = f"{'':{width}} = " if is_placed else ""
+                message = each.shown_message.replace("\n", "\n" + " " * (len(start) + len(each.severity) + 2))
+                lines.append(f"{start}{paint(f'{each.severity}:', each.severity)} {message}")
+            else:
+                lines.extend(_rendered(each, "", width, paint))
+        return "\n".join(lines)
+
+    def render_nvidia(self) -> str:
+        """The finding as NVIDIA's tools print it: `file:line:column: error: message`, and the source line."""
+        parts = [str(self), *(quoted_line(self.location) or ()), *[note.render_nvidia() for note in self.notes]]
         return "\n".join(parts)
 
     def __str__(self) -> str:
@@ -106,6 +114,28 @@ class Diagnostic:
 
 def _plain(text: str, kind: str) -> str:
     return text
+
+
+def _rendered(diagnostic: Diagnostic, file: str, width: int, paint: Callable[[str, str], str]) -> list[str]:
+    """The lines of a finding without its notes; `width` is that of its line numbers."""
+    severity, message = diagnostic.severity, diagnostic.shown_message
+    # Notes are less than what they belong to.
+    lines = [f"{paint(f'{severity}:', severity)} {message if severity == 'note' else paint(message, 'title')}"]
+    position = location_prefix(diagnostic.location)[:-2] or file
+    if position:
+        lines.append(f"{'':{width}}{paint('-->', 'gutter')} {position}")
+    quoted = quoted_line(diagnostic.location)
+    if quoted is not None:
+        bar = paint("|", "gutter")
+        number = paint(f"{diagnostic.position[1]:>{width}}", "gutter")
+        lines += [f"{'':{width}} {bar}", f"{number} {bar} {quoted[0]}".rstrip()]
+        lines.append(f"{'':{width}} {bar} {quoted[1][:-1]}{paint('^', 'caret')}")
+    return lines
+
+
+def render_all(diagnostics: list[Diagnostic], file: str = "", paint: Callable[[str, str], str] | None = None) -> str:
+    """Findings with empty lines between them."""
+    return "\n\n".join([each.render(file, paint) for each in diagnostics])
 
 
 # What a message of several lines is laid out with.
@@ -163,8 +193,14 @@ class TileIRError(Exception):
         self.message: str = diagnostics[0].message if diagnostics else ""
         """The message of the first diagnostic."""
 
+    @property
+    def help(self) -> str:
+        """The change to make, where the first diagnostic says it."""
+        notes = self.diagnostics[0].notes if self.diagnostics else []
+        return "; ".join([each.message for each in notes if each.severity == "help"])
+
     def __str__(self) -> str:
-        return "\n".join([d.render() for d in self.diagnostics])
+        return render_all(self.diagnostics)
 
     def __copy__(self) -> TileIRError:
         return self
@@ -200,8 +236,8 @@ class VerifyError(TileIRError):
 class OptionError(TileIRError):
     """An option has a value that it does not take; the message lists those that it does."""
 
-    def __init__(self, message: str, code: Code | None = None) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN, None, code)])
+    def __init__(self, message: str, code: Code | None = None, help: str = "") -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN, [help_note(help)] if help else None, code)])
 
 
 class VersionError(OptionError):
@@ -246,6 +282,11 @@ class Invalid(Exception):
 
 def note(message: str, location: Location) -> Diagnostic:
     return Diagnostic("note", message, location)
+
+
+def help_note(message: str) -> Diagnostic:
+    """A note with the change to make."""
+    return Diagnostic("help", message, UNKNOWN)
 
 
 def has_errors(diagnostics: list[Diagnostic]) -> bool:

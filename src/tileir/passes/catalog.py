@@ -49,8 +49,8 @@ def pass_named(name: str) -> Pass:
         found = _installed(name)
     if found is None:
         close = close_names(name, REGISTERED)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise PipelineError(f"'{name}' does not refer to a registered pass{hint}")
+        hint = f"did you mean '{close[0]}'?" if close else ""
+        raise PipelineError(f"'{name}' does not refer to a registered pass", hint)
     return found
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, OptionError, PassError
+from tileir.ir.diagnostics import Diagnostic, OptionError, PassError, help_note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import type_text
 from tileir.rewrite.driver import Statistics
@@ -71,8 +71,8 @@ PassFunction = Callable[[Operation, Options, PassSession], int]
 class PipelineError(PassError):
     """A requested pass or pipeline does not exist or is malformed."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, UNKNOWN)
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message, UNKNOWN, [help_note(help)] if help else None)
 
 
 class PassOptionError(PipelineError):

@@ -33,15 +33,19 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 class ToolFailure(Exception):
-    """End a command, or its work on one file, with a one-line message (none if it is empty) and an exit status."""
+    """End a command, or its work on one file, with a one-line message (none if it is empty) and an exit status.
 
-    def __init__(self, message: str, status: int = EXIT_USAGE) -> None:
+    `help` is the change to make, where it is known.
+    """
+
+    def __init__(self, message: str, status: int = EXIT_USAGE, help: str = "") -> None:
         super().__init__(message)
         self.message: str = message
         self.status: int = status
+        self.help: str = help
 
 
-class UsageMistake(ToolFailure):
+class UsageFailure(ToolFailure):
     """The command line makes no sense; the message says why, and where help is."""
 
 
@@ -151,7 +155,7 @@ class Arguments:
         return self.value("format", "json" if self.has("json") else "text")
 
     def only_one(self, *names: str) -> str:
-        """The one of some options that is given, or an empty text; several are a mistake."""
+        """The one of some options that is given, or an empty text; several are an error."""
         found = [name for name in names if name in self.options]
         if len(found) > 1:
             raise ToolFailure(f"'--{found[0]}' and '--{found[1]}' exclude each other")
@@ -183,9 +187,9 @@ def _number(text: str) -> float:
 
 
 def did_you_mean(name: str, known: Iterable[str], before: str = "") -> str:
-    """The end of a message about a name that is not known."""
+    """The help for a name that is not known, if there is one that is spelled nearly so."""
     close = close_names(name, known)
-    return f"; did you mean '{before}{close[0]}'?" if close else ""
+    return f"did you mean '{before}{close[0]}'?" if close else ""
 
 
 class Usage:
@@ -194,7 +198,7 @@ class Usage:
     `operands` is how the help shows what is not an option, and says how many there are: `[FILE]` may be left out,
     `FILE...` may be several; `least` and `most` are for what it cannot say (-1: any number).  The summary of a command
     of `tileir` is that of the table of commands; `statuses` are the exit statuses that mean more than `STATUSES` says.
-    With `single_dash` long options may begin with one dash or two, as with LLVM's tools, and mistakes have the status
+    With `single_dash` long options may begin with one dash or two, as with LLVM's tools, and errors have the status
     of theirs.  With `rest_after` what follows the first operand, or one of the options it names, are operands whatever
     they look like: the command line of another program.  `more_help`, given the command line, makes what the help ends
     with and takes time to find out.
@@ -232,7 +236,7 @@ class Usage:
         self._more_help: Callable[[list[str]], str] | None = more_help
 
     def parse(self, arguments: list[str]) -> Arguments | None:
-        """Read a command line, or raise `UsageMistake`; None after printing the help."""
+        """Read a command line, or raise `UsageFailure`; None after printing the help."""
         found = Arguments(self.program)
         words = iter(arguments)
         for word in words:
@@ -249,9 +253,9 @@ class Usage:
             else:
                 self._read_option(word, words, found)
         if len(found.operands) < self.least:
-            raise self._mistake(f"expected {self.operands}")
+            raise self._error(f"expected {self.operands}")
         if 0 <= self.most < len(found.operands):
-            raise self._mistake(f"unexpected argument '{found.operands[self.most]}'")
+            raise self._error(f"unexpected argument '{found.operands[self.most]}'")
         return found
 
     def _read_option(self, word: str, words: Iterator[str], found: Arguments) -> None:
@@ -267,10 +271,10 @@ class Usage:
         if option is None:
             names = [option.name for option in self.options]
             hint = did_you_mean(spelled.lstrip("-"), names, "-" if self.single_dash else "--")
-            raise self._mistake(f"unknown option '{spelled}'{hint}")
+            raise self._error(f"unknown option '{spelled}'", hint)
         if not option.value:
             if equals and (not self.single_dash or value not in ("true", "false", "1", "0")):
-                raise self._mistake(f"option '{spelled}' takes no value")
+                raise self._error(f"option '{spelled}' takes no value")
             if value in ("false", "0"):
                 found.options.pop(option.name, None)
                 return
@@ -278,18 +282,18 @@ class Usage:
         elif not equals:
             following = option.bare if option.bare is not None else next(words, None)
             if following is None:
-                raise self._mistake(f"option '{spelled}' needs a value: {option.spelling}")
+                raise self._error(f"option '{spelled}' needs a value: {option.spelling}")
             value = following
         if option.choices and value not in option.choices:
             choices = " or ".join(", ".join(option.choices).rsplit(", ", 1))
-            raise self._mistake(f"'{value}' is not a value of '{spelled}': use {choices}")
+            raise self._error(f"'{value}' is not a value of '{spelled}': use {choices}")
         found.options[option.name] = value
         found.sequence.append((option.name, value))
         if self.rest_after is not None and option.name in self.rest_after:
             found.operands.extend(words)
 
-    def _mistake(self, message: str) -> UsageMistake:
-        return UsageMistake(message, EXIT_WRONG_INPUT if self.single_dash else EXIT_USAGE)
+    def _error(self, message: str, help: str = "") -> UsageFailure:
+        return UsageFailure(message, EXIT_WRONG_INPUT if self.single_dash else EXIT_USAGE, help)
 
     def _find(self, spelled: str) -> Option | None:
         name = spelled.lstrip("-")

@@ -7,7 +7,8 @@ import os
 import sys
 
 from tileir.annotations import TYPE_CHECKING, Callable
-from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, help_note, render_all
+from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import (
     EXIT_BROKEN_PIPE,
@@ -18,7 +19,7 @@ from tileir.tools.arguments import (
     Arguments,
     ToolFailure,
     Usage,
-    UsageMistake,
+    UsageFailure,
 )
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ def finish(given: Arguments, work: Callable[[], int | None]) -> int:
     try:
         return work() or EXIT_FINE
     except ToolFailure as failure:
-        complain(given.program, failure)
+        complain(given, failure)
         return failure.status
     except OptionError as error:
-        complain(given.program, ToolFailure(error.message))
+        print_diagnostics(error.diagnostics, given)
         return EXIT_USAGE
     except TileIRError as error:
         print_diagnostics(error.diagnostics, given)
@@ -58,12 +59,19 @@ def finish(given: Arguments, work: Callable[[], int | None]) -> int:
     return EXIT_WRONG_INPUT
 
 
-def complain(name: str, failure: ToolFailure) -> None:
+def complain(given: Arguments, failure: ToolFailure) -> None:
     """Print the message of a failure, after what was printed before."""
     if failure.message:
         sys.stdout.flush()
-        hint = f"\nTry '{name} --help'." if isinstance(failure, UsageMistake) else ""
-        print(f"{name}: {harmless(failure.message)}{hint}", file=sys.stderr)
+        if given.program.startswith("tileir-"):
+            # In place of LLVM's tools, in their style.
+            hint = f"\nTry '{given.program} --help'." if isinstance(failure, UsageFailure) else ""
+            words = "; ".join([text for text in (failure.message, failure.help) if text])
+            print(f"{given.program}: {harmless(words)}{hint}", file=sys.stderr)
+            return
+        usage = f"'{given.program} --help' shows the options" if isinstance(failure, UsageFailure) else ""
+        notes = [help_note(text) for text in (failure.help, usage) if text]
+        print_diagnostics([Diagnostic("error", harmless(failure.message), UNKNOWN, notes)], given)
 
 
 def for_each_file(given: Arguments, work: Callable[[str], int | None]) -> int:
@@ -73,10 +81,11 @@ def for_each_file(given: Arguments, work: Callable[[str], int | None]) -> int:
 
 def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     """Print diagnostics for people, on standard error."""
-    paint = painter(given, sys.stderr) if diagnostics else None
+    if not diagnostics:
+        return
     for diagnostic in diagnostics:
         with_suggestions(diagnostic)
-        print(diagnostic.render("", paint), file=sys.stderr)
+    print(render_all(diagnostics, paint=painter(given, sys.stderr)), file=sys.stderr)
 
 
 def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | None:
@@ -118,8 +127,8 @@ class refusing:
 
     def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, self._kinds) and not isinstance(error, BrokenPipeError):
-            message = error.message if isinstance(error, TileIRError) else reason(error)
-            raise ToolFailure(f"{self._before}{message}") from None
+            message, help = (error.message, error.help) if isinstance(error, TileIRError) else (reason(error), "")
+            raise ToolFailure(f"{self._before}{message}", help=help) from None
 
 
 def _missing(error: ModuleNotFoundError) -> TileIRError:
@@ -180,7 +189,7 @@ def end_of_process(name: str, work: Callable[[], int]) -> int:
         # Failures of files have their own messages: this is a standard stream.
         status = EXIT_USAGE
         _silence(sys.stdout)
-        _print_last(f"{name}: cannot write to standard output: {reason(error)}")
+        _print_last(f"error: cannot write to standard output: {reason(error)}")
     except KeyboardInterrupt:
         status = EXIT_INTERRUPTED
     _print_last("")

@@ -22,10 +22,10 @@ GRACE = 2.0
 _AGAIN = 0.5
 """Seconds between exceptions: one that is raised while Python cleans up is lost."""
 _WILD = (
-    "error: the kernel accessed memory outside its arrays and was stopped: "
-    "run without --unchecked or TILEIR_UNCHECKED to see where"
+    "error: the kernel accessed memory outside its arrays and was stopped\n"
+    "help: run without --unchecked or TILEIR_UNCHECKED to see where"
 )
-_KILLED = "error: the system stopped the kernel, as it does when memory runs out: use smaller arrays or tiles"
+_KILLED = "error: the system stopped the kernel, as it does when memory runs out\nhelp: use smaller arrays or tiles"
 # What wild accesses end in: SIGABRT where they have destroyed what the C library keeps about memory.
 _WILD_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGABRT", "SIGFPE")
 

@@ -56,7 +56,7 @@ def main() -> int:
 
 def run(arguments: list[str]) -> int:
     """Run the command that a command line begins with."""
-    from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, UsageMistake, did_you_mean
+    from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, Arguments, UsageFailure, did_you_mean
 
     if not arguments:
         print(help_text(), file=sys.stderr)
@@ -76,7 +76,7 @@ def run(arguments: list[str]) -> int:
     from tileir.tools.command import complain
 
     kind = "option" if name.startswith("-") else "command"
-    complain("tileir", UsageMistake(f"unknown {kind} '{name}'{did_you_mean(name, COMMANDS)}"))
+    complain(Arguments("tileir"), UsageFailure(f"unknown {kind} '{name}'", help=did_you_mean(name, COMMANDS)))
     return EXIT_USAGE
 
 

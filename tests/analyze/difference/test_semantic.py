@@ -143,4 +143,4 @@ def test_mistakes_are_trouble(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = EXAMPLES / "vector_add.mlir"
-    assert tool(capsys, file, file, *arguments) == (2, "", f"tileir diff: {message}\n")
+    assert tool(capsys, file, file, *arguments) == (2, "", f"error: {message}\n")

@@ -80,7 +80,7 @@ def test_assembler_that_crashes_is_told_on_the_command_line(
     assembler.does("os.abort()")
     assert run(["compile", "kernel.mlir", "--target", "sm_90", "-o", "k.cubin"]) == 1
     error = capsys.readouterr().err
-    assert "kernel.mlir:2:3: error: kernel @k: the assembler crashed: SIGABRT" in error
+    assert "error: kernel @k: the assembler crashed: SIGABRT" in error and " --> kernel.mlir:2:3\n" in error
     assert "the program that it crashes on is kept in " in error and "this shows it: " in error
     assert not os.path.exists("k.cubin")
 
@@ -95,7 +95,7 @@ def test_target_that_only_a_gpu_could_tell_is_asked_for(
     with pytest.raises(tileir.OptionError, match=words):
         kernel().cubin()
     assert run(["compile", "kernel.mlir", "-o", "k.cubin"]) == 2
-    assert f"tileir compile: --target: {words}" in capsys.readouterr().err
+    assert f"error: --target: {words}" in capsys.readouterr().err
     assert assembler.calls == []
 
 

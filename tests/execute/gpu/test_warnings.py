@@ -120,9 +120,11 @@ def test_assemblers_warnings_are_warnings_of_python_at_the_callers_line(assemble
     with pytest.warns(tileir.errors.AssemblerWarning) as caught:
         kernel("\n" + TEXT).cubin("sm_90")
     assert str(caught[0].message) == (
-        "kernel.mlir:5:15: warning: 'cuda_tile.store_ptr_tko' op: slow store\n"
-        "    %stored = store_ptr_tko weak %p, %one : tile<ptr<f32>>, tile<f32> -> token\n"
-        "              ^"
+        "warning: 'cuda_tile.store_ptr_tko' op: slow store\n"
+        " --> kernel.mlir:5:15\n"
+        "  |\n"
+        "5 |     %stored = store_ptr_tko weak %p, %one : tile<ptr<f32>>, tile<f32> -> token\n"
+        "  |               ^"
     )
 
 

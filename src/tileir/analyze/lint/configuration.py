@@ -73,14 +73,15 @@ def check_word(word: object) -> None:
     if not isinstance(word, str):
         raise TypeError(f"rules are named by strings, such as 'unused-value', not by {word!r}")
     if word not in (ALL, *GROUPS) and not any(_exactness(word, rule) for rule in RULES.values()):
-        raise OptionError(unknown_rule(word))
+        message, help = unknown_rule(word)
+        raise OptionError(message, help=help)
 
 
-def unknown_rule(word: str) -> str:
-    """What to say about a word that names no rule."""
+def unknown_rule(word: str) -> tuple[str, str]:
+    """The message about a word that names no rule, and the help."""
     close = close_names(word, [*RULES, *GROUPS])
     more = f"did you mean '{close[0]}'?" if close else "'tileir lint --list-rules' lists what there is"
-    return f"there is no rule and no group '{word}': {more}"
+    return f"there is no rule and no group '{word}'", more
 
 
 FILE_NAME: Final = "pyproject.toml"

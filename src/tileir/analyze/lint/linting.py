@@ -211,7 +211,7 @@ def _about_silence(silence: Silence, settings: LintSettings, source: SourceText)
     wrong: list[tuple[Rule, str]] = []
     for name in silence.rules or ():
         if name not in RULES:
-            wrong.append((UNKNOWN_RULE, unknown_rule(name)))
+            wrong.append((UNKNOWN_RULE, ": ".join(unknown_rule(name))))
         elif RULES[name] in settings.rules and name not in silence.used and RULES[name].check is not None:
             wrong.append((UNUSED_SILENCE, f"this silences no finding of '{name}'{where}"))
     if silence.rules is None and not silence.used:

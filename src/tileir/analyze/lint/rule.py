@@ -19,7 +19,7 @@ from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.diagnostics import Diagnostic, help_note, note
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.quoting import several
 
@@ -63,10 +63,11 @@ class LintFinding:
         if self.location is UNKNOWN and self.operation is not None:
             self.location = self.operation.location
 
-    def diagnostic(self, reasons: tuple[str, ...] = ()) -> Diagnostic:
-        """The finding as tools show it: the name of its rule at the end, then the notes, then `reasons`."""
+    def diagnostic(self, reasons: tuple[str, ...] = (), help: str = "") -> Diagnostic:
+        """The finding as tools show it: the name of its rule at the end, then the notes, `reasons` and `help`."""
         notes = [note(text, user_location(about.location) if about else UNKNOWN) for text, about in self.notes]
         notes.extend([note(text, UNKNOWN) for text in reasons])
+        notes.extend([help_note(help)] if help else [])
         return Diagnostic(self.severity, f"{self.message} [{self.rule}]", self.location, notes)
 
     def __str__(self) -> str:

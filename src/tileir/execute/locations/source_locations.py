@@ -6,15 +6,19 @@ was called.  Its own functions are in there too (`astype`, say), which nobody wa
 
 from __future__ import annotations
 
+import re
+
 from tileir.dialect.debug_info import DILocation
 from tileir.ir.diagnostics import Diagnostic, note, position_of, source_of
 from tileir.ir.location import (
     CallSiteLocation,
+    CharacterLocation,
     FileLocation,
     FusedLocation,
     Location,
     NameLocation,
     OpaqueLocation,
+    SourceText,
     file_location,
 )
 
@@ -22,6 +26,7 @@ _LIBRARIES = ("/cuda/tile/", "\\cuda\\tile\\", "/triton/language/", "\\triton\\l
 # A kernel that recurses may have thousands of frames, and call sites share their parts.
 _MOST_FRAMES = 1000
 _MOST_STEPS = 100_000
+_NO_TOKEN = re.compile("(?!)")
 
 
 def frames_of(location: Location) -> list[FileLocation]:
@@ -74,18 +79,23 @@ def user_location(location: Location, known: dict[Location, Location] | None = N
 
 
 def location_notes(location: Location) -> list[Diagnostic]:
-    """What leads the reader to the place of a location: the line itself, and who called it."""
+    """Who called the function that a location is in, the innermost call first."""
     if source_of(location) is not None:
         return []
-    notes: list[Diagnostic] = []
-    for depth, frame in enumerate(author_frames(location)):
-        line = source_line(frame).strip()
-        frame = _counted_from_one(frame)
-        if depth:
-            notes.append(note(f"called from here{f': {line}' if line else ''}", frame))
-        elif line:
-            notes.append(note(f"the line is: {line}", frame))
-    return notes
+    return [note("called from here", with_source(_counted_from_one(frame))) for frame in author_frames(location)[1:]]
+
+
+def with_source(location: Location) -> Location:
+    """The position of a script with the text of the script, if it is at hand, so that messages show the line."""
+    if not isinstance(location, FileLocation):
+        return location
+    import linecache
+
+    lines = linecache.getlines(location.file)
+    if not 0 < location.line <= len(lines):
+        return location
+    offset = sum(map(len, lines[: location.line - 1])) + max(location.column - 1, 0)
+    return CharacterLocation(SourceText("".join(lines), location.file, _NO_TOKEN), 0, offset)
 
 
 def _counted_from_one(frame: FileLocation) -> FileLocation:

@@ -13,7 +13,7 @@ from tileir.execute.locations.script import ScriptMessages, position_text
 from tileir.execute.locations.source_locations import source_line, user_location
 from tileir.execute.locations.wording import bracketed, parenthesized, phrase, several
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
+from tileir.ir.diagnostics import Diagnostic, TileIRError, help_note, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN, FileLocation
 from tileir.ir.traversal import ancestors
 
@@ -169,7 +169,8 @@ class SanitizerError(TileIRError):
                 there = user_location(finding.other.operation.location)
                 notes.append(note(f"{finding.relation} {finding.other.words}", there))
             details = [_said(text, finding, words) for text in finding.details]
-            notes += [note(text, UNKNOWN) for text in [*details, f"hint: {_said(finding.hint, finding, words)}"]]
+            notes += [note(text, UNKNOWN) for text in details]
+            notes += [help_note(_said(finding.hint, finding, words))] if finding.hint else []
             message = f"{finding.kind}: {_said(finding.title, finding, words)}"
             diagnostics.append(Diagnostic("error", message, user_location(finding.operation.location), notes))
         super().__init__(diagnostics)

@@ -134,7 +134,7 @@ class _Job:
     def _failed(self, path: str, targets: list[str], failure: ToolFailure) -> int:
         """Report that a file cannot be read, or a cubin be written: to people by a message, else as a finding."""
         if not self._has_json:
-            complain(self.given.program, failure)
+            complain(self.given, failure)
         for target in targets:
             error = [Diagnostic("error", harmless(failure.message), UNKNOWN)] if self._has_json else []
             self._report(path, target, error)

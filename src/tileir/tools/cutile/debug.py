@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tileir.execute.arguments.argument_text import grid_of
 from tileir.execute.schedule import check_schedule
 from tileir.tools import options
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageFailure
 from tileir.tools.command import command, need_packages, stay
 from tileir.tools.input import is_script, read_program, script_arguments
 from tileir.tools.launches import STATED, given_launch
@@ -67,7 +67,7 @@ def run(given: Arguments) -> int:
     if given.has("dap") or given.has("tcp"):
         return _adapter(given)
     if not given.operands:
-        raise UsageMistake("expected FILE or SCRIPT.py, or --dap for an editor")
+        raise UsageFailure("expected FILE or SCRIPT.py, or --dap for an editor")
     script_arguments(given, "grid", "arg", "schedule")
     return _script(given) if is_script(given.operands[0]) else _program(given)
 

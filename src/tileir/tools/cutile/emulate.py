@@ -8,8 +8,17 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.bridge.process import begin, check_gpu
-from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
-from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE, Option, ToolFailure, Usage, UsageMistake
+from tileir.bridge.settings import OPTIONS, InvalidSettings, Settings, settings_of
+from tileir.tools.arguments import (
+    EXIT_FINE,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    Arguments,
+    Option,
+    ToolFailure,
+    Usage,
+    UsageFailure,
+)
 from tileir.tools.command import complain, refusing
 from tileir.tools.options import BACKEND, EXACT, FAST, NAMES, SANITIZE, TARGET, WATCH_NAN
 
@@ -67,8 +76,8 @@ def run(arguments: list[str]) -> int:
                 find_engine(settings.backend)
         check_gpu(settings)
         work = program_of(given.options, given.operands)
-    except (SettingsMistake, ToolFailure) as mistake:
-        complain(USAGE.program, UsageMistake(str(mistake)))
+    except (InvalidSettings, ToolFailure) as error:
+        complain(Arguments(USAGE.program), UsageFailure(str(error), help=getattr(error, "help", "")))
         return EXIT_USAGE
     perform(begin(settings), work)
     return EXIT_FINE
@@ -78,7 +87,7 @@ def run_script(operands: list[str], watcher: Watcher) -> int:
     """Run a script with a watcher that is given its launches; the exit status of the script."""
     try:
         work = program_of({}, operands)
-    except SettingsMistake as error:
+    except InvalidSettings as error:
         raise ToolFailure(str(error)) from None
     process = begin(Settings(), watcher=watcher)
     try:
@@ -99,14 +108,14 @@ def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], Non
     if "c" in options:
         return lambda: _run_code(lambda: compile(options["c"], "<string>", "exec"), None, ["-c", *operands])
     if not operands:
-        raise SettingsMistake("expected SCRIPT, -m MODULE or -c CODE")
+        raise InvalidSettings("expected SCRIPT, -m MODULE or -c CODE")
     script = operands[0]
     if script == "-":
         return lambda: _run_code(lambda: compile(sys.stdin.read(), "<stdin>", "exec"), None, operands)
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
         return lambda: _run_module("__main__", operands, script, False)
     if not os.path.exists(script):
-        raise SettingsMistake(f"cannot open '{script}': there is no such file")
+        raise InvalidSettings(f"cannot open '{script}': there is no such file")
 
     def compiled() -> CodeType:
         # The encoding may be declared in the file.

@@ -124,5 +124,5 @@ def _process_part(text: str, name: str, given: Arguments, translation: Translati
         diagnostics = unexpected(text, name, diagnostics, only_expected=only_expected)
         status = EXIT_WRONG_INPUT if diagnostics else EXIT_FINE
     for diagnostic in diagnostics:
-        print(diagnostic.render(), file=sys.stderr)
+        print(diagnostic.render_nvidia(), file=sys.stderr)
     return status, output

@@ -42,7 +42,7 @@ def run(given: Arguments) -> int:
         steps = _steps(given)
         check_steps(steps)
     except PipelineError as error:
-        raise ToolFailure(error.message, EXIT_WRONG_INPUT) from None
+        raise ToolFailure(error.message, EXIT_WRONG_INPUT, error.help) from None
 
     def text(module: Operation, _: list[Diagnostic]) -> str:
         """The program after the passes, which are verified one by one."""

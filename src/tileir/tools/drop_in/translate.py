@@ -108,7 +108,7 @@ def _disassemble(data: bytes, given: Arguments) -> tuple[int, str]:
     diagnostics: list[Diagnostic] = []
     module = _read(data, given, diagnostics)
     for diagnostic in diagnostics:
-        print(diagnostic.render(), file=sys.stderr)
+        print(diagnostic.render_nvidia(), file=sys.stderr)
     return (EXIT_WRONG_INPUT, "") if module is None else (EXIT_FINE, print_module(module, given))
 
 

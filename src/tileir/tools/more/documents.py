@@ -55,8 +55,8 @@ def _text(operand: str, directory: str, pages: dict[str, str]) -> str:
     path, _, anchor = operand.partition("#")
     name = _name(path.removesuffix(_EXTENSION))
     if name not in pages:
-        hint = did_you_mean(name, list(pages))[2:] or "'tileir docs' lists the pages"
-        raise ToolFailure(f"there is no page '{operand}': {hint}", EXIT_WRONG_INPUT)
+        hint = did_you_mean(name, list(pages)) or "'tileir docs' lists the pages"
+        raise ToolFailure(f"there is no page '{operand}'", EXIT_WRONG_INPUT, hint)
     text = _page(directory, pages[name])
     found = section(text, anchor) if anchor else text
     if not found:

@@ -10,9 +10,8 @@ from tileir.analyze.documentation.pages import listed
 from tileir.analyze.documentation.plain_text import WIDEST, overview_text, page_text, styled
 from tileir.analyze.documentation.vocabulary import close_names, find
 from tileir.annotations import Final
-from tileir.ir.quoting import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
-from tileir.tools.command import command
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, ToolFailure, Usage
+from tileir.tools.command import command, complain
 from tileir.tools.options import COLOR
 
 USAGE: Final = Usage(
@@ -43,8 +42,8 @@ def run(given: Arguments) -> int:
         if not pages:
             status = EXIT_WRONG_INPUT
             close = close_names(name)
-            hint = f"did you mean {listed(close)}?" if close else "'tileir explain' lists what there is."
-            print(f"tileir explain: nothing is known about '{harmless(name)}'; {hint}", file=sys.stderr)
+            hint = f"did you mean {listed(close)}?" if close else "'tileir explain' lists what there is"
+            complain(given, ToolFailure(f"nothing is known about '{name}'", help=hint))
     separator = "\n" + "-" * width + "\n\n"
     sys.stdout.write(styled(separator.join(texts), color))
     return status

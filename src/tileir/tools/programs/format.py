@@ -46,7 +46,7 @@ def run(given: Arguments) -> int:
     mode, quiet = given.only_one("check", "diff"), given.has("quiet")
     files = ProgramFiles(given.operands)
     for _, why in files.failures:
-        complain(given.program, ToolFailure(why))
+        complain(given, ToolFailure(why))
     outcomes: list[bool] = []
 
     def work(path: str) -> None:

@@ -13,7 +13,7 @@ from tileir.ir.core import Operation
 from tileir.ir.location import UnknownLocation
 from tileir.ir.quoting import harmless
 from tileir.text.listing import PrintedLines, printed_lines
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageMistake
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageFailure
 from tileir.tools.command import command
 from tileir.tools.input import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
 from tileir.tools.options import JOBS, QUIET, READING, TARGET, VERSION
@@ -59,7 +59,7 @@ def run(given: Arguments) -> int:
         print(rules_text())
         return EXIT_FINE
     if not given.operands:
-        raise UsageMistake("expected FILE...")
+        raise UsageFailure("expected FILE...")
     linter = Linter(given)
     return report_files(given, linter.writer, linter.outcome)
 
@@ -131,7 +131,9 @@ class Linter:
             counts[SEVERITIES.index(finding.severity)] += 1
             rule = RULES[finding.rule]
             # Once for each file, not for each of ten findings of a rule.
-            reasons = () if finding.rule in explained else (rule.reason, f"help: {finding.remedy or rule.remedy}")
+            is_first = finding.rule not in explained
+            reasons = (rule.reason,) if is_first else ()
+            remedy = finding.remedy or rule.remedy
             explained.add(finding.rule)
             if isinstance(finding.location, UnknownLocation) and finding.operation is not None:
                 # Bytecode without locations.
@@ -139,7 +141,7 @@ class Linter:
                 line = printed.starts.get(finding.operation)
                 if line is not None:
                     reasons = (f"line {line + 1} of 'tileir dis': {printed.lines[line].strip()}", *reasons)
-            out.append(self.writer.shown(finding.diagnostic(reasons), path, finding.rule))
+            out.append(self.writer.shown(finding.diagnostic(reasons, remedy if is_first else ""), path, finding.rule))
         fails = any(counts) and not self._given.has("exit-zero")
         return Outcome(out, EXIT_WRONG_INPUT if fails else EXIT_FINE, counts)
 

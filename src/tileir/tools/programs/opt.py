@@ -10,7 +10,8 @@ from itertools import pairwise
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import PassError, TileIRError
+from tileir.ir.diagnostics import PassError, TileIRError, note
+from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
 from tileir.ir.versions import version_text
 from tileir.text.printer import print_disassembly, print_operation
@@ -162,15 +163,15 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
             progress.step(f"optimizing {given.operands[0]}")
             (run_steps if given.has("passes") else run_until_stable)(module, steps, rules, report=report)
     except PassOptionError as error:
-        raise ToolFailure(error.message) from None
+        raise ToolFailure(error.message, help=error.help) from None
     except Exception as error:
         place = _place(error)
         last = report.current.name if report.current is not None else ""
         if isinstance(error, TileIRError):
-            print_diagnostics(error.diagnostics, given)
             if place and type(error) is not PassError:
-                # Not an error that the pass reports on purpose, but a mistake that it made.
-                print(f"note: in pass '{last}' ({place})", file=sys.stderr)
+                # Not an error that the pass reports on purpose, but one that it made.
+                error.diagnostics[-1].notes.append(note(f"in pass '{last}' ({place})", UNKNOWN))
+            print_diagnostics(error.diagnostics, given)
             return False
         if not given.has("load") and not place:
             raise

@@ -118,7 +118,7 @@ class Writer:
 
             return workflow_command(diagnostic, name)
         # A finding about bytecode has no position, so it gets at least its file.
-        return diagnostic.render(harmless(name), self._paint)
+        return diagnostic.render(harmless(name), self._paint) + "\n"
 
 
 def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome]) -> int:
@@ -157,7 +157,7 @@ def report_files(given: Arguments, writer: Writer, find: Callable[[str], Outcome
             continue
         for line in outcome.out:
             print(line)
-        complain(given.program, ToolFailure(outcome.failure))
+        complain(given, ToolFailure(outcome.failure))
     if writer.format == "sarif":
         from tileir.analyze.annotations import described_rules, sarif_document
 

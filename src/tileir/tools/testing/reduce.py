@@ -112,8 +112,7 @@ class _Reducing:
             data, complete = self._reduced(original, valid, form, wanted, verdicts)
         except NotInterestingError:
             why = f"the program is not interesting to begin with: {wanted.why_not()}"
-            print(f"tileir reduce: {why}", file=sys.stderr)
-            return EXIT_WRONG_INPUT
+            raise ToolFailure(why, EXIT_WRONG_INPUT) from None
         finally:
             verdicts.close()
         if is_bytecode(data):

@@ -130,7 +130,7 @@ def run(given: Arguments) -> int:
             print(f"interrupted: what is done is in '{harmless(path)}'; the same command goes on", file=sys.stderr)
         return EXIT_INTERRUPTED
     except SweepError as error:
-        raise ToolFailure(error.message) from None
+        raise ToolFailure(error.message, help=error.help) from None
     if given.has("html"):
         write_page(path, given.value("html"), given.has("quiet"))
     return EXIT_FINE if found.passed else EXIT_WRONG_INPUT

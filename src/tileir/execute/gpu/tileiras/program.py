@@ -22,7 +22,7 @@ from tileir.bytecode.layouts import to_bytes
 from tileir.dialect import ops
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.dialect.types import TileViewType, with_element
-from tileir.execute.locations.source_locations import frames_of, location_notes, user_location
+from tileir.execute.locations.source_locations import frames_of, location_notes, user_location, with_source
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute, element_bytes
@@ -85,13 +85,13 @@ class Positions:
 
     def diagnostic_at(self, severity: str, words: str, operation: Operation) -> Diagnostic:
         """A finding at an operation, in the words of the script that it comes from, if it does."""
-        location = user_location(operation.location)
+        location = with_source(user_location(operation.location))
         notes = location_notes(operation.location)
         if operation is self._entry:
             what = "kernel" if operation.declaration is ENTRY else "module"
             return Diagnostic(severity, f"{what} @{operation.symbol_name}: {words}", location, notes)
         subject = f"'{operation.name}' op"
-        if source_of(location) is None:
+        if source_of(operation.location) is None:
             # Imported here: few programs are refused, and what reads scripts takes a while to load.
             from tileir.execute.locations.script import ScriptMessages
 
