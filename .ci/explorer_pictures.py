@@ -70,6 +70,7 @@ def shot(browser: Any, picture: Picture) -> tuple[bytes, str]:
     file, grid, arguments = picture.launch()
     exploration = tileir.explore(file, grid, arguments, open=False)
     context = browser.new_context(color_scheme=picture.scheme, viewport={"width": 1200, "height": picture.height})
+    context.add_init_script("try { localStorage.setItem('tileir-hints', 'seen') } catch {}")
     page = context.new_page()
     page.goto(f"{exploration.url}#{picture.address}")
     page.get_by_role("tab", selected=True).wait_for()

@@ -28,15 +28,18 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens an address, or a file, in a fresh window; an error on its console, or one it shows, fails the test.
 
     Options are those of Playwright's contexts: `color_scheme="dark"`, `viewport={"width": .., "height": ..}`.  A test
-    that causes an error on purpose says which in `expected`, a part of its text.
+    that causes an error on purpose says which in `expected`, a part of its text.  With `hints`, the explorer shows its
+    hints, as on first use.
     """
     contexts: list[Any] = []
     problems: list[str] = []
 
-    def opened(address: str | Path, *, expected: str | None = None, **options: Any) -> Any:
+    def opened(address: str | Path, *, expected: str | None = None, hints: bool = False, **options: Any) -> Any:
         options = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options}
         context = browser.new_context(**options)
         contexts.append(context)
+        if not hints:
+            context.add_init_script("try { localStorage.setItem('tileir-hints', 'seen') } catch {}")
         made = context.new_page()
         made.set_default_timeout(60_000)
 

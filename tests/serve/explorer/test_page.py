@@ -66,10 +66,46 @@ def test_colors_follow_the_system_and_the_switch(page_for: Any, scheme: str) -> 
 def test_help_opens_and_closes_by_key(page_for: Any) -> None:
     page = page_for(made_explorer())
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Help")
     assert dialog.is_visible()
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_hints_are_shown_once_and_again_from_the_help(page_for: Any, size: tuple[int, int]) -> None:
+    width, height = size
+    page = page_for(made_explorer(), hints=True, viewport={"width": width, "height": height})
+    titles = []
+    for number in range(1, 6):
+        card = page.get_by_role("dialog", name=f"Hint {number} of 5")
+        card.get_by_role("heading").wait_for()
+        page.wait_for_timeout(100)
+        titles.append(card.get_by_role("heading").inner_text())
+        box = card.bounding_box()
+        assert box["x"] >= 0 and box["y"] >= 0
+        assert box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
+        assert page.locator(".is-hinted").count() == 1
+        if number < 5:
+            # The button for the next one has the focus.
+            page.keyboard.press("Enter")
+    assert len(set(titles)) == 5
+    page.get_by_role("button", name="Back", exact=True).click()
+    page.get_by_role("dialog", name="Hint 4 of 5").wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator(".hint, .is-hinted").count() == 0
+    # Neither when it is opened again, nor at the port of another launch.
+    page.reload()
+    page.get_by_role("tab", selected=True).wait_for()
+    assert page.locator(".hint").count() == 0
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    page.get_by_role("tab", selected=True).wait_for()
+    assert page.locator(".hint").count() == 0
+    page.get_by_role("button", name="Help").click()
+    page.get_by_role("button", name="Show the hints").click()
+    page.get_by_role("dialog", name="Hint 1 of 5").get_by_role("button", name="Close").click()
+    assert page.locator(".hint").count() == 0
 
 
 def test_skip_link_is_first_and_goes_to_the_view(page_for: Any) -> None:

@@ -169,16 +169,33 @@ function createTabs(tabs, choose) {
   };
 }
 
+/**
+ * What was kept under a name: in a cookie, as the port of a server changes, or of a page from a file in its storage.
+ * @param {string} name
+ */
+export function remembered(name) {
+  try {
+    return document.cookie.match(`(?:^|; )${name}=([^;]*)`)?.[1] ?? localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a word; false in pages inside of others, which may keep nothing. @param {string} name @param {string} word */
+export function remember(name, word) {
+  try {
+    localStorage.setItem(name, word);
+    document.cookie = `${name}=${word}; path=/; max-age=31536000; samesite=strict`;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The button that changes between dark and light; pages begin as the system is. @param {() => void} [redraw] */
 export function createTheme(redraw = () => {}) {
   const system = matchMedia("(prefers-color-scheme: dark)");
-  /** @type {string | null} */
-  let chosen = null;
-  try {
-    chosen = localStorage.getItem("tileir-theme");
-  } catch {
-    // Pages from files and inside of others may keep nothing.
-  }
+  let chosen = remembered("tileir-theme");
   const apply = () => {
     const isDark = chosen === "dark" || (chosen !== "light" && system.matches);
     document.documentElement.dataset.theme = isDark ? "dark" : "light";
@@ -188,11 +205,7 @@ export function createTheme(redraw = () => {}) {
   };
   const toggle = button("", () => {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    try {
-      localStorage.setItem("tileir-theme", chosen);
-    } catch {
-      // As above.
-    }
+    remember("tileir-theme", chosen);
     apply();
   });
   system.addEventListener("change", apply);

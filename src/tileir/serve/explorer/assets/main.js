@@ -4,6 +4,7 @@ import { createView as createCost } from "explorer/cost.js";
 import { answersInside, answersOfServer, cached, unpack } from "explorer/data.js";
 import { createView as createFindings } from "explorer/findings.js";
 import { createView as createForms } from "explorer/forms.js";
+import { createHints } from "explorer/hints.js";
 import { createView as createMemory } from "explorer/memory.js";
 import { createView as createOverview } from "explorer/overview.js";
 import { BEGINNING, firstState, limitedState } from "explorer/state.js";
@@ -27,7 +28,7 @@ const KEYS = [
   ["+, -, 0", "in pictures: larger, smaller, whole"],
   ["Enter", "in pictures and forms: choose what is pointed at"],
   ["/", "in forms: find; n and p: the next change of an optimizer step, the one before"],
-  ["?", "this list; Escape closes it"],
+  ["?", "hints and keys; Escape closes them"],
 ];
 
 async function main() {
@@ -51,7 +52,8 @@ async function main() {
   };
   const views = VIEWS.map((create) => create(context));
   const limited = (/** @type {ViewState} */ state) => limitedState(context, views, state);
-  if (location.hash === "") context.state = context.opening = limited(await firstState(context));
+  const isOpening = location.hash === "";
+  if (isOpening) context.state = context.opening = limited(await firstState(context));
   else context.state = limited(readState(location.hash, BEGINNING));
   const timeline = createTimeline(context);
   byId("moment").append(timeline.element);
@@ -63,7 +65,7 @@ async function main() {
   const facts = [title === kernel ? "" : title, `grid ${summary.grid.join(" x ")}`, summary.schedule];
   fill(byId("facts"), ...facts.filter((text) => text !== "").map((text) => element("span", text)));
   fill(byId("status"), sizes(summary));
-  byId("tools").append(pictureButtons(summary, shown), createTheme(redraw), createHelp());
+  byId("tools").append(pictureButtons(summary, shown), createTheme(redraw), createHelp(createHints(context, isOpening)));
 }
 
 /** @param {Summary} summary */
@@ -87,18 +89,20 @@ function pictureButtons({ kernel }, shown) {
   return element("span.toolbar", { role: "group", "aria-label": "Save the picture" }, ...buttons);
 }
 
-function createHelp() {
+/** @param {() => void} showHints */
+function createHelp(showHints) {
   const rows = KEYS.map(([key, text]) => [element("kbd", key), text]);
-  const close = button("Close", () => dialog.close(), { class: "primary" });
+  const again = () => (dialog.close(), showHints());
+  const buttons = [button("Show the hints", again, { class: "primary" }), button("Close", () => dialog.close())];
   const list = table("Keys", ["Key", "What it does"], rows);
-  const dialog = element("dialog", { "aria-label": "Keys" }, list, element("p", close));
+  const dialog = element("dialog", { "aria-label": "Help" }, element("div.toolbar", ...buttons), list);
   document.body.appendChild(dialog);
   addEventListener("keydown", (event) => {
     if (event.key !== "?" || hasModifier(event) || isTyping(event.target)) return;
     event.preventDefault();
     if (!dialog.open) dialog.showModal();
   });
-  return button("?", () => dialog.showModal(), { "aria-label": "Keys", title: "Keys (?)" });
+  return button("?", () => dialog.showModal(), { "aria-label": "Help", title: "Hints and keys (?)" });
 }
 
 startPage(main);

@@ -1,12 +1,12 @@
 // The first view: what the author wrote, with the line of the step, the variables and arrays there, and what the
-// sanitizer found.  What the launch is made of stands below, folded.
+// sanitizer found.
 
 import { Listing } from "explorer/listing.js";
 import { linesByOperation } from "explorer/pane.js";
 import { accessesOf, firstFinding, stateOf } from "explorer/state.js";
 import { blockName, extents, fileName, product } from "explorer/text.js";
-import { button, element, empty, fill, messageOf, notes, pairs, panel, scrolled, table } from "page/elements.js";
-import { bytes, counted, grouped } from "page/numbers.js";
+import { button, element, empty, fill, messageOf, notes, panel, scrolled, table } from "page/elements.js";
+import { counted, grouped } from "page/numbers.js";
 
 /** Findings after the first of which a line is listed. */
 const LISTED = 20;
@@ -22,22 +22,12 @@ export function createView(context) {
   const ran = order.length > 0;
   const source = createSource(context);
   const [finding, variables, arrays] = [panel("Findings"), panel("Variables"), panel("Arrays")];
-  const right = ran ? [variables, arrays] : [panel("Parameters", parameters(summary)), panel("Launch", launch(summary))];
+  const right = ran ? [variables, arrays] : [panel("Parameters", parameters(summary))];
   const body = element(
     "div.column.first-view",
     summary.failure === null ? null : element("p.note.bad", `The launch failed: ${summary.failure}`),
     ...notes([...summary.recording.notes, ...summary.notes]),
     element("div.overview", element("div.column", source.element, ran ? finding : null), element("div.column", ...right)),
-    element(
-      "details.about",
-      element("summary", ran ? "About the launch: parameters of the tile program, forms" : "Forms of the program"),
-      element(
-        "div.panels",
-        ran ? panel("Launch", launch(summary)) : null,
-        ran ? panel("Parameters", parameters(summary)) : null,
-        panel("Forms", forms(context)),
-      ),
-    ),
   );
   let isFindingShown = false;
 
@@ -276,19 +266,6 @@ async function firstElements(context, array, step, block) {
 }
 
 /** @param {Summary} summary */
-function launch({ kernel, title, grid, schedule, operations, recording }) {
-  const { accesses, bytes: size, limit } = recording;
-  return pairs([
-    ["kernel", element("code", kernel)],
-    ["program", title],
-    ["grid", `${grid.join(" x ")}: ${counted(product(grid), "tile block")}`],
-    ["order", schedule],
-    ["operations", grouped(operations.length)],
-    ["recording", limit === 0 ? "nothing was run" : `${counted(accesses, "access", "accesses")}, ${bytes(size)} of at most ${bytes(limit)}`],
-  ]);
-}
-
-/** @param {Summary} summary */
 function parameters(summary) {
   const rows = summary.parameters.map(({ name, type, array, value }) => {
     // An array says more than its address.
@@ -297,13 +274,4 @@ function parameters(summary) {
     return [element("code", name), element("code", type), text];
   });
   return scrolled("Table", table(counted(rows.length, "parameter"), ["Name", "Type", "Value"], rows));
-}
-
-/** @param {Context} context */
-function forms(context) {
-  const rows = context.summary.forms.map(({ id, title, reason }) => {
-    const attributes = { class: "link", "aria-label": `Read ${title}` };
-    return [title, reason ?? button("read it", () => context.select({ view: "forms", form: id }), attributes)];
-  });
-  return scrolled("Table", table(counted(rows.length, "form"), ["Form", "Here"], rows));
 }
