@@ -18,13 +18,25 @@ the values of its results.  In reading order:
     atomics      atomic operations
     descriptors  tensor descriptors
     reductions   reductions, scans
+    lookups      gathers, histograms
     products     matrix products
 """
 
 from __future__ import annotations
 
 from tileir.ir.core import Module
-from tileir.ttir import arithmetic, atomics, control, descriptors, functions, memory, products, reductions, shapes
+from tileir.ttir import (
+    arithmetic,
+    atomics,
+    control,
+    descriptors,
+    functions,
+    lookups,
+    memory,
+    products,
+    reductions,
+    shapes,
+)
 from tileir.ttir.locations import give_scopes
 from tileir.ttir.tokens import MemoryOrder
 from tileir.ttir.translation import TTIRError, translate
@@ -37,6 +49,7 @@ __all__ = [
     "descriptors",
     "from_ttir",
     "functions",
+    "lookups",
     "memory",
     "products",
     "reductions",

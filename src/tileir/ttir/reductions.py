@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tileir.dialect.types import tile_type
-from tileir.ir.core import Operation
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.dialect.types import TileType, tile_type
+from tileir.ir.core import Block, Operation
+from tileir.ir.types import I32, FloatType, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled
-from tileir.ttir.translation import Translation, rule
+from tileir.ttir.arithmetic import filled, splat
+from tileir.ttir.translation import MEMORY, Translation, rule
 from tileir.ttir.types import I1
 
 _INFINITY: Final = float("inf")
@@ -76,6 +76,74 @@ def _combine(
         t.build.yield_(*values)
     t.build.location = location
     return list(scope.results[: len(types)])
+
+
+@rule("tt.map_elementwise")
+def map_elements(t: Translation, op: Operation) -> list[Value]:
+    """A function of elements, applied to tiles: both branches of a condition are computed, and selected from.
+
+    With `pack` the function takes so many elements of each tile at once: here, those next to each other.
+    """
+    pack, block = t.attribute(op, "pack"), op.regions[0].block
+    arguments = [part for each in t.operands(op) for part in _parts(t, each, pack)]
+    outside, shape = dict(t.values), t.element_shape
+    assert isinstance(arguments[0].type, TileType)
+    t.element_shape = arguments[0].type.shape
+    try:
+        t.bind(block.arguments, arguments)
+        values = _mapped(t, block)
+    finally:
+        t.element_shape = shape
+        t.values.update(outside)
+    return [
+        _joined(t, values[number * pack : (number + 1) * pack], t.type(result))
+        for number, result in enumerate(op.results)
+    ]
+
+
+def _mapped(t: Translation, block: Block) -> list[Value]:
+    """Translate a block for tiles of elements."""
+    for each in block:
+        for operand in each.operands:
+            # Scalars from outside of the function.
+            t.values[operand] = splat(t, t.values[operand], t.element_shape)
+        if each is block.last:
+            return t.operands(each)
+        if each.name == "scf.if":
+            (condition,) = t.operands(each)
+            yes, no = [_mapped(t, region.block) if region.blocks else [] for region in each.regions]
+            results = [t.build.select(condition, *both) for both in zip(yes, no, strict=True)]
+            t.bind(each.results, results)
+        elif each.regions or each.name in MEMORY or each.name == "tt.call":
+            raise t.unsupported(each, "a function that 'tt.map_elementwise' applies has neither loops nor effects")
+        else:
+            t.operation(each)
+    raise t.error("a block is empty")
+
+
+def _parts(t: Translation, value: Value, count: int) -> list[Value]:
+    """Every `count`-th element of a tile, from the first on, from the second on and so on."""
+    assert isinstance(value.type, TileType)
+    if count == 1:
+        return [value]
+    *outer, last = value.type.shape
+    shape = (*outer, last // count, 1)
+    whole = t.build.reshape(value, (*outer, last // count, count))
+    numbers = [t.build.constant(each, I32) for each in range(count)]
+    found = [t.build.extract(whole, [numbers[0]] * (len(shape) - 1) + [each], shape) for each in numbers]
+    return [t.build.reshape(each, shape[:-1]) for each in found]
+
+
+def _joined(t: Translation, parts: Sequence[Value], type: TileType) -> Value:
+    """The tile that has these parts."""
+    if len(parts) == 1:
+        return parts[0]
+    shape = (*type.shape[:-1], type.shape[-1] // len(parts), 1)
+    tiles = [t.build.reshape(each, shape) for each in parts]
+    while len(tiles) > 1:
+        # Extents are powers of two: neighbors are joined first.
+        tiles = [t.build.cat(tiles[at], tiles[at + 1], len(shape) - 1) for at in range(0, len(tiles), 2)]
+    return t.build.reshape(tiles[0], type.shape)
 
 
 def _body(t: Translation, op: Operation, arguments: Sequence[Value]) -> list[Value]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tileir.builder import Builder
 from tileir.dialect.ops import BUILTIN_MODULE
-from tileir.dialect.types import TileType
+from tileir.dialect.types import TileType, tile_type
 from tileir.execute.locations.source_locations import frames_of
 from tileir.interface import parse
 from tileir.ir.core import Block, Module, Operation
@@ -65,6 +65,7 @@ class Translation:
         self.tokens = Tokens(self.build, order, self._leaf, origins)
         self.values: dict[Value, Value] = {}
         self.descriptors: dict[Value, tuple[Value, ...]] = {}
+        self.element_shape: tuple[int, ...] = ()  # of scalars: a tile's, where a function of elements is translated
         self.functions: dict[str, Operation] = {}
         self.open_blocks: set[Block] = set()  # of functions, on the way to the current place
         self._touches_memory: dict[Operation, bool] = {}
@@ -117,7 +118,7 @@ class Translation:
         found = tile_of(value.type.text)
         if found is None:
             raise self.error(f"values of type '{value.type.text}' are not supported")
-        return found
+        return found if found.shape or not self.element_shape else tile_type(self.element_shape, found.element)
 
     def types(self, values: Sequence[Value]) -> list[TileType]:
         """The types of all that values of TTIR are in Tile IR."""
