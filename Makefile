@@ -240,6 +240,8 @@ bench-more: $(VENV)/.installed-bench ## the other figures of the documents
 	$(BIN)/python benchmarks/cpu_checked.py
 	@echo
 	$(BIN)/python benchmarks/cpu_math.py
+	@echo
+	$(BIN)/python benchmarks/triton_kernels_speed.py
 
 clean: ## remove what the targets made, the virtual environments included
 	rm -rf build dist $(VENV) $(FAST) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis $(EDITORS)/vscode/node_modules $(EDITORS)/vscode/out $(EDITORS)/vscode/LICENSE

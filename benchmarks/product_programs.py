@@ -50,7 +50,8 @@ class Product:
 
     def loop(self, body: str, first: str = "%n0", last: str = "%count") -> None:
         """The sum over the tiles of k, from tiles `%x` and `%y` that the body loads."""
-        left, right = f"tile<{self.m}x{self.k}xf32>", f"tile<{self.k}x{self.n}xf32>"
+        shapes = {"a": f"{self.m}x{self.k}", "b": f"{self.k}x{self.n}"}
+        left, right = (f"tile<{shape}x{self.elements[name]}>" for name, shape in shapes.items())
         self.lines.append(f"""%count = divi %k, %size.k signed : tile<i32>
         %empty = constant <f32: 0.0> : {self.part}
         %sum = for %s in ({first} to {last}, step %n1) : tile<i32> iter_values(%acc = %empty) -> ({self.part}) {{
@@ -61,7 +62,8 @@ class Product:
 
     def store(self, value: str = "%sum", row: str = "%i", column: str = "%j") -> None:
         self.matrix("c", "%m", "%n", f"{self.m}x{self.n}")
-        types = f"{self.part}, {self.views['c']}, tile<i32> -> token"
+        part = f"tile<{self.m}x{self.n}x{self.elements['c']}>"
+        types = f"{part}, {self.views['c']}, tile<i32> -> token"
         self.lines.append(f"%stored = store_view_tko weak {value}, %vc[{row}, {column}] : {types}")
 
     def plain(self) -> str:
@@ -94,9 +96,9 @@ def views(tile: Tile) -> str:
     return made.text()
 
 
-def swizzled(tile: Tile) -> str:
+def swizzled(tile: Tile, element: str = "f32") -> str:
     """Tile blocks are numbered along one dimension; groups of eight rows of them go through all columns."""
-    made = Product(tile)
+    made = Product(tile, dict.fromkeys("abc", element))
     made.lines.append("""%high = divi %m, %size.m signed : tile<i32>
       %wide = divi %n, %size.n signed : tile<i32>
       %each = muli %wide, %n8 : tile<i32>
@@ -109,7 +111,11 @@ def swizzled(tile: Tile) -> str:
       %i = addi %top, %down : tile<i32>
       %j = divi %within, %rows signed : tile<i32>""")
     made.loop(made.plain())
-    made.store()
+    value = "%sum"
+    if element != "f32":
+        value = "%result"
+        made.lines.append(f"%result = ftof %sum : {made.part} -> tile<{made.m}x{made.n}x{element}>")
+    made.store(value)
     return made.text()
 
 

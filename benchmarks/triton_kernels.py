@@ -28,7 +28,7 @@ def softmax(out_ptr, in_ptr, in_stride, out_stride, rows, columns, BLOCK: tl.con
 @triton.jit
 def matmul(
     a_ptr, b_ptr, c_ptr, M, N, K, a_m, a_k, b_k, b_n, c_m, c_n,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, PRECISION: tl.constexpr = "tf32",
 ):  # fmt: skip
     """Rows and columns beyond the matrices are taken again from their beginning, and not stored."""
     program = tl.program_id(0)
@@ -46,7 +46,7 @@ def matmul(
     for step in range(tl.cdiv(K, BK)):
         a = tl.load(a_at, mask=k[None, :] < K - step * BK, other=0.0)
         b = tl.load(b_at, mask=k[:, None] < K - step * BK, other=0.0)
-        total = tl.dot(a, b, total)
+        total = tl.dot(a, b, total, input_precision=PRECISION)
         a_at += BK * a_k
         b_at += BK * b_k
     m = tile_m * BM + tl.arange(0, BM)
