@@ -49,8 +49,9 @@ def main() -> int:
 
         return EXIT_INTERRUPTED
     status = run_process("tileir", run, sys.argv[1:])
-    # Nor does Python collect any on its way out: as much again.
-    gc.freeze()
+    # Nor does Python collect any on its way out: as much again.  Modules of a script may want to be taken apart.
+    if not gc.isenabled():
+        gc.freeze()
     return status
 
 

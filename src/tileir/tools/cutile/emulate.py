@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -89,6 +90,7 @@ def run_script(operands: list[str], watcher: Watcher) -> int:
         work = program_of({}, operands)
     except InvalidSettings as error:
         raise ToolFailure(str(error)) from None
+    gc.enable()
     process = begin(Settings(), watcher=watcher)
     try:
         perform(process, work)
