@@ -9,32 +9,60 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_BINDER = "dynamic_func"
+"""The function that Triton generates to read the arguments of a launch."""
 
 
 def is_own_frame(frame: FrameType) -> bool:
     """Whether code of tileir runs, or of Triton, which calls it."""
-    is_triton = str(frame.f_globals.get("__name__")).startswith("triton.")
-    return is_triton or frame.f_code.co_filename.startswith(_PACKAGE)
+    code = frame.f_code
+    is_triton = str(frame.f_globals.get("__name__")).startswith("triton.") or code.co_name == _BINDER
+    return is_triton or code.co_filename.startswith(_PACKAGE)
 
 
-def without_own_frames(error: BaseException, place: TracebackType | None) -> TracebackType | None:
-    """A traceback without the lines of tileir that lead from a launch to what went wrong there.
+def hide_own_frames(error: BaseException) -> None:
+    """Take the lines of tileir and Triton out of the tracebacks of an error and of what it comes from.
 
     A mistake of tileir's own is shown whole: somebody has to find it.
     """
-    from types import TracebackType
+    frames = _frames(error)
+    if all(is_own_frame(each.tb_frame) for each in frames):
+        return
+    if is_own_frame(frames[-1].tb_frame) and not _is_reported(error, frames[-1].tb_frame):
+        return
+    seen: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        each.__traceback__ = _linked([frame for frame in _frames(each) if not is_own_frame(frame.tb_frame)])
+        each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
 
+
+def _is_reported(error: BaseException, innermost: FrameType) -> bool:
+    """Whether the message of an error says what is wrong with the user's program."""
     from tileir.ir.diagnostics import TileIRError
 
-    frames = []
+    kind = type(error)
+    if isinstance(error, (TileIRError, KeyboardInterrupt)):
+        return kind.__name__ != "InternalError"
+    # The errors of Triton's compiler, and how it refuses the arguments of a launch.
+    module = str(innermost.f_globals.get("__name__"))
+    is_of_launch = module.startswith("triton.runtime.") or innermost.f_code.co_name == _BINDER
+    return kind.__module__.startswith("triton.") or (is_of_launch and isinstance(error, (KeyError, TypeError)))
+
+
+def _frames(error: BaseException) -> list[TracebackType]:
+    found, place = [], error.__traceback__
     while place is not None:
-        frames.append(place)
+        found.append(place)
         place = place.tb_next
-    kept = [frame for frame in frames if not is_own_frame(frame.tb_frame)]
-    is_reported = isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"
-    if not kept or (kept[-1] is not frames[-1] and not is_reported):
-        kept = frames
+    return found
+
+
+def _linked(frames: list[TracebackType]) -> TracebackType | None:
+    from types import TracebackType
+
     following = None
-    for frame in reversed(kept):
+    for frame in reversed(frames):
         following = TracebackType(following, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return following

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,7 +49,7 @@ by the architecture they are compiled for, which kernels may ask for, as well.""
 
 def launch(
     kernel: Any,
-    grid: int | tuple[int, ...],
+    grid: int | tuple[int, ...] | Callable[[dict[str, Any]], tuple[int, ...]],
     args: Sequence[object] = (),
     *,
     backend: str = "auto",
@@ -61,7 +61,7 @@ def launch(
 
     `args` are what `cuda.tile.launch` takes, with arrays of NumPy, torch, or anything else with DLPack or the array
     interface, or all arguments of a Triton kernel in order; its constants and Triton's own options may be further
-    keywords.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
+    keywords, and its grid a function of them.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
     is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The kernel is compiled
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`, `output`, ..).
@@ -94,7 +94,7 @@ def launch(
         check_options("a launch", options, (*LAUNCH_OPTIONS, "backend", "exact", "fast"))
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
-    compiled.launch(grid, description.values, memory=description.memory, **options)
+    compiled.launch(check_grid(grid), description.values, memory=description.memory, **options)
     if variant is not None and not is_new:
         known.learn(args, description.values, compiled, variant)
 

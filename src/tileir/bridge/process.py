@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tileir.bridge.frames import without_own_frames
+from tileir.bridge.frames import hide_own_frames
 from tileir.bridge.hooks import before_import
 from tileir.bridge.settings import VARIABLE, InvalidSettings, Settings, settings_of_variable
 
@@ -134,12 +134,13 @@ def _show_without_own_frames(process: Process) -> None:
     before = sys.excepthook
 
     def show(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
-        place = without_own_frames(error, place)
+        hide_own_frames(error)
+        place = error.__traceback__
         if kind.__name__ == "MissingDependencyError":
             # Nothing in the script is wrong, and no line of it has to be found.
             sys.stderr.write(f"{error}\n")
             return
-        before(kind, error.with_traceback(place), place)
+        before(kind, error, place)
         if isinstance(error, ModuleNotFoundError) and error.name in ("cuda", "cuda.tile"):
             sys.stderr.write("help: cuTile is not installed: pip install cuda-tile\n")
         stopped_before = getattr(error, "tileir_stopped", False)

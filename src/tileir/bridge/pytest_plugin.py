@@ -19,7 +19,7 @@ _SETTINGS: Final = pytest.StashKey[Settings]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("tileir", "cuTile kernels without a GPU (tileir)")
+    group = parser.getgroup("tileir", "kernels of cuTile and Triton without a GPU (tileir)")
     group.addoption(
         "--tileir",
         nargs="?",
@@ -127,6 +127,8 @@ def _launches() -> tuple[int, int]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    if call.excinfo is not None:
+        _hide_own_frames(item, call.excinfo)
     outcome: Any = yield
     if call.excinfo is not None and "tileir.execute.errors" in sys.modules:
         from tileir.execute.errors import LaunchError
@@ -134,6 +136,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         if isinstance(call.excinfo.value, LaunchError):
             report = outcome.get_result()
             report.user_properties.append((_PROPERTY, f"could not: {call.excinfo.value.message}"))
+
+
+def _hide_own_frames(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException]) -> None:
+    """Show the user's lines of a test that is emulated, unless pytest is to show all."""
+    is_emulated = _SETTINGS in item.config.stash or "tileir_emulation" in getattr(item, "fixturenames", ())
+    if is_emulated and not item.config.option.fulltrace:
+        from tileir.bridge.frames import hide_own_frames
+
+        hide_own_frames(failure.value)
+        failure.traceback = type(failure.traceback)(failure.value.__traceback__ or ())
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +9,9 @@ import pytest
 import torch
 import triton
 from tests.bridge.triton import triton_kernels as kernels
+from tests.bridge.triton.processes import KERNELS, run
 
 import tileir
-
-KERNELS = Path(kernels.__file__).read_text(encoding="utf-8")
-
-
-def run(folder: Path, script: str, *options: str) -> subprocess.CompletedProcess[str]:
-    (folder / "kernels.py").write_text(KERNELS, encoding="utf-8")
-    (folder / "script.py").write_text(script, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TILEIR_EMU")}
-    environment["PYTHONPATH"] = os.pathsep.join([str(Path(tileir.__file__).parents[1]), *sys.path])
-    command = [sys.executable, "-m", "tileir", "emulate", *options, "script.py"]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
 
 
 def test_launches_in_a_context() -> None:

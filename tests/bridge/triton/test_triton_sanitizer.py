@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from tests.bridge.triton import triton_kernels as kernels
-from tests.bridge.triton.test_triton_emulation import KERNELS, run
+from tests.bridge.triton.processes import line_of, run
 
 import tileir
 
@@ -31,10 +31,6 @@ CORRECT = (
     "scaled[(1,)](f(64), f(64), 0.5, True, 64)",
 )
 HEAD = "import torch\nfrom kernels import *\ndef f(*shape): return torch.rand(*shape, device='cuda')\n"
-
-
-def line_of(mark: str) -> int:
-    return next(number for number, text in enumerate(KERNELS.splitlines(), 1) if text.endswith(f"# {mark}"))
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -133,3 +133,26 @@ def tuned(x, out, n, BLOCK: tl.constexpr):
 def sized(x, out, n, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(out + offsets, tl.load(x + offsets, mask=offsets < n) * 5.0, mask=offsets < n)
+
+
+@triton.jit
+def misspelled(x, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x + offsets, ofsets)  # type: ignore  # noqa: F821  # misspelled
+
+
+@triton.jit
+def odd_shape(x, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x + offsets, tl.zeros((7,), tl.float32))
+
+
+@triton.jit
+def odd_helper(value):
+    return value + tl.zeros((7,), tl.float32)  # odd
+
+
+@triton.jit
+def calls_a_helper(x, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x + offsets, odd_helper(tl.load(x + offsets)))  # calls

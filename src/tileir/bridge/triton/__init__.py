@@ -3,6 +3,7 @@
 Triton's frontend makes TTIR of a kernel, `tileir.ttir` makes a tile program of that.  In reading order:
 
 frontend.py      a kernel and the types of its arguments to TTIR, kept on disk; what differs between Triton's versions
+compilation_errors.py  what Triton's frontend refuses, in the user's lines
 arguments.py     the arguments of a launch as the tile program takes them
 kernel.py        `TritonKernel`: what Triton's `compile` returns here, and how it is launched
 driver.py        the driver that Triton asks about the GPU

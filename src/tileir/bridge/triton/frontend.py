@@ -12,6 +12,7 @@ import re
 from _blake2 import blake2b
 from typing import Any, Final, NamedTuple
 
+from tileir.bridge.triton.compilation_errors import show_user_lines
 from tileir.execute.cache.code_cache import default_cache
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.ir.quoting import type_text
@@ -128,6 +129,7 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
     try:
         module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
     except Exception as error:
+        show_user_lines(error)
         # As Triton does: the frames of its own compiler say nothing to the user.
         filter_traceback(error)
         raise

@@ -1,0 +1,63 @@
+"""What Triton and tileir refuse: in the user's lines, with those of neither of them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.bridge.triton import triton_kernels as kernels
+from tests.bridge.triton.processes import line_of
+from triton.compiler.errors import CompilationError
+
+import tileir
+from tileir.bridge.frames import hide_own_frames, is_own_frame
+
+
+def files_and_lines(error: BaseException) -> list[tuple[str, int]]:
+    found, place = [], error.__traceback__
+    while place is not None:
+        assert not is_own_frame(place.tb_frame)
+        found.append((place.tb_frame.f_code.co_filename, place.tb_lineno))
+        place = place.tb_next
+    return found
+
+
+@pytest.mark.parametrize(
+    ("launch", "kind", "message"),
+    [
+        (lambda x: kernels.misspelled[(1,)](x, BLOCK=64), CompilationError, "NameError('ofsets is not defined')"),
+        (lambda x: kernels.odd_shape[(1,)](x, BLOCK=64), CompilationError, "element 0 must be a power of 2"),
+        (lambda x: kernels.add[(1,)](x), TypeError, "missing 4 required positional arguments"),
+        (lambda x: kernels.misspelled[(1,)](x, BLOCK=64, BLOK=3), KeyError, "Keyword argument BLOK"),
+        (lambda x: kernels.misspelled[(1,)](object(), BLOCK=64), TypeError, "argument of type: object"),
+        (lambda x: kernels.unsupported[(1,)](x.int(), BLOCK=64), tileir.errors.TTIRError, "elementwise_inline_asm"),
+    ],
+)
+def test_tracebacks_have_the_lines_of_the_user(launch, kind, message) -> None:
+    with tileir.emulate(), pytest.raises(kind) as caught:
+        launch(torch.zeros(64, device="cuda"))
+    error = caught.value
+    hide_own_frames(error)
+    assert message in str(error)
+    assert [file for file, _ in files_and_lines(error)] == [__file__, __file__]
+    assert error.__cause__ is None or not isinstance(error, CompilationError)
+
+
+def test_a_helper_that_fails_is_the_cause_with_its_line() -> None:
+    with tileir.emulate(), pytest.raises(CompilationError) as caught:
+        kernels.calls_a_helper[(1,)](torch.zeros(64, device="cuda"), BLOCK=64)
+    outer, inner = caught.value, caught.value.__cause__
+    assert isinstance(inner, CompilationError) and inner.__cause__ is None
+    assert "must be a power of 2" in str(inner) and "def odd_helper" in str(inner)
+    for error, mark in ((outer, "calls"), (inner, "odd")):
+        notes = getattr(error, "__notes__", None)
+        assert notes is None or notes == [f"at {kernels.__file__}:{line_of(mark)}"]
+
+
+def test_a_mistake_of_tileir_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tileir.bridge.triton.kernel.describe", None)
+    with tileir.emulate(), pytest.raises(TypeError) as caught:
+        x = torch.zeros(64, device="cuda")
+        kernels.add[(1,)](x, x, x, 64, BLOCK=64)
+    before = caught.value.__traceback__
+    hide_own_frames(caught.value)
+    assert caught.value.__traceback__ is before
