@@ -61,10 +61,11 @@ def launch(
 
     `args` are what `cuda.tile.launch` takes, with arrays of NumPy, torch, or anything else with DLPack or the array
     interface, or all arguments of a Triton kernel in order; its constants and Triton's own options may be further
-    keywords, and its grid a function of them.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
-    is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The kernel is compiled
-    when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
-    further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`, `output`, ..).
+    keywords, and its grid a function of them.  Those on the host have the results when this returns; with arrays on a
+    GPU the kernel runs there, and is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The
+    kernel is compiled when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of
+    `tileir.compile`, further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`,
+    `output`, ..).
     In an emulation that looks at launches it is looked at as those by `cuda.tile.launch` are, unless it says itself
     with `sanitize` what is to be looked for.
 
