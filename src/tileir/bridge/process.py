@@ -11,7 +11,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tileir.bridge.frames import hide_own_frames
 from tileir.bridge.hooks import before_import
 from tileir.bridge.settings import VARIABLE, InvalidSettings, Settings, settings_of_variable
 
@@ -134,6 +133,8 @@ def _show_without_own_frames(process: Process) -> None:
     before = sys.excepthook
 
     def show(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
+        from tileir.bridge.frames import hide_own_frames
+
         hide_own_frames(error)
         place = error.__traceback__
         if kind.__name__ == "MissingDependencyError":
