@@ -74,7 +74,8 @@ def ways(case: Case) -> dict[str, Callable[[], object]]:
     }
     values = (*case.arguments, *case.constants)
     for backend in ("triton", "tileiras"):
-        found[backend] = tileir.compile(case.kernel, values, backend=backend).bind(case.grid, values)
+        compiled = tileir.compile(case.kernel, values, backend=backend)
+        found[backend] = compiled.kernel.bind(case.grid, compiled.values(values))
     return found
 
 

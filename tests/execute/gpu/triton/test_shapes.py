@@ -218,3 +218,13 @@ def test_shapes_compile(target: str) -> None:
     )
     made = lowered(arrange(body, {"x": numpy.zeros((16, 1), "f2"), "s": "tile<16x32xf16>"}).text, target)
     assert compile_ttir(Request(made.text, target, made.options)).data
+
+
+@pytest.mark.parametrize("number", [0, 16, -16, 48])
+def test_remainders_by_multiples_of_16_are_chosen_in_front_of_the_division(number: int) -> None:
+    """Behind it, a choice would keep Triton from seeing that the remainders count up."""
+    body = "%m = assume div_by<16>, %n : tile<i32>\n%s = reshape %m : tile<i32> -> tile<1xi32>\n" + (
+        "%d = broadcast %s : tile<1xi32> -> tile<32xi32>\n%r = remi %x, %d signed : tile<32xi32>"
+    )
+    made = agrees(body, x=numpy.arange(-16, 16, dtype="i4"), n=numpy.int32(number), r="tile<32xi32>").text
+    assert not re.search("arith.select", made[made.index("arith.remsi") :])

@@ -18,7 +18,7 @@ from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.tile_halves import split
 from tileir.execute.gpu.triton.toolchain import triton_target
 from tileir.execute.launching.entries import select_entry
-from tileir.types import bf16, f16, f32, i32, ptr, tile
+from tileir.types import bf16, f16, f32, i32, i64, ptr, tile
 
 H200 = triton_target("sm_90")
 SIZE = 512
@@ -147,6 +147,17 @@ def test_what_depends_on_all_of_it_stays_whole() -> None:
     program, before, notes = prepared(product_with(epilogue))
     assert not notes
     agree(before, program, 4, *matrices("f2", "f2", "f2", "f4"))
+
+
+def test_what_is_stored_through_pointers_stays_whole() -> None:
+    def epilogue(build: Any, sums: Any, other: Any) -> Any:
+        base = build.int_to_ptr(build.constant(0, tile(i64)), ptr(f32))
+        pointers = build.broadcast(build.reshape(base, (1, 1)), (256, 256))
+        build.store_ptr_tko(pointers, sums[0])
+        return sums[0]
+
+    program, before, notes = prepared(product_with(epilogue))
+    assert notes == [] and program.module.text() == before
 
 
 def test_several_sums_of_one_loop_are_split_together() -> None:

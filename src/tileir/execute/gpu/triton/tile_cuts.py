@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from tileir.dialect import ops
-from tileir.dialect.types import PartitionViewType
+from tileir.dialect.types import PartitionViewType, TileType
 from tileir.execute.analysis.values import tile_of
 from tileir.ir.core import Block, Operation
 from tileir.ir.registry import REGISTRY
@@ -104,7 +104,8 @@ class Cut:
                     loop = user if is_loop else user.parent_operation
                     self._around(loop, number - _COUNTED if is_loop else number, axis)
             else:
-                shape = tile_of(user.results[0]).shape if user.results else ()
+                made = [each.type for each in user.results]
+                shape = made[0].shape if made and isinstance(made[0], TileType) else ()
                 extent = tile_of(value).shape[axis]
                 # The dimension of the results from which this one comes: none where the sum goes over it.
                 found = [place for place, each in enumerate(shape) if each == extent]

@@ -83,9 +83,9 @@ def shift(
 
 
 class _Operands:
-    """A dividend and a divisor that LLVM may divide: 1 in place of what it may not be divided by."""
+    """A dividend and a divisor that LLVM may divide: another in place of what it may not be divided by."""
 
-    def __init__(self, build: Lowering, operation: Operation) -> None:
+    def __init__(self, build: Lowering, operation: Operation, stand_in: int = 1) -> None:
         facts = build.facts
         self.dividend, divisor = build.operands(operation)
         self.is_signed: bool = operation.signedness == "signed"
@@ -97,8 +97,9 @@ class _Operands:
         self.is_zero: TtirValue | None = None  # Where the divisor is zero; None if it is nowhere.
         if least <= 0 <= greatest:
             self.is_zero = build.compare("eq", divisor, 0)
-            divisor = build.select(self.is_zero, one, divisor)
-        if self.is_signed and least <= -1 <= greatest and lowest == smallest:
+            divisor = build.select(self.is_zero, build.integer(stand_in, element, shape), divisor)
+        self.is_even: bool = facts.divisor(operation.operands[1]) > 1
+        if self.is_signed and least <= -1 <= greatest and lowest == smallest and not self.is_even:
             # The least value is its own negative.
             is_least = build.compare("eq", self.dividend, smallest)
             is_minus_one = build.compare("eq", divisor, -1)
@@ -140,12 +141,17 @@ def _rounded(build: Lowering, operands: _Operands, quotient: TtirValue, rounding
 
 
 def remainder(build: Lowering, operation: Operation, left: TtirValue, right: TtirValue) -> TtirValue:
-    """By zero it is the dividend."""
+    """By zero it is the dividend.
+
+    A signed one is divided by the smallest number then, which leaves a rest of all numbers but itself: a choice behind
+    the division would keep Triton from seeing that x % n counts up as x does where n is a multiple of 16.
+    """
     if left.element == "i1":
         return build.apply("arith.andi", left, build.apply("arith.xori", right, 1))
-    operands = _Operands(build, operation)
+    smallest = -(1 << (left.bits - 1))
+    operands = _Operands(build, operation, stand_in=smallest)
     rest = build.apply(f"arith.rem{operands.letter}i", operands.dividend, operands.divisor)
-    if operands.is_zero is not None:
+    if operands.is_zero is not None and not (operands.is_signed and operands.is_even):
         rest = build.select(operands.is_zero, operands.dividend, rest)
     return rest
 
