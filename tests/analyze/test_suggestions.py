@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def notes(text: str) -> list[str]:
-    return re.findall(r"^ += (?:note|help): (.*)", text, re.MULTILINE)
+    return re.findall(r"^(?: += )?(?:note|help): (.*)", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("generic", [False, True])
@@ -86,7 +86,7 @@ def test_not_every_word_of_something_else_is_compared(
     assert check.run(["k.mlir"]) == 1
     printed = capsys.readouterr().out
     assert printed.count("error: ") == 300 and "did you mean 'addf'?" in printed
-    assert len(looked_up) == len(set(looked_up)) == 100
+    assert len(set(looked_up)) == 100 and len(looked_up) <= 120
 
 
 def test_drop_ins_say_what_the_tools_they_replace_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,15 +97,17 @@ def test_drop_ins_say_what_the_tools_they_replace_say(folder: Path, capsys: pyte
 
 
 @pytest.mark.parametrize(
-    ("body", "meant"),
+    ("body", "changes"),
     [
-        ("%b = addf %a, %a rounding<zro> : tile<f32>", "zero"),
-        ("%b = cmpf equl ordered %a, %a : tile<f32> -> tile<i1>", "equal"),
-        ("%b = ftoi %a singed : tile<f32> -> tile<i32>", "signed"),
-        ("%b = addf %a, %a rounding<sideways> : tile<f32>", ""),
+        ("%b = addf %a, %a rounding<zro> : tile<f32>", ["zero"]),
+        ("%b = cmpf equl ordered %a, %a : tile<f32> -> tile<i1>", ["equal", "not_equal"]),
+        ("%b = ftoi %a singed : tile<f32> -> tile<i32>", ["signed", "unsigned"]),
+        ("%b = addf %a, %a rounding<sideways> : tile<f32>", []),
     ],
 )
-def test_keyword_that_was_meant(body: str, meant: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keyword_that_was_meant(
+    body: str, changes: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("k.mlir").write_text(TEXT.replace("BODY", body))
     assert check.run(["k.mlir"]) == 1
-    assert notes(capsys.readouterr().out) == ([f"did you mean '{meant}'?"] if meant else [])
+    assert notes(capsys.readouterr().out) == [f"change to '{keyword}'" for keyword in changes]

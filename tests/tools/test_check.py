@@ -81,7 +81,7 @@ def test_misspelled_operation_gets_a_suggestion(tmp_path: Path, capsys: pytest.C
     assert check.run([path]) == 1
     printed = capsys.readouterr().out
     assert f"{path}:3:5: error: custom op 'retrun' is unknown" in compact(printed)
-    assert "  = help: did you mean 'return'?\n" in printed
+    assert "help: change to 'return'\n  |\n3 |     return\n  |     ^\n" in printed
 
 
 def test_missing_type_is_shown_where_it_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,6 +107,13 @@ def test_json_is_one_object_per_finding_with_notes(tmp_path: Path, capsys: pytes
             "'!cuda_tile.tile<i32>'",
             "notes": [
                 {"file": path, "line": 2, "column": 12, "severity": "note", "message": "prior use here"},
+                {
+                    "file": path,
+                    "line": 3,
+                    "column": 24,
+                    "severity": "help",
+                    "message": "change the type to 'tile<i32>'",
+                },
             ],
         }
     ]

@@ -78,7 +78,10 @@ def test_workflow_commands(files: list[str], capsys: pytest.CaptureFixture[str])
     )
     assert lines[1].startswith("::error file=broken.tileirbc::")
     words = CLASH_WORDS.replace("%", "%25")
-    assert lines[2] == f"::error file=clash.mlir,line=3,col=15::{words}%0Aclash.mlir:2:12: note: prior use here"
+    assert (
+        lines[2]
+        == f"::error file=clash.mlir,line=3,col=15::{words}%0Aclash.mlir:2:12: note: prior use here%0Aclash.mlir:3:24: help: change the type to 'tile<i32>'"
+    )
     assert lines[3].startswith("::notice file=draft.mlir,line=3,col=19::'dense<..>' is read as ")
     assert lines[4].startswith("::warning file=hint.mlir,line=2,col=3::")
     assert lines[5].startswith("::error file=unsound.mlir,line=3,col=10::'cuda_tile.negf' op operand #0 must be ")
@@ -190,7 +193,8 @@ def test_sarif_places(files: list[str], capsys: pytest.CaptureFixture[str]) -> N
     _, (clash, broken, _) = sarif(["clash.mlir", "broken.tileirbc"], capsys)
     assert clash["message"]["text"] == CLASH_WORDS
     assert clash["locations"][0]["physicalLocation"]["region"] == {"startLine": 3, "startColumn": 15}
-    (related,) = clash["relatedLocations"]
+    related, fix = clash["relatedLocations"]
+    assert fix["message"]["text"] == "change the type to 'tile<i32>'"
     assert related["message"]["text"] == "prior use here"
     assert related["physicalLocation"]["region"] == {"startLine": 2, "startColumn": 12}
     assert set(broken["locations"][0]["physicalLocation"]["region"]) == {"byteOffset"}

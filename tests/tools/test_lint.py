@@ -45,7 +45,7 @@ def test_findings_name_their_rule_reason_and_remedy(folder: Path, capsys: pytest
         "2 |   %x = addf %a, %a : tile<f32>\n"
         "  |        ^\n"
         f"  = note: {RULES['unused-value'].reason}\n"
-        f"  = help: {RULES['unused-value'].remedy}\n"
+        "  = help: delete this operation\n"
     )
     assert out.endswith("2 warnings\n")
 

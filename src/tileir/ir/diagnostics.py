@@ -122,7 +122,8 @@ def _rendered(diagnostic: Diagnostic, file: str, width: int, paint: Callable[[st
     # Notes are less than what they belong to.
     lines = [f"{paint(f'{severity}:', severity)} {message if severity == 'note' else paint(message, 'title')}"]
     position = location_prefix(diagnostic.location)[:-2] or file
-    if position:
+    # The line of help is not in the file yet.
+    if position and severity != "help":
         lines.append(f"{'':{width}}{paint('-->', 'gutter')} {position}")
     quoted = quoted_line(diagnostic.location)
     if quoted is not None:

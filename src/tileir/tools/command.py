@@ -7,7 +7,7 @@ import os
 import sys
 
 from tileir.annotations import TYPE_CHECKING, Callable
-from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, help_note, render_all
+from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, help_note, render_all, source_of
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
 from tileir.tools.arguments import (
@@ -83,8 +83,7 @@ def print_diagnostics(diagnostics: list[Diagnostic], given: Arguments) -> None:
     """Print diagnostics for people, on standard error."""
     if not diagnostics:
         return
-    for diagnostic in diagnostics:
-        with_suggestions(diagnostic)
+    with_suggestions(diagnostics, given)
     print(render_all(diagnostics, paint=painter(given, sys.stderr)), file=sys.stderr)
 
 
@@ -97,13 +96,20 @@ def painter(given: Arguments, stream: TextIO) -> Callable[[str, str], str] | Non
     return paint
 
 
-def with_suggestions(diagnostic: Diagnostic) -> None:
-    """Add to an error what the tools know beyond the message."""
-    if diagnostic.severity == "error":
-        # Imported here: correct programs have no use for it.
-        from tileir.analyze.suggestions import suggest
+def with_suggestions(diagnostics: list[Diagnostic], given: Arguments) -> None:
+    """Add to findings what the tools know beyond the message: close names, versions, changes that remove them."""
+    # Imported here: correct programs have no use for it.
+    for diagnostic in diagnostics:
+        if diagnostic.code and diagnostic.severity == "error":
+            from tileir.analyze.suggestions import suggest
 
-        suggest(diagnostic)
+            suggest(diagnostic)
+    if any(source_of(each.location) and (each.code or each.severity == "remark") for each in diagnostics):
+        from tileir.ir.versions import NEWEST_NAME, version_named
+        from tileir.serve.language.editing.quick_fixes import add_help
+        from tileir.serve.language.settings import Settings
+
+        add_help(diagnostics, Settings(version_named(given.value("dialect-version", NEWEST_NAME))))
 
 
 def reason(error: Exception) -> str:

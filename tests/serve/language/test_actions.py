@@ -12,7 +12,8 @@ from tileir.ir.traversal import structurally_equal
 from tileir.serve.language.document.analysis import Fix, TextDiagnostic, lint
 from tileir.serve.language.document.document import Document
 from tileir.serve.language.document.tree import Edit, apply
-from tileir.serve.language.editing.code_actions import FIX_ALL, Trials, code_actions, fix_all, good_fixes
+from tileir.serve.language.editing.code_actions import FIX_ALL, code_actions, fix_all
+from tileir.serve.language.editing.quick_fixes import Trials, good_fixes
 from tileir.serve.language.settings import DEFAULT, Settings
 from tileir.text.reading import parse_text
 
@@ -229,7 +230,7 @@ def check_actions(step: int) -> Counter[str]:
             def counts(found: TextDiagnostic, unread: bool = unread) -> bool:
                 return not unread or found.code != "verification"
 
-            for remedy in good_fixes(document, diagnostic, Trials(document.syntax, settings)):
+            for remedy in good_fixes(document.analysis, diagnostic, Trials(document.syntax, settings)):
                 offers[diagnostic.severity] += 1
                 after = Document(URI, apply(piece, list(remedy.edits)), settings=settings)
                 old, new = [

@@ -6,12 +6,14 @@ import difflib
 from functools import partial
 
 from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for
+from tileir.analyze.lint.fixes import WrittenText
 from tileir.analyze.lint.linting import fixed_text, lint_module
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
 from tileir.ir.core import Operation
-from tileir.ir.location import UnknownLocation
+from tileir.ir.location import SourceText, UnknownLocation
 from tileir.ir.quoting import harmless
+from tileir.serve.language.editing.quick_fixes import lint_help
 from tileir.text.listing import PrintedLines, printed_lines
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageFailure
 from tileir.tools.command import command
@@ -125,6 +127,7 @@ class Linter:
         out: list[str] = []
         counts = [0] * len(SEVERITIES)
         explained: set[str] = set()
+        texts: dict[SourceText, WrittenText] = {}
         printed: PrintedLines | None = None
         scripts = None if program.launch is None else {path: read_bytes(path).decode("utf-8", "replace")}
         for finding in lint_module(program.module, settings, scripts):
@@ -141,7 +144,10 @@ class Linter:
                 line = printed.starts.get(finding.operation)
                 if line is not None:
                     reasons = (f"line {line + 1} of 'tileir dis': {printed.lines[line].strip()}", *reasons)
-            out.append(self.writer.shown(finding.diagnostic(reasons, remedy if is_first else ""), path, finding.rule))
+            fix = lint_help(finding, texts)
+            diagnostic = finding.diagnostic(reasons, remedy if is_first and not fix else "")
+            diagnostic.notes += fix
+            out.append(self.writer.shown(diagnostic, path, finding.rule))
         fails = any(counts) and not self._given.has("exit-zero")
         return Outcome(out, EXIT_WRONG_INPUT if fails else EXIT_FINE, counts)
 

@@ -73,6 +73,7 @@ class Writer:
     """How findings are written; `rules` are those that SARIF lists beside the ones of `tileir check`."""
 
     def __init__(self, given: Arguments, rules: Mapping[str, Described] | None = None) -> None:
+        self._given: Arguments = given
         self.format: str = given.format()
         self.quiet: bool = given.has("quiet")
         self._paint = painter(given, sys.stdout)
@@ -82,6 +83,7 @@ class Writer:
         """What the reader and the verifier found in a file, as far as it has one of these severities."""
         counts = [0] * len(SEVERITIES)
         out: list[str] = []
+        with_suggestions([each for each in program.diagnostics if each.severity in severities], self._given)
         invalid = "verification" if program.decoded else "syntax" if program.kind == TEXT else "bytecode"
         for diagnostic, offset in zip(program.diagnostics, program.offsets, strict=True):
             severity = diagnostic.severity
@@ -89,7 +91,6 @@ class Writer:
                 continue
             counts[SEVERITIES.index(severity)] += 1
             if not self.quiet or severity == "error":
-                with_suggestions(diagnostic)
                 rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(severity, invalid)
                 out.append(self.shown(diagnostic, path, rule, offset))
         return Outcome(out, EXIT_WRONG_INPUT if counts[0] else EXIT_FINE, counts)

@@ -134,25 +134,28 @@ class Analysis:
         return None
 
 
-def verified(syntax: SyntaxTree, text: EditedText, settings: Settings) -> Analysis:
-    """The diagnostics about a text that was read, in the order of the text, each once."""
+def verified(syntax: SyntaxTree, text: EditedText, settings: Settings, *, suggests: bool = False) -> Analysis:
+    """The diagnostics about a text that was read, in the order of the text, each once.
+
+    With `suggests` notes of errors suggest what may have been meant.
+    """
     begin_text()
-    found = [located(each, syntax, "syntax") for each in text.diagnostics]
+    found = [located(each, syntax, "syntax", suggests=suggests) for each in text.diagnostics]
     is_complete = text.module is not None and text.complete
     if is_complete:
         context = VerifyContext(settings.version, "ignore")
         verify_operation(text.module, context)
-        found.extend([located(each, syntax, "verification") for each in context.diagnostics])
+        found.extend([located(each, syntax, "verification", suggests=suggests) for each in context.diagnostics])
     unique: dict[tuple[int, int, str, str], TextDiagnostic] = {}
     for each in found:
         unique.setdefault((each.start, each.end, each.severity, each.message), each)
     return Analysis(syntax, text.module, [unique[key] for key in sorted(unique)], is_complete)
 
 
-def located(diagnostic: Diagnostic, syntax: SyntaxTree, code: str) -> TextDiagnostic:
-    """A diagnostic with its characters; notes of an error suggest what may have been meant."""
+def located(diagnostic: Diagnostic, syntax: SyntaxTree, code: str, *, suggests: bool = False) -> TextDiagnostic:
+    """A diagnostic with its characters."""
     notes = diagnostic.notes
-    if diagnostic.severity == "error":
+    if suggests and diagnostic.severity == "error":
         # A copy, because the diagnostic is located again after the next edit.
         extended = copy(diagnostic)
         extended.notes = list(notes)

@@ -172,7 +172,7 @@ class Document:
                     return self._analysis
                 if self._edited is None:
                     self._edited = EditedText(syntax.written, self.settings.version)
-                self._analysis = verified(syntax, self._edited, self.settings)
+                self._analysis = verified(syntax, self._edited, self.settings, suggests=True)
         return self._analysis
 
     @property

@@ -2,5 +2,6 @@
 
 layout         a whole text laid out, by edits between its tokens; needs no package beyond tileir
 fixes          proposals for each kind of error
-code_actions   trials of fixes; quick fixes, rewrites and formatting for an editor
+quick_fixes    trials of fixes, and those that help as editors and commands show them; needs no package either
+code_actions   quick fixes, rewrites and formatting for an editor
 """

@@ -1,6 +1,6 @@
 """Fixes for diagnostics, as edits of the text: what is misspelled, missing, too much or of the wrong type.
 
-A fix is a proposal: it is tried before it is offered (`code_actions.py`).
+A fix is a proposal: it is tried before it is offered (`quick_fixes.py`).
 """
 
 from __future__ import annotations
