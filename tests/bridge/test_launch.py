@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import tileir
 from tileir.bridge import launch as bridge
+from tileir.bridge.frames import hide_own_frames
 from tileir.bridge.parameters import ArrayParameter, ConstantParameter, constant_key, describe, words_of
 from tileir.execute.errors import MissingDependencyError
 
@@ -341,6 +343,21 @@ def test_missing_cutile_is_named_with_its_pip_line(monkeypatch: pytest.MonkeyPat
 
 
 # --- what is said of a kernel that goes wrong ---
+
+
+@ct.kernel
+def index_of_wrong_rank(out):
+    ct.load(out, (0, 0), (4,))
+
+
+def test_errors_of_the_compiler_of_cutile_have_no_frames_of_the_library() -> None:
+    with pytest.raises(Exception, match="Index size 2") as caught:
+        tileir.launch(index_of_wrong_rank, 1, (numpy.zeros(16, F32),))
+    assert "ct.load(out, (0, 0), (4,))" in str(caught.value)
+    files = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert files[-1].endswith("launch.py") and len(files) < 6
+    hide_own_frames(caught.value)
+    assert [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)] == [__file__]
 
 
 def _spread(out, step):

@@ -9,21 +9,27 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARIES = ("triton.", "cuda.tile.")
 _BINDER = "dynamic_func"
 """The function that Triton generates to read the arguments of a launch."""
 
 
 def is_own_frame(frame: FrameType) -> bool:
-    """Whether code of tileir runs, or of Triton, which calls it."""
+    """Whether code of tileir runs, or of Triton or cuTile, which call it or are called by it."""
     code = frame.f_code
-    is_triton = str(frame.f_globals.get("__name__")).startswith("triton.") or code.co_name == _BINDER
-    return is_triton or code.co_filename.startswith(_PACKAGE)
+    is_library = f"{frame.f_globals.get('__name__')}.".startswith(_LIBRARIES) or code.co_name == _BINDER
+    return is_library or code.co_filename.startswith(_PACKAGE)
+
+
+def is_compile_error(error: BaseException) -> bool:
+    """Whether the compiler of Triton or cuTile refuses the user's kernel: the message says where and why."""
+    return type(error).__module__.startswith(_LIBRARIES) and "Internal" not in type(error).__name__
 
 
 def hide_own_frames(error: BaseException) -> None:
-    """Take the lines of tileir and Triton out of the tracebacks of an error and of what it comes from.
+    """Take the lines of tileir, Triton and cuTile out of the tracebacks of an error and of what it comes from.
 
-    A mistake of tileir's own is shown whole: somebody has to find it.
+    A bug of tileir is shown whole: somebody has to find it.
     """
     frames = _frames(error)
     if all(is_own_frame(each.tb_frame) for each in frames):
@@ -45,10 +51,10 @@ def _is_reported(error: BaseException, innermost: FrameType) -> bool:
     kind = type(error)
     if isinstance(error, (TileIRError, KeyboardInterrupt)):
         return kind.__name__ != "InternalError"
-    # The errors of Triton's compiler, and how it refuses the arguments of a launch.
+    # The errors of the compilers, and how Triton refuses the arguments of a launch.
     module = str(innermost.f_globals.get("__name__"))
     is_of_launch = module.startswith("triton.runtime.") or innermost.f_code.co_name == _BINDER
-    return kind.__module__.startswith("triton.") or (is_of_launch and isinstance(error, (KeyError, TypeError)))
+    return is_compile_error(error) or (is_of_launch and isinstance(error, (KeyError, TypeError)))
 
 
 def _frames(error: BaseException) -> list[TracebackType]:

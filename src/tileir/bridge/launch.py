@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.bridge.contexts import ENTERED, active, innermost, watched_launch
+from tileir.bridge.frames import is_compile_error
 from tileir.bridge.hooks import hook
 from tileir.bridge.kernel_kinds import is_triton_kernel
 from tileir.bridge.parameters import (
@@ -279,6 +280,9 @@ def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None
             names = kernel._annotated_function.pysig.parameters
             types = [f"{each} is {words_of(parameter)}" for each, parameter in zip(names, parameters, strict=True)]
             error.add_note(f"{name} is compiled for what it is launched with: {', '.join(types)}")
+        if is_compile_error(error):
+            # The frames of cuTile say nothing to the user.
+            raise error.with_traceback(None) from None
         raise
     return file.getvalue()
 
