@@ -77,12 +77,20 @@ class Translation:
         """Find the functions of the module."""
         source = self.source
         if source.declaration is not BUILTIN_MODULE or len(source.regions) != 1 or len(source.regions[0].blocks) != 1:
-            raise self.error("this is no module of TTIR in generic form")
+            raise self.error("this is no module of TTIR in generic form", source)
         for each in source.regions[0].block:
             self.build.location = self.locations.of(each.location)
             if each.name != "tt.func" or "sym_name" not in each.attributes:
                 raise self.unsupported(each, "a module of TTIR has functions only")
             self.functions[str(self.attribute(each, "sym_name"))] = each
+
+    def kernels(self) -> list[Operation]:
+        """The public functions of the module."""
+        functions = self.functions.values()
+        found = [each for each in functions if self.attribute(each, "sym_visibility", "public") == "public"]
+        if not found:
+            raise self.error("the module has no kernel: no function is public", self.source)
+        return found
 
     # --- what a rule reads ---
 
@@ -235,9 +243,8 @@ def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
     translation = Translation(source, memory_order)
     try:
         translation.declare()
-        for function in translation.functions.values():
-            if translation.attribute(function, "sym_visibility", "public") == "public":
-                translation.operation(function)
+        for function in translation.kernels():
+            translation.operation(function)
         translation.build.location = UNKNOWN
         module = translation.build.finish()
     except RecursionError:

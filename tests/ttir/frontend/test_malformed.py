@@ -19,8 +19,10 @@ from tileir.ttir import from_ttir
 
 
 @triton.jit(noinline=True)
-def halved(x, n):
-    return x / 2 if n % 2 == 0 else x
+def following(n, found):
+    if found > 9:
+        return n // 2
+    return n - found - 1
 
 
 @triton.jit
@@ -34,7 +36,7 @@ def steps(x, out, n, BLOCK: tl.constexpr):
         if number != 3:
             values = tl.cumsum(values, axis=0)
     while n > 1:
-        values, n = halved(values, n), n - tl.argmax(values, axis=0) - 1
+        n = following(n, tl.argmax(values, axis=0))
     tl.store(out + at, tl.reshape(tl.join(values, values), (2, BLOCK)).sum(axis=0))
 
 
@@ -42,7 +44,7 @@ X = np.zeros(4096, np.float32)
 LAUNCHES = [
     (kernels.add, (X, X, X, 100, 64)),
     (kernels.copy_2d, (X, X, 9, 9, 16, 1, 16, 16)),
-    (kernels.of_tuple, ((X, X, X), (3, 0.5), X, 32)),
+    (kernels.scaled, (X, X, 0.5, True, 64)),
     (kernels.total, (X, X, 64)),
     (kernels.through_memory, (X, X, X, 64, True)),
     (steps, (X, X, 70, 64)),
@@ -110,7 +112,7 @@ EDITS = [
 def test_an_edited_module_is_translated_or_refused_with_a_position(edit: int) -> None:
     random = Random(edit)
     refused = 0
-    for number in range(40):
+    for number in range(60):
         lines = random.choice(modules()).split("\n")
         for each in (EDITS[edit], *random.sample(EDITS, number % 3)):
             if lines:
