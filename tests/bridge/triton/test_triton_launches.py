@@ -167,7 +167,7 @@ def test_wrong_launches_are_refused_in_words() -> None:
         described = TensorDescriptor.from_tensor(torch.zeros(16, 32), [16, 32])
         described.round_f32_to_tf32 = True
         tileir.launch(kernels.copy_described, 1, (described, described, 16, 32))
-    with pytest.raises(tileir.errors.TTIRError, match=r"triton_kernels\.py:\d+:\d+.*elementwise_inline_asm"):
+    with pytest.raises(tileir.errors.TTIRError, match=r"(?s)elementwise_inline_asm.*triton_kernels\.py:\d+:\d+"):
         tileir.launch(kernels.unsupported, 1, (torch.zeros(64, dtype=torch.int32), 64))
 
 
