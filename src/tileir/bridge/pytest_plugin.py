@@ -60,7 +60,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         settings = settings_of(_options(given))
         check_gpu(settings)
     except InvalidSettings as mistake:
-        raise pytest.UsageFailure(f"--tileir: {mistake}") from None
+        raise pytest.UsageError(f"--tileir: {mistake}") from None
     begin(settings, collects=False)
     early_config.stash[_SETTINGS] = settings
 
