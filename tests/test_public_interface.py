@@ -6,6 +6,7 @@ import ast
 import builtins
 import functools
 import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -230,7 +231,7 @@ def test_the_page_lists_every_name() -> None:
         (lambda: tileir.verify(tileir.parse(TEXT), version="12.0"), tileir.errors.VersionError),
         (lambda: tileir.verify(tileir.parse(TEXT), hints="no"), tileir.OptionError),
         (lambda: tileir.to_bytecode(tileir.parse(TEXT), layout="no"), tileir.OptionError),
-        (lambda: tileir.losses(tileir.parse(TEXT), "no"), tileir.OptionError),
+        (lambda: tileir.losses(tileir.parse(TEXT), layout="no"), tileir.OptionError),
         (lambda: tileir.from_bytecode(tileir.to_bytecode(tileir.parse(TEXT)), layout="no"), tileir.OptionError),
         (lambda: tileir.optimize(tileir.parse(TEXT), 7), tileir.OptionError),
         (lambda: tileir.optimize(tileir.parse(TEXT), rules="no"), tileir.OptionError),
@@ -319,6 +320,48 @@ def test_options_that_mean_the_same_have_one_name_and_one_order() -> None:
         options = [a.arg for a in [*made.args.args[1:], *made.args.kwonlyargs]]
         assert options == [option for option in order if option in options]
         assert set(options) <= set(order)
+
+
+LAUNCHING = ("launch", "record", "cost", "debug", "explore", "custom_op")
+# How many parameters of the others may be passed without their names.
+POSITIONAL = {
+    "compile": 2, "diff": 2, "emulate": 1, "from_bytecode": 1, "from_ttir": 1, "lint": 1, "load": 2, "losses": 1,
+    "optimize": 2, "parse": 2, "reduce": 2, "run_passes": 2, "smith": 1, "sweep": 2, "to_bytecode": 1, "verify": 1,
+}  # fmt: skip
+# What these mean has another name in every function and command.
+SYNONYMS = {
+    "limit": "memory_limit", "time_limit": "timeout", "seconds": "timeout", "num_threads": "threads", "engine": "backend",
+    "targets": "target", "gpu": "target", "export": "html", "trace_block": "trace", "debug": "pdb",
+}  # fmt: skip
+
+
+def parameters(function: Any) -> list[inspect.Parameter]:
+    return [each for each in inspect.signature(function).parameters.values() if each.name != "self"]
+
+
+def test_functions_that_take_a_launch_have_one_calling_convention() -> None:
+    methods = [getattr(tileir.Kernel, name) for name in ("launch", "bind", "time", "tune", "work")]
+    for function in [*[getattr(tileir, name) for name in LAUNCHING], *methods]:
+        names = [each.name for each in parameters(function) if each.kind is each.POSITIONAL_OR_KEYWORD]
+        expected = ["grid", "args"] if function in methods else ["kernel", "grid", "args"]
+        assert names == (["kernel", "grid", "outputs"] if function is tileir.custom_op else expected)
+
+
+def test_options_are_passed_by_name() -> None:
+    functions = [name for name in tileir.__all__ if inspect.isfunction(getattr(tileir, name))]
+    assert sorted([*LAUNCHING, *POSITIONAL]) == functions
+    for name, count in POSITIONAL.items():
+        found = [each for each in parameters(getattr(tileir, name)) if each.kind is each.POSITIONAL_OR_KEYWORD]
+        assert len(found) == count, name
+
+
+@pytest.mark.parametrize("space", [space for space in TABLES if space not in WORDS])
+def test_no_option_has_a_second_name(space: str) -> None:
+    found = vars(importlib.import_module(space))
+    for name in [name for name in TABLES[space] if inspect.isfunction(found.get(name, getattr(tileir, name, None)))]:
+        options = {each.name for each in parameters(getattr(importlib.import_module(space), name))}
+        if name != "apply_greedily":
+            assert not options & set(SYNONYMS), (space, name)
 
 
 # --- memory ---

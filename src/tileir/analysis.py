@@ -6,7 +6,7 @@
 >>> heard = []
 >>> reduction = tileir.reduce(module, lambda smaller: True, progress=heard.append)
 >>> parts = [difference, difference.changes[0], difference.semantic(), finding, finding.fix, reduction, heard[0]]
->>> parts += [tileir.smith(7), Representations(module).get("tile"), tileir.explore(kernel, 8, args, export="page.html")]
+>>> parts += [tileir.smith(7), Representations(module).get("tile"), tileir.explore(kernel, 8, args, html="page.html")]
 >>> print(*[type(part).__name__ for part in parts[:6]])
 ProgramDifference ProgramChange SemanticDifference LintFinding LintFix Reduction
 >>> print(*[type(part).__name__ for part in parts[6:]], len(SMITH_FAMILIES), SMITH_STREAM)

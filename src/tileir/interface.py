@@ -185,7 +185,9 @@ def _bytes_of(data: object, sources: str) -> bytes:
         raise TypeError(f"a program is read from {sources}, not from {type_text(data)}") from None
 
 
-def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:
+def to_bytecode(
+    module: Operation, *, version: str | None = None, layout: str = "public", preserve: bool = False
+) -> bytes:
     """The bytes of a module that was verified; `BytecodeError` says what the version or the layout cannot hold.
 
     The name of the module, locations without a debug scope (the pass "synthesize-debug-info-scopes" makes scopes) and,
@@ -211,7 +213,7 @@ def to_bytecode(module: Operation, version: str | None = None, layout: str = "pu
     return to_bytes(module, number, layout, preserve)
 
 
-def losses(module: Operation, layout: str = "public") -> list[Diagnostic]:
+def losses(module: Operation, *, layout: str = "public") -> list[Diagnostic]:
     """What a module has and its bytecode would not, as warnings: nothing is dropped in silence.
 
     `layout` is "public" or "documented".  See `to_bytecode`, and docs/reference/bytecode.md.

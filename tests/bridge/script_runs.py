@@ -24,7 +24,7 @@ def run(text: str, **options: Any) -> dict[str, Any]:
 
 
 def trace(text: str, capsys: pytest.CaptureFixture[str], block: int = 0, **options: Any) -> list[str]:
-    run(text, trace_block=block, **options)
+    run(text, trace=block, **options)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("trace of ")
     assert lines[1] == f"tile block ({block}, 0, 0)"

@@ -22,7 +22,7 @@ def test_variable_that_asks_for_no_option(text: str) -> None:
 def test_variable_has_the_options_of_the_command() -> None:
     found = settings_of_variable("backend=cpu target=b200 sanitize=all watch-nan trace=matmul:0,3 pdb exact")
     assert (found.backend, found.target, found.sanitize, found.watch_nan) == ("cpu", "b200", "all", True)
-    assert (found.trace_block, found.debug, found.exact, found.fast) == (("matmul", (0, 3, 0)), True, True, False)
+    assert (found.trace, found.pdb, found.exact, found.fast) == (("matmul", (0, 3, 0)), True, True, False)
     assert found.watches
 
 

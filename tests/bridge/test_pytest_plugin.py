@@ -119,3 +119,10 @@ def test_processes_of_xdist_are_emulated(tmp_path: Path) -> None:
     found = run(tmp_path, tests, "-p", "xdist", "-n", "1", "--tileir", "--tileir-sanitize")
     assert "3 tests launched kernels here, 0 on a GPU, 0 launched none" in found.stdout
     assert "3 passed" in found.stdout
+
+
+def test_an_unknown_gpu_is_a_wrong_command_line(tmp_path: Path) -> None:
+    found = run(tmp_path, "", "--tileir", "--tileir-target", "abacus")
+    assert found.returncode == pytest.ExitCode.USAGE_ERROR
+    assert found.stderr.startswith("ERROR: --tileir: ") and "abacus" in found.stderr
+    assert "Traceback" not in found.stderr

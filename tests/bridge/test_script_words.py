@@ -62,7 +62,7 @@ k.py:14  ct.store(y, (row, 0), e / ct.sum(e, 1, keepdims=True))
 
 
 def test_trace_goes_by_the_statements_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:
-    run(SOFTMAX, trace_block=0)
+    run(SOFTMAX, trace=0)
     assert capsys.readouterr().err == TRACE_OF_SOFTMAX.lstrip()
 
 
@@ -425,6 +425,6 @@ def test_other_findings_have_no_word_of_the_tile_program() -> None:
 def test_debugger_begins_with_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("continue\n"))
     with pytest.raises(tileir.SanitizerError):
-        run(RACE, sanitize=True, debug=True)
+        run(RACE, sanitize=True, pdb=True)
     stopped = "\n\ntileir: stopped at the launch; 'continue' lets the error go on\n"
     assert capsys.readouterr().err == REPORT_OF_RACE.strip() + stopped

@@ -28,7 +28,7 @@ def test_private_functions_stay_private(layout):
     text = 'entry @k() {\n  return\n} {sym_visibility = "private"}\n'
     assert print_disassembly(module) == text
     version = "13.1" if layout == "documented" else "13.4"
-    data = tileir.to_bytecode(module, version, layout)
+    data = tileir.to_bytecode(module, version=version, layout=layout)
     assert print_disassembly(tileir.from_bytecode(data)) == text
     assert print_disassembly(tileir.from_bytecode(tileir.to_bytecode(tileir.parse(str(module))))) == text
     assert not [loss for loss in dropped_information(module, layout) if "visibility" in loss.message]

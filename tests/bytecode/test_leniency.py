@@ -170,7 +170,7 @@ def test_keyword_of_a_later_version_is_written_back():
       %b = ftof %a rounding<nearest_away> : tile<f16> -> tile<f32>
     } }"""
     zero, infinite = [
-        tileir.to_bytecode(tileir.parse(text.replace("nearest_away", mode)), "13.1")
+        tileir.to_bytecode(tileir.parse(text.replace("nearest_away", mode)), version="13.1")
         for mode in ("zero", "positive_inf")
     ]
     (place,) = [place for place, (a, b) in enumerate(zip(zero, infinite, strict=True)) if a != b]

@@ -44,7 +44,7 @@ def check_assembly(case, version) -> None:
         text = disassemble(export(case, version), debug_info)
         module = tileir.parse(text)
         tileir.verify(module)
-        assert disassemble(tileir.to_bytecode(module, version), debug_info) == text
+        assert disassemble(tileir.to_bytecode(module, version=version), debug_info) == text
 
 
 def check_rewriting(case, version) -> None:

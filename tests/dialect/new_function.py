@@ -81,7 +81,7 @@ cuda_tile.module @kernels {
 def check_language() -> None:
     module = tileir.parse(PROGRAM, verify=True)
     assert module.text() == PROGRAM
-    assert tileir.from_bytecode(tileir.to_bytecode(module, "13.4")).text() == PROGRAM
+    assert tileir.from_bytecode(tileir.to_bytecode(module, version="13.4")).text() == PROGRAM
     wrong = PROGRAM.replace("    return", "    %2 = tanh10 %cst_0_i32 : tile<i32>\n    return")
     message = r"'cuda_tile\.tanh10' op operand #0 must be tile of f16 or bf16 or f32 or f64 values"
     with pytest.raises(tileir.VerifyError, match=message):

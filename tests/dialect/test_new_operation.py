@@ -218,7 +218,7 @@ def test_wrong_programs_are_refused(body: str, message: str) -> None:
 
 
 def test_bytecode_is_written_and_read() -> None:
-    data = tileir.to_bytecode(tileir.parse(PROGRAM), "13.4")
+    data = tileir.to_bytecode(tileir.parse(PROGRAM), version="13.4")
     assert tileir.from_bytecode(data).text() == PROGRAM
     assert notation(LERP, V13_4) == "R F[0=flush_to_zero] %start %end %weight"
     assert records_of(NEWEST)[0x7C].class_name == "ExchangePointersOp"
@@ -232,7 +232,7 @@ def test_earlier_versions_refuse_it() -> None:
     with pytest.raises(
         tileir.TileIRError, match=r"'cuda_tile\.exchange_ptr_tko' is not available in bytecode version 13\.3"
     ):
-        tileir.to_bytecode(module, "13.3")
+        tileir.to_bytecode(module, version="13.3")
     with pytest.raises(tileir.PassError, match=r"needs version 13\.4 and has no equivalent in 13\.1"):
         tileir.run_passes(module, ["downlevel{version=13.1}"])
 

@@ -148,7 +148,7 @@ def passes(*names: str, rules: str = "full") -> Action:
 
 
 def optimized(level: int, rules: str) -> Action:
-    return Action(tileir.parse, lambda module: tileir.optimize(module, level, rules, fuse_fma=True))
+    return Action(tileir.parse, lambda module: tileir.optimize(module, level, rules=rules, fuse_fma=True))
 
 
 TEXT: dict[str, Action] = {

@@ -52,7 +52,7 @@ def found(case: Measured, backend: str, *, optimized: bool = False) -> Bits:
     arguments = [value.copy() if isinstance(value, numpy.ndarray) else value for value in case.arguments]
     module = tileir.parse(case.text)
     if optimized:
-        tileir.optimize(module, 3, "full")
+        tileir.optimize(module, 3, rules="full")
     tileir.compile(module, backend=backend, exact=True).launch(1, arguments)
     output = arguments[case.output].reshape(-1)
     bits = output.view(f"u{output.dtype.itemsize}")[case.start : case.start + len(case.ours)]

@@ -172,7 +172,7 @@ def test_a_builder_at_work_is_not_copied(again: Any) -> None:
 
 
 def test_bytecode_is_written_back_byte_for_byte() -> None:
-    data = tileir.to_bytecode(tileir.parse(PROGRAM), "13.2")
+    data = tileir.to_bytecode(tileir.parse(PROGRAM), version="13.2")
     module = tileir.from_bytecode(data)
     for again in (copy.deepcopy, through_pickle):
         assert tileir.to_bytecode(again(module), preserve=True) == data

@@ -38,7 +38,7 @@ def _pass(text: str, rules: str) -> Form:
 
 
 def _level(level: int, rules: str, fuse_fma: bool) -> Form:
-    return lambda module: optimize(module, level, rules, fuse_fma, report=PassReport(verify=True))
+    return lambda module: optimize(module, level, rules=rules, fuse_fma=fuse_fma, report=PassReport(verify=True))
 
 
 def formed(module: Operation, name: str, form: Form) -> Operation | None:

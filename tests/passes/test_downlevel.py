@@ -161,7 +161,7 @@ def test_form_is_written_for_an_older_version(name: str, version: str) -> None:
         assert str(module) == before
     elif expected is not None and version == "13.1":
         assert [found for found in names(module) if found != "constant"] == expected
-    data = tileir.to_bytecode(module, version)
+    data = tileir.to_bytecode(module, version=version)
     tileir.verify(module, version=version)
     if tools_available():
         assert disassemble(data, False)
@@ -174,7 +174,9 @@ def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:
     tool = disassembler()
     assert tool is not None
     source = tmp_path / "kernel.tileirbc"
-    source.write_bytes(tileir.to_bytecode(lowered(module_of(TILES + REWRITTEN[name][0], ARGUMENTS), "13.1"), "13.1"))
+    source.write_bytes(
+        tileir.to_bytecode(lowered(module_of(TILES + REWRITTEN[name][0], ARGUMENTS), "13.1"), version="13.1")
+    )
     command: list[str | Path] = [
         tool.with_name("tileiras"),
         "--gpu-name",
@@ -195,7 +197,7 @@ def test_form_is_not_there_in_the_version_before(name: str) -> None:
     before = VERSIONS[("13.1", "13.2", "13.3", "13.4").index(since) - 1]
     with pytest.raises((tileir.BytecodeError, tileir.VerifyError)):
         tileir.verify(module, version=before)
-        tileir.to_bytecode(module, before)
+        tileir.to_bytecode(module, version=before)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -206,7 +208,7 @@ def test_form_without_an_equivalent_is_refused(name: str, version: str) -> None:
     before = str(module)
     if version >= since:
         lowered(module, version)
-        assert tileir.to_bytecode(module, version)
+        assert tileir.to_bytecode(module, version=version)
         return
     with pytest.raises(PassError) as caught:
         lowered(module, version)
@@ -233,10 +235,10 @@ def test_pointer_attribute_goes_from_every_type() -> None:
     module = tileir.parse(text)
     tileir.verify(module)
     with pytest.raises(tileir.BytecodeError):
-        tileir.to_bytecode(module, "13.3")
+        tileir.to_bytecode(module, version="13.3")
     lowered(module, "13.3")
     assert "none" not in str(module)
-    assert tileir.to_bytecode(module, "13.3")
+    assert tileir.to_bytecode(module, version="13.3")
 
 
 def test_globals_lose_what_older_versions_do_not_have() -> None:
@@ -250,7 +252,7 @@ def test_globals_lose_what_older_versions_do_not_have() -> None:
     assert [diagnostic.message for diagnostic in report.diagnostics] == [
         "'cuda_tile.global' op: a private global can be seen by others in 13.2"
     ]
-    assert tileir.to_bytecode(module, "13.2")
+    assert tileir.to_bytecode(module, version="13.2")
 
 
 def test_version_must_be_one() -> None:
@@ -439,8 +441,8 @@ def test_random_programs_are_written_or_refused() -> None:
                 lowered(module, version)
             except PassError:
                 continue
-            data = tileir.to_bytecode(module, version)
-            assert tileir.to_bytecode(lowered(module, version), version) == data
+            data = tileir.to_bytecode(module, version=version)
+            assert tileir.to_bytecode(lowered(module, version), version=version) == data
             written += 1
     assert written > 60
 
@@ -456,7 +458,7 @@ def test_kernels_of_cutile_are_written_for_the_oldest_version() -> None:
             lowered(module, "13.1")
         except PassError:
             continue
-        assert disassemble(tileir.to_bytecode(module, "13.1"), False)
+        assert disassemble(tileir.to_bytecode(module, version="13.1"), False)
         written += 1
     assert written > 5
 

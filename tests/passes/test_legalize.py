@@ -145,7 +145,7 @@ def test_form_becomes_public(name: str) -> None:
     if expected is not None:
         assert names(module) == expected
     for version in ("13.1", "13.4"):
-        assert tileir.to_bytecode(module, version)
+        assert tileir.to_bytecode(module, version=version)
 
 
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)

@@ -67,7 +67,7 @@ EQUAL_CONDITIONS = """cuda_tile.module @m {
 def test_a_level_is_repeated_while_its_passes_leave_each_other_something_to_do(rules: str) -> None:
     module = tileir.parse(EQUAL_CONDITIONS)
     report = PassReport()
-    optimize(module, 1, rules, report=report)
+    optimize(module, 1, rules=rules, report=report)
     assert str(module).count("if ") == 1
     assert [run.name for run in report.runs] == ["canonicalize", "cse"] * 2
     # Asked for by name, passes run once each, as in NVIDIA's tools.
@@ -84,7 +84,7 @@ def test_level_0_changes_nothing() -> None:
 @pytest.mark.parametrize("level", range(4))
 @pytest.mark.parametrize("rules", ["parity", "full"])
 def test_every_level_verifies(level: int, rules: str) -> None:
-    optimize(tileir.parse(TEXT), level, rules, fuse_fma=True, report=PassReport(verify=True))
+    optimize(tileir.parse(TEXT), level, rules=rules, fuse_fma=True, report=PassReport(verify=True))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_unknown_pass_changes_nothing_before_it_is_found() -> None:
     module = tileir.parse(TEXT)
     before = str(module)
     with pytest.raises(
-        PipelineError, match="'canonical' does not refer to a registered pass; did you mean 'canonicalize'"
+        PipelineError, match="'canonical' does not refer to a registered pass\nhelp: did you mean 'canonicalize'"
     ):
         run_passes(module, ["dce", "canonical"])
     assert str(module) == before

@@ -87,7 +87,7 @@ def test_as_writes_the_version_asked_for(text: str, tmp_path: Path, version: str
     assert assemble.run([text, "-o", str(target), "--bytecode-version", version]) == 0
     data = target.read_bytes()
     assert f"{data[8]}.{data[9]}" == version
-    assert data == tileir.to_bytecode(tileir.parse(MODULE), version)
+    assert data == tileir.to_bytecode(tileir.parse(MODULE), version=version)
 
 
 def test_as_writes_the_newest_version_unless_told_otherwise(text: str, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_as_writes_the_documented_layout(text: str, tmp_path: Path) -> None:
     assert assemble.run([text, "-o", str(target), "--layout", "documented"]) == 0
     data = target.read_bytes()
     assert data[8:10] == bytes([13, 1])
-    assert data == tileir.to_bytecode(tileir.parse(MODULE), "13.1", "documented")
+    assert data == tileir.to_bytecode(tileir.parse(MODULE), version="13.1", layout="documented")
 
 
 def test_as_writes_to_standard_output(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_as_does_not_write_to_a_terminal(
 def test_as_takes_bytecode_of_another_version(bytecode: str, tmp_path: Path) -> None:
     target = tmp_path / "out"
     assert assemble.run([bytecode, "-o", str(target), "--bytecode-version", "13.1"]) == 0
-    assert target.read_bytes() == tileir.to_bytecode(tileir.parse(MODULE), "13.1")
+    assert target.read_bytes() == tileir.to_bytecode(tileir.parse(MODULE), version="13.1")
 
 
 def test_as_refuses_what_the_version_cannot_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -345,7 +345,7 @@ def test_from_bytecode_of_undecodable_bytes_carries_the_offset(truncated: str) -
 
 
 def test_to_bytecode_keeps_the_version_a_module_was_read_in() -> None:
-    old = tileir.to_bytecode(tileir.parse(MODULE), "13.2")
+    old = tileir.to_bytecode(tileir.parse(MODULE), version="13.2")
     assert tileir.to_bytecode(tileir.from_bytecode(old)) == old
 
 
@@ -353,7 +353,7 @@ def test_to_bytecode_names_the_versions_there_are() -> None:
     with pytest.raises(
         tileir.errors.VersionError, match=r"'14\.0' is not a version of the dialect: 13\.1, 13\.2, 13\.3, 13\.4"
     ):
-        tileir.to_bytecode(tileir.parse(MODULE), "14.0")
+        tileir.to_bytecode(tileir.parse(MODULE), version="14.0")
 
 
 # --- objdump ---

@@ -68,7 +68,7 @@ def test_facts_of_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_facts_of_bytecode(version: str, layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # What the documented layout has no place for.
     text = PROGRAM.replace("constant @table", "@table") if layout == "documented" else PROGRAM
-    data = tileir.to_bytecode(tileir.parse(text), version, layout)
+    data = tileir.to_bytecode(tileir.parse(text), version=version, layout=layout)
     path = tmp_path / "k.tileirbc"
     path.write_bytes(data)
     found = facts(path, capsys)

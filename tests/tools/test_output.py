@@ -43,7 +43,7 @@ def text(tmp_path: Path) -> Path:
 @pytest.fixture
 def bytecode(tmp_path: Path) -> Path:
     path = tmp_path / "k.tileirbc"
-    path.write_bytes(tileir.to_bytecode(tileir.parse(MODULE), "13.3"))
+    path.write_bytes(tileir.to_bytecode(tileir.parse(MODULE), version="13.3"))
     return path
 
 

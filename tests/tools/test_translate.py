@@ -37,13 +37,13 @@ def translate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 def test_text_is_translated_to_bytecode_and_back(translate: Translate) -> None:
     status, data, error = translate(MODULE, "-mlir-to-cudatilebc", "-no-implicit-module")
     assert (status, error) == (0, "")
-    assert data == tileir.to_bytecode(tileir.parse(MODULE), "13.3")
+    assert data == tileir.to_bytecode(tileir.parse(MODULE), version="13.3")
     assert translate(data, "-cudatilebc-to-mlir") == (0, MODULE.encode(), "")
 
 
 def test_implicit_module_is_looked_through(translate: Translate) -> None:
     _, data, _ = translate(MODULE, "-mlir-to-cudatilebc")
-    assert data == tileir.to_bytecode(tileir.parse(MODULE), "13.3")
+    assert data == tileir.to_bytecode(tileir.parse(MODULE), version="13.3")
 
 
 def test_round_trip_prints_the_program(translate: Translate) -> None:
@@ -68,7 +68,7 @@ def test_unknown_version_is_refused(translate: Translate) -> None:
 
 
 def test_newer_file_is_refused(translate: Translate) -> None:
-    status, output, error = translate(tileir.to_bytecode(tileir.parse(MODULE), "13.4"), "-cudatilebc-to-mlir")
+    status, output, error = translate(tileir.to_bytecode(tileir.parse(MODULE), version="13.4"), "-cudatilebc-to-mlir")
     assert (status, output) == (1, b"")
     assert "unsupported Tile version 13.4.0, this reader supports versions [13.1 - 13.3]" in error
 

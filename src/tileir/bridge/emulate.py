@@ -34,8 +34,8 @@ def emulate(
     target: str = DEFAULT_GPU,
     sanitize: bool | str = False,
     watch_nan: bool = False,
-    trace_block: str | int | tuple[int, ...] | None = None,
-    debug: bool = False,
+    trace: str | int | tuple[int, ...] | None = None,
+    pdb: bool = False,
     names: str = "script",
     **options: Any,
 ) -> EmulationContext:
@@ -51,8 +51,8 @@ def emulate(
     its streams, and its kernels are compiled and launched by that backend.
 
     `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
-    ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every
-    kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `debug` opens Python's debugger at a launch that fails.  These speak
+    ends in a `SanitizerError`.  `trace` writes each value that a tile block computes to standard error, for every
+    kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `pdb` opens Python's debugger at a launch that fails.  These speak
     of the script's lines and variables; with `names="tile"` of the tile program's operations and values.  With
     `TILEIR_DEBUG=1` in the environment launches stop in the debugger of kernels (docs/tools/debug.md).
 
@@ -66,19 +66,19 @@ def emulate(
     if backend != AUTO:
         find_engine(backend)
     settings = Settings()
-    settings.sanitize, settings.watch_nan, settings.debug = sanitize, watch_nan, debug
+    settings.sanitize, settings.watch_nan, settings.pdb = sanitize, watch_nan, pdb
     try:
         settings.names = names_of(names)
-        if trace_block is not None:
-            numbers = trace_block if isinstance(trace_block, tuple) else (trace_block,)
-            settings.trace_block = trace_block_of(",".join([str(number) for number in numbers]))
+        if trace is not None:
+            numbers = trace if isinstance(trace, tuple) else (trace,)
+            settings.trace = trace_block_of(",".join([str(number) for number in numbers]))
     except InvalidSettings as mistake:
         raise LaunchError(str(mistake)) from None
     options = {"backend": backend, "exact": exact, **options}
     return EmulationContext(partial(_context, target, options, watcher_of(settings), bool(sanitize)))
 
 
-_OPTIONS: Final = ("backend", "exact", "fast", "target", "watch_nan", "trace_block", "debug", "names")
+_OPTIONS: Final = ("backend", "exact", "fast", "target", "watch_nan", "trace", "pdb", "names")
 """Those of `emulate` beside the options of launches."""
 
 

@@ -85,7 +85,7 @@ def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None 
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
     before_import(("torch", "cupy", "cuda.tile", "triton"), lambda name: _emulate(process))
-    if (settings.watches or settings.trace_block is not None) and collects:
+    if (settings.watches or settings.trace is not None) and collects:
         # The first to be registered is the last to be called.
         atexit.register(_end, process)
     _show_without_own_frames(process)
@@ -107,7 +107,7 @@ def _emulate(process: Process) -> None:
 
 def _end(process: Process) -> None:
     """The last words of a process whose launches were looked at, and its status where something was found."""
-    findings, trace = process.findings, process.settings.trace_block
+    findings, trace = process.findings, process.settings.trace
     if trace is not None and findings is not None and not findings.was_traced:
         sys.stderr.write(findings.without_trace(trace[0]) + "\n")
     if process.settings.watches:
@@ -145,7 +145,7 @@ def _show_without_own_frames(process: Process) -> None:
         if isinstance(error, ModuleNotFoundError) and error.name in ("cuda", "cuda.tile"):
             sys.stderr.write("help: cuTile is not installed: pip install cuda-tile\n")
         stopped_before = getattr(error, "tileir_stopped", False)
-        if process.settings.debug and place is not None and isinstance(error, Exception) and not stopped_before:
+        if process.settings.pdb and place is not None and isinstance(error, Exception) and not stopped_before:
             import pdb
 
             pdb.post_mortem(place)

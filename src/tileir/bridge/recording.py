@@ -22,7 +22,7 @@ def record(
     args: Sequence[object] = (),
     *,
     schedule: str | None = None,
-    limit: int = LIMIT,
+    memory_limit: int = LIMIT,
     sanitize: bool | Literal["all"] = True,
     memory: Iterable[object] = (),
     uninitialized: Iterable[object] = (),
@@ -31,9 +31,9 @@ def record(
     """Launch a kernel in the interpreter and keep what it does (docs/tools/recording.md).
 
     The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` or `@triton.jit` function, a
-    module or the path of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many
-    bytes the recording may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks
-    for elements that are never written too; the contents of arrays in `uninitialized` do not count as written.
+    module or the path of one with a single kernel.  Results are in the arrays when it returns.  `memory_limit` is
+    how many bytes the recording may take.  `sanitize` puts errors of the kernel into `Recording.findings`; "all" also
+    reports elements that are never written; the contents of arrays in `uninitialized` do not count as written.
     `schedule`, `memory` and `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there:
     `Recording.failure` says why.
 
@@ -42,7 +42,7 @@ def record(
     8
     """
     compiled, values, more = _launched(kernel, check_arguments(args), memory, bool(sanitize))
-    options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
+    options: dict[str, Any] = {"schedule": schedule, "limit": memory_limit, "sanitize": sanitize, "output": output}
     options |= {"memory": more, "uninitialized": uninitialized, "source": kernel}
     found: Recording = recording.record(compiled, grid, values, **options)
     return found

@@ -27,8 +27,6 @@ OPTIONS = {
     "exact": "",
     "fast": "",
 }
-# What `Settings` and `tileir.emulate` call those that have another name there.
-_ATTRIBUTES = {"watch-nan": "watch_nan", "trace": "trace_block", "pdb": "debug"}
 NO = ("", "0", "no", "off", "false")
 _YES = ("1", "yes", "on", "true")
 
@@ -40,7 +38,7 @@ class InvalidSettings(ValueError):
 class Settings:
     """What a script is run with.
 
-    `target` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for
+    `target` is "" for the default one, `sanitize` False, True or "all", `trace` the name of a kernel, or "" for
     all, and a tile block.
     """
 
@@ -48,9 +46,9 @@ class Settings:
     target: str = ""
     sanitize: bool | str = False
     watch_nan: bool = False
-    trace_block: tuple[str, BlockId] | None = None
+    trace: tuple[str, BlockId] | None = None
     names: Names = "script"
-    debug: bool = False
+    pdb: bool = False
     exact: bool = False
     fast: bool = False
 
@@ -62,13 +60,13 @@ class Settings:
     @property
     def observes(self) -> bool:
         """Whether launches are looked at."""
-        return self.watches or self.trace_block is not None or self.debug or self.names == "tile"
+        return self.watches or self.trace is not None or self.pdb or self.names == "tile"
 
     def words(self) -> str:
         """As TILEIR_EMULATE says it: for the processes that a script starts."""
         found = []
         for name in OPTIONS:
-            attribute = _ATTRIBUTES.get(name, name)
+            attribute = _attribute(name)
             value = getattr(self, attribute)
             # Not `pdb`: a process without a terminal of its own cannot be talked to.
             if value == getattr(Settings, attribute) or name == "pdb":
@@ -78,6 +76,11 @@ class Settings:
                 value = f"{f'{kernel}:' if kernel else ''}{','.join([str(number) for number in block])}"
             found.append(name if value is True else f"{name}={value}")
         return " ".join(found) or "1"
+
+
+def _attribute(name: str) -> str:
+    """The attribute of `Settings` that has an option."""
+    return name.replace("-", "_")
 
 
 def settings_of(options: list[tuple[str, str | None]]) -> Settings:
@@ -91,7 +94,7 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
             raise InvalidSettings(f"{name} takes no value, but '{value}' was given")
         if not value and takes and name != "sanitize":
             raise InvalidSettings(f"{name} needs a value: {name}={takes}")
-        setattr(found, _ATTRIBUTES.get(name, name), _READERS.get(name, str)(value or "") if takes else True)
+        setattr(found, _attribute(name), _READERS.get(name, str)(value or "") if takes else True)
     if found.exact and found.fast:
         raise InvalidSettings("exact and fast contradict each other: use one of them")
     return found

@@ -1,4 +1,4 @@
-"""Launches that are looked at: what `sanitize`, `watch_nan`, `trace_block` and `debug` of an emulation do.
+"""Launches that are looked at: what `sanitize`, `watch_nan`, `trace` and `pdb` of an emulation do.
 
 In an `emulate()` context a finding is an error of its launch.  Where a whole script is emulated the launch goes on, the
 report is written at once, and the end of the script has a summary (`Findings`).
@@ -102,7 +102,7 @@ class Watching:
         try:
             try:
                 # Traces of several threads are written one after the other.
-                with _TRACING if settings.trace_block is not None else nullcontext():
+                with _TRACING if settings.trace is not None else nullcontext():
                     self._add_trace(observers, name, grid, caller)
                     if options.get("observer") is not None:
                         observers.append(options["observer"])
@@ -115,22 +115,22 @@ class Watching:
                 report.kernel, report.names = report.kernel or name, settings.names
             if self._findings is not None:
                 # The debugger shows what it stops at.
-                self._findings.add(reports, frame_words(caller), is_reported=settings.debug)
-            if self._findings is None or settings.debug:
+                self._findings.add(reports, frame_words(caller), is_reported=settings.pdb)
+            if self._findings is None or settings.pdb:
                 for report in reports:
                     if report:
                         raise SanitizerError(report)
         except Exception as error:
             if settings.names == "tile" and isinstance(error, ExecutionError):
                 error.tell_as_tile_program()
-            if settings.debug:
+            if settings.pdb:
                 _stop(error, caller)
             raise
 
     def _add_trace(self, observers: list[Observer], name: str, grid: Any, caller: FrameType | None) -> None:
-        if self._settings.trace_block is None:
+        if self._settings.trace is None:
             return
-        kernel_name, block = self._settings.trace_block
+        kernel_name, block = self._settings.trace
         is_traced = kernel_name in ("", name)
         if self._findings is not None:
             self._findings.kernels[name] = None

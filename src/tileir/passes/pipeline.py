@@ -141,9 +141,9 @@ class PassReport:
 def optimize(
     module: Program,
     level: int = DEFAULT_LEVEL,
+    *,
     rules: str = PARITY,
     fuse_fma: bool = False,
-    *,
     report: PassReport | None = None,
     verify_each: bool = True,
 ) -> Program:

@@ -60,7 +60,7 @@ def test_a_comparison_does_not_depend_on_the_order_of_tile_blocks(
 ) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
     example = example_of("softmax")
-    plain, other = recorded("softmax", example), recorded("softmax", example, schedule=schedule, limit=1 << 21)
+    plain, other = recorded("softmax", example), recorded("softmax", example, schedule=schedule, memory_limit=1 << 21)
     for block in (1, 0):
         left, right = compare(plain).block(block), compare(other).block(block)
         assert left.total and [repr(one) for one in left] == [repr(one) for one in right]

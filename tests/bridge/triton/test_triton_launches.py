@@ -148,7 +148,7 @@ def test_recorded_costed_and_explored(tmp_path: Path) -> None:
     assert torch.equal(out, x + y)
     assert tileir.cost(kernels.add, 8, args).bytes_moved == 12000
     page = tmp_path / "page.html"
-    assert tileir.explore(kernels.add, 8, args, export=page).title.endswith(": tileir explorer")
+    assert tileir.explore(kernels.add, 8, args, html=page).title.endswith(": tileir explorer")
     assert page.stat().st_size
 
 

@@ -157,8 +157,8 @@ def test_a_head_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_file_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = saved(monkeypatch, tmp_path)
-    with pytest.raises(RecordingError, match="it takes more than 1000 bytes: load it with a larger limit"):
-        load_recording(path, limit=1000)
+    with pytest.raises(RecordingError, match="it takes more than 1000 bytes: load it with a larger `memory_limit`"):
+        load_recording(path, memory_limit=1000)
 
 
 def test_damaged_bytes_end_in_a_diagnostic_or_in_a_recording(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -200,8 +200,8 @@ def test_a_text_that_would_take_much_when_it_is_read_is_refused(
     changed(path, target, name, None)
     with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.writestr(name, b" " * ((1 << 24) + 1))
-    with pytest.raises(RecordingError, match="load it with a larger limit"):
-        load_recording(target, limit=1 << 26)
+    with pytest.raises(RecordingError, match="load it with a larger `memory_limit`"):
+        load_recording(target, memory_limit=1 << 26)
 
 
 def test_what_has_no_end_is_refused() -> None:

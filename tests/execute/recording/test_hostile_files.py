@@ -33,7 +33,7 @@ def saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def asked(path: Path) -> None:
     """Load a recording, and ask what a page asks first."""
-    recording = load_recording(path, limit=LIMIT)
+    recording = load_recording(path, memory_limit=LIMIT)
     try:
         summary_answer(recording)
         accesses_answer(recording, 0, 100)

@@ -115,7 +115,7 @@ def test_bytecode_has_a_source_that_is_asked_for(client: Client, tmp_path: Path)
         ({"args": []}, "4 arguments"),
         ({"grid": "none"}, "'none'"),
         ({"names": "mine"}, "'names' of 'launch' is script or tile, not 'mine'"),
-        ({"limit": "lots"}, "'lots' is no size"),
+        ({"memoryLimit": "lots"}, "'lots' is no size"),
     ],
 )
 def test_launch_that_makes_no_sense_is_refused_in_words(client: Client, changed: dict, words: str) -> None:

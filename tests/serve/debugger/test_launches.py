@@ -152,7 +152,7 @@ def test_a_tile_block_that_another_one_ended_before_it_did_anything() -> None:
 
 
 def test_a_limit_that_no_recording_fits_in() -> None:
-    with pytest.raises(tileir.LaunchError, match=r"bytes at least, .* and limit is 1000: pass a larger limit"):
+    with pytest.raises(tileir.LaunchError, match=r"bytes at least, .* and the memory limit is 1000: raise it"):
         Debugger(compiled(RESERVING), 2, [number(), 4], limit=1000)
 
 

@@ -69,7 +69,7 @@ def test_views_of_an_example(name: str, open_page: Any, tmp_path: Path) -> None:
 
 def test_views_of_a_kernel_that_was_not_run(open_page: Any, tmp_path: Path) -> None:
     file = tmp_path / "softmax.html"
-    with tileir.explore(EXAMPLES / "softmax.mlir", targets=["h200"], open=False) as explored:
+    with tileir.explore(EXAMPLES / "softmax.mlir", target=["h200"], open=False) as explored:
         explored.export(file)
         for place in (explored.url, file):
             page = open_page(place)

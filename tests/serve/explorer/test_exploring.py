@@ -109,19 +109,19 @@ def test_browser_is_opened_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch
         with urllib.request.urlopen(opened[0]) as page:
             assert page.url == found.url
     tileir.explore(VECTOR_ADD, 3, vectors(), open=False)
-    tileir.explore(VECTOR_ADD, 3, vectors(), targets=["h200"], export=tmp_path / "page.html")
+    tileir.explore(VECTOR_ADD, 3, vectors(), target=["h200"], html=tmp_path / "page.html")
     assert len(opened) == 1
 
 
 def test_export_says_what_it_leaves_out(tmp_path: Path) -> None:
-    found = tileir.explore(VECTOR_ADD, 3, vectors(), targets=["h200"], export=tmp_path / "one.html", blocks=[1])
+    found = tileir.explore(VECTOR_ADD, 3, vectors(), target=["h200"], html=tmp_path / "one.html", blocks=[1])
     assert found.export(tmp_path / "all.html") == []
     notes = found.export(tmp_path / "one.html", blocks=[1])
     assert notes == ["This page carries the values of tile blocks 1 of 3. What they access is all here."]
 
 
 def test_notebook_shows_the_page_in_a_sandbox(open_page: Any, tmp_path: Path) -> None:
-    found = tileir.explore(VECTOR_ADD, 3, vectors(), targets=["h200"], open=False)
+    found = tileir.explore(VECTOR_ADD, 3, vectors(), target=["h200"], open=False)
     text = found._repr_html_()
     assert 'sandbox="allow-scripts allow-downloads"' in text
     notebook = tmp_path / "notebook.html"
@@ -140,7 +140,7 @@ def test_mistakes_are_told_in_words() -> None:
     with pytest.raises(LaunchError, match="takes 4 arguments"):
         tileir.explore(VECTOR_ADD, 3, (1,), open=False)
     with pytest.raises(OptionError, match="there is no target 'abacus'"):
-        tileir.explore(VECTOR_ADD, 3, vectors(), targets=["abacus"], open=False)
+        tileir.explore(VECTOR_ADD, 3, vectors(), target=["abacus"], open=False)
     with pytest.raises(LaunchError):
         tileir.explore(VECTOR_ADD, (0, 1), vectors(), open=False)
 

@@ -34,7 +34,7 @@ def visited(page: Any) -> None:
 
 def test_names_are_text_in_every_view(open_page: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = numpy.array([numpy.nan, numpy.inf, -numpy.inf, -0.0], "float32")
-    with tileir.explore(tileir.parse(NAMED, name=MARKUP), 1, (values,), targets=["h200"], open=False) as explored:
+    with tileir.explore(tileir.parse(NAMED, name=MARKUP), 1, (values,), target=["h200"], open=False) as explored:
         file = tmp_path / "page.html"
         explored.export(file)
         for address in (explored.url, file):
@@ -61,7 +61,7 @@ cuda_tile.module @m {
 
 def test_shapes_beyond_any_array_are_shown(open_page: Any) -> None:
     """The launch fails, or has findings; the page says so, and shows what there is."""
-    with tileir.explore(tileir.parse(HUGE), 1, (numpy.ones(16, "float32"),), targets=["h200"], open=False) as explored:
+    with tileir.explore(tileir.parse(HUGE), 1, (numpy.ones(16, "float32"),), target=["h200"], open=False) as explored:
         summary = explored.answer("summary")
         assert summary["failure"] is not None or summary["findings"]
         visited(open_page(explored.url))
@@ -77,7 +77,7 @@ def long_program(operations: int) -> str:
 @pytest.mark.parametrize("operations", [2_000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_many_operations_are_shown(operations: int, open_page: Any) -> None:
     module = tileir.parse(long_program(operations))
-    with tileir.explore(module, 1, (numpy.ones(4, "float32"),), targets=["h200"], open=False) as explored:
+    with tileir.explore(module, 1, (numpy.ones(4, "float32"),), target=["h200"], open=False) as explored:
         explored.answer("summary")
         page = open_page(f"{explored.url}#view=forms&step={operations // 2}")
         page.set_default_timeout(300_000)

@@ -59,7 +59,7 @@ def arrays() -> tuple[Any, Any]:
 def wrong(script: Any, tmp_path_factory: Any) -> Any:
     """The page of a launch with findings, from a server and from a file."""
     file = tmp_path_factory.mktemp("wrong") / "page.html"
-    with tileir.explore(script["row_sums"], 8, (*arrays(), 2.0, 64), targets=["h200"], open=False) as explored:
+    with tileir.explore(script["row_sums"], 8, (*arrays(), 2.0, 64), target=["h200"], open=False) as explored:
         explored.export(file)
         yield {"server": explored.url, "file": file}
 
@@ -119,7 +119,7 @@ def test_a_launch_without_findings_opens_at_the_end_of_the_first_tile_block(
     open_page: Callable[..., Any], script: Any
 ) -> None:
     x, out = arrays()
-    with tileir.explore(script["fine"], 8, (x, out), targets=["h200"], open=False) as explored:
+    with tileir.explore(script["fine"], 8, (x, out), target=["h200"], open=False) as explored:
         steps = len(explored.recording.steps(0))
         page = open_page(explored.url)
         page.get_by_role("heading", name="No findings").wait_for()
@@ -140,7 +140,7 @@ def test_a_launch_without_findings_opens_at_the_end_of_the_first_tile_block(
 def test_a_program_of_its_own_lists_its_values(open_page: Callable[..., Any]) -> None:
     program = Path(__file__).parents[3] / "examples" / "racy.mlir"
     given = (numpy.ones(512, "int32"), numpy.zeros(1, "int32"), 512)
-    with tileir.explore(program, 4, given, targets=["h200"], open=False) as explored:
+    with tileir.explore(program, 4, given, target=["h200"], open=False) as explored:
         assert explored.title == "racy in racy.mlir: tileir explorer"
         page = open_page(explored.url)
         assert page.title() == explored.title

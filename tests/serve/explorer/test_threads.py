@@ -27,7 +27,7 @@ def impatient_threads() -> Iterator[None]:
 
 def _explored(start: float, **others: Any) -> Any:
     array = numpy.full(256, start, numpy.float32)
-    return tileir.explore(tileir.parse(DOUBLING), _BLOCKS, (array, _ROUNDS), open=False, targets=[], **others)
+    return tileir.explore(tileir.parse(DOUBLING), _BLOCKS, (array, _ROUNDS), open=False, target=[], **others)
 
 
 Ask = Callable[[int, int], Any]

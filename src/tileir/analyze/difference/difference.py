@@ -144,20 +144,20 @@ def diff(
     a: Operation | str | bytes | os.PathLike[str],
     b: Operation | str | bytes | os.PathLike[str],
     *,
-    names: bool = True,
+    ignore_names: bool = False,
     locations: bool = False,
 ) -> ProgramDifference:
     """What is different about two programs: modules, or what `tileir.load` takes, text and bytecode in any mix.
 
     Operations are matched by what they are computed from and used for, functions by name; so an operation that stands
-    elsewhere is moved, and one with other types, attributes or operands is changed.  `names` says whether names of
-    functions and those that authors gave to values count, `locations` whether stated locations do.
+    elsewhere is moved, and one with other types, attributes or operands is changed.  With `ignore_names`, names
+    of functions and values do not count; with `locations`, stated locations do.
 
     >>> print(tileir.diff(module, "examples/matmul.mlir").summary())
     entry @matmul added; entry @vector_add removed
     """
     titles = _title(a, 0), _title(b, 1)
-    return ProgramDifference(_program(a), _program(b), names=names, locations=locations, titles=titles)
+    return ProgramDifference(_program(a), _program(b), names=not ignore_names, locations=locations, titles=titles)
 
 
 def _program(given: object) -> Operation:

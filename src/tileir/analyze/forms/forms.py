@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tileir.analyze.bytecode_listing import Listing
 from tileir.analyze.forms.form import MOST_LINES, Numbers, Removed, Representation, numbered, operations_of
@@ -77,7 +77,7 @@ class Representations:
         self.entry: Operation = (
             found if isinstance(found, Operation) and entry is None else select_entry(self.module, entry)
         )
-        self._optimizing: tuple[int, str, bool] = (level, rules, fuse_fma)
+        self._optimizing: dict[str, Any] = {"level": level, "rules": rules, "fuse_fma": fuse_fma}
         self._settings: KernelSettings = KernelSettings(exact, fast, cpu)
         self._numbers: Numbers = Numbers()
         self._count: int = len(operations_of(self.entry))
@@ -137,7 +137,7 @@ class Representations:
         copy, _ = numbered(self.module, self.entry)
         recorder = _Recorder(copy, self._numbers)
         report = PassReport(verify=False, after_each=recorder.after_pass, keep_locations=True)
-        optimize(copy, *self._optimizing, report=report)
+        optimize(copy, **self._optimizing, report=report)
         return recorder.forms
 
     def _reason(self, form: BackendRepresentation) -> str:

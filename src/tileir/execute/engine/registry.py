@@ -41,13 +41,13 @@ def _preferred() -> list[Backend]:
     return [*reversed(list(_registered.values())), *_BUILT_IN.values()]
 
 
-def register_backend(engine: Backend) -> None:
-    """Make an engine known by its name, to `backend=` and `tileir run --backend`, in this process.
+def register_backend(backend: Backend) -> None:
+    """Register a backend by its name for `backend=` and `tileir run --backend`, in this process.
 
-    One of the same name that was registered before is replaced; kernels that were compiled for it keep it.
+    It replaces a registered one of the same name; kernels that were compiled for that one keep it.
     """
-    _check(engine)
-    _registered[engine.name] = engine
+    _check(backend)
+    _registered[backend.name] = backend
 
 
 def _check(engine: object) -> None:

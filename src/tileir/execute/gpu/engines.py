@@ -172,7 +172,7 @@ class CodeRequest(NamedTuple):
     opt_level: int = 3
     lineinfo: bool = False
     host: str = ""
-    time_limit: float | None = None
+    timeout: float | None = None
     fast: bool = False
     ready: bytes | None = None  # A cubin that was given: it is the answer, unless another is asked for.
 
@@ -188,7 +188,7 @@ def _by_assembler(request: CodeRequest) -> tuple[Cubin, Resources]:
     from tileir.execute.gpu.tileiras.kernel import cubin_for
     from tileir.execute.gpu.tileiras.tool import TIME_LIMIT, AssemblyOptions
 
-    limit = TIME_LIMIT if request.time_limit is None else request.time_limit
+    limit = TIME_LIMIT if request.timeout is None else request.timeout
     options = AssemblyOptions(request.opt_level, request.lineinfo, request.host, time_limit=limit)
     found = cubin_for(request.entry, request.target, request.ready, options, warns=True)
     return found, found.resources
@@ -206,7 +206,7 @@ def _by_triton(request: CodeRequest) -> tuple[Cubin, Resources]:
     target = triton_target(target_here() if request.target is None else request.target)
     if target.is_amd:
         raise LaunchError(f"there are no cubins for {target.name}: {NOT_RUN}; 'tileir compile' makes their code")
-    limits = Limits() if request.time_limit is None else Limits(request.time_limit)
+    limits = Limits() if request.timeout is None else Limits(request.timeout)
     made = make(request.entry, target, CodeOptions(request.fast, request.lineinfo), limits)
     assert made.code is not None and made.resources is not None, "it is code for NVIDIA"
     warn_of(made.diagnostics)

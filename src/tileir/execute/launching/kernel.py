@@ -370,16 +370,16 @@ class Kernel:
         opt_level: int = 3,
         lineinfo: bool = False,
         host: str | None = None,
-        time_limit: float | None = None,
+        timeout: float | None = None,
     ) -> Cubin:
         """The kernel compiled for a GPU, such as "sm_90" (docs/guide/gpu.md); none need be here.
 
         Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
         "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells
-        profilers which line each instruction comes from.  `time_limit` is for the compiler, in seconds.  For the
+        profilers which line each instruction comes from.  `timeout` is for the compiler, in seconds.  For the
         assembler, `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
         """
-        options = {"opt_level": opt_level, "lineinfo": lineinfo, "host": host, "time_limit": time_limit}
+        options = {"opt_level": opt_level, "lineinfo": lineinfo, "host": host, "timeout": timeout}
         return self._compiled(target, backend, **options)[0]
 
     def resources(self, target: str | None = None, **options: Any) -> Resources:

@@ -63,7 +63,7 @@ class Archive:
         if size > self._left or (
             name in (layout.HEAD, layout.PROGRAM) and size > max(self._limit // _TEXT_GROWS, _TEXT)
         ):
-            raise RecordingError(f"it takes more than {self._limit} bytes: load it with a larger limit")
+            raise RecordingError(f"it takes more than {self._limit} bytes: load it with a larger `memory_limit`")
         try:
             with self._zip.open(name) as member:
                 # Not more than it says, whatever it is compressed from.
@@ -133,9 +133,10 @@ def within(name: str, column: Array, least: int, most: int) -> None:
         raise RecordingError(f"{name} has numbers that are not from {least} to {most}")
 
 
-def load(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recording:
-    """The recording in a file that `Recording.save` wrote (docs/tools/recording.md); `limit` is how many bytes it may
-    take.
+def load(path: str | os.PathLike[str], *, memory_limit: int = LIMIT) -> Recording:
+    """The recording in a file that `Recording.save` wrote (docs/tools/recording.md).
+
+    `memory_limit` is how many bytes it may take.
 
     Nothing of it runs before something is asked of it.  A file that is no recording is a `RecordingError`.
     """
@@ -146,7 +147,7 @@ def load(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Recording:
         raise RecordingError(f"{os.fspath(path)} is no recording: it is not a file on disk")
     with open(path, "rb") as stream:
         try:
-            return _Loader(stream, limit).recording()
+            return _Loader(stream, memory_limit).recording()
         except RecordingError as error:
             raise RecordingError(f"{os.fspath(path)} is no recording, or a damaged one: {error.message}") from None
 

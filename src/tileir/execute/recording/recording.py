@@ -338,7 +338,7 @@ def _room_beside(limit: int, regions: list[Region], entry: Operation) -> int:
         needed = -(-(arrays + written + _LEAST_ROOM) * 8 // 7)
         raise LaunchError(
             f"a recording of this launch takes {needed} bytes at least, as its arrays have {arrays}, "
-            f"and limit is {limit}: pass a larger limit, or launch on smaller arrays"
+            f"and the memory limit is {limit}: raise it (`memory_limit`, --memory-limit), or launch on smaller arrays"
         )
     return room
 

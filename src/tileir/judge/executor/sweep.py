@@ -64,7 +64,7 @@ def sweep(
     dask: str | None = None,
     retry: Sequence[str] = (),
     fail_fast: bool = False,
-    reduce_seconds: float | None = None,
+    reduce_timeout: float | None = None,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
     """Judge many programs, in confined child processes, and write what comes of them to a file of results.
@@ -79,7 +79,7 @@ def sweep(
 
     What the file has is not judged again, so a sweep that was interrupted goes on when it is called again; `retry`
     names outcomes that are judged again all the same.  `fail_fast` ends it at the first failure.
-    With `reduce_seconds`, each kind of failure that has no reproducer yet is reduced to a small program, in at most
+    With `reduce_timeout`, each kind of failure that has no reproducer yet is reduced to a small program, in at most
     that time and on this machine.  `progress` is called several times in a second with what is in the file.
 
     >>> tileir.sweep("examples/vector_add.mlir", "results.sqlite", jobs=1)
@@ -113,11 +113,11 @@ def sweep(
             is_done = scheduler.run()
     finally:
         workers.close(is_done)
-    if reduce_seconds is not None and is_done:
+    if reduce_timeout is not None and is_done:
         # Imported here: few ask for it.
         from tileir.judge.reductions import reduce_failures
 
-        reduce_failures(path, plan, seconds=reduce_seconds, jobs=jobs or processors())
+        reduce_failures(path, plan, seconds=reduce_timeout, jobs=jobs or processors())
     return SweepResult(path, plan.digest, scheduler.progress)
 
 

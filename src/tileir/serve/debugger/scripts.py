@@ -27,21 +27,21 @@ def debug(
     stop_on: Iterable[Event] = ("failure",),
     schedule: str | None = None,
     names: Names = "script",
-    limit: int = LIMIT,
+    memory_limit: int = LIMIT,
 ) -> None:
     """Launch a kernel in the debugger: at this terminal, or in an editor that attaches to it.
 
     The kernel is a `@cuda.tile.kernel` function, or whatever `tileir.compile` takes or makes.  Arrays have the results
     when this returns.  `listen="HOST:PORT"`, or `TILEIR_DEBUG=tcp:HOST:PORT` in the environment, waits for an editor;
     otherwise there is a prompt, which carries out `commands` first.  `stop_on` are "failure", "sanitizer" and "nan";
-    `schedule`, `limit` are those of `tileir.record`, and `names="tile"` shows the tile program instead of the script.
+    `schedule` and `memory_limit` are those of `tileir.record`.  `names="tile"` shows the tile program, not the script.
 
     >>> tileir.debug(kernel, 8, args, commands=["continue"])
     [Switching to tile block 0 (0, 0, 0)]
     ...
     """
     front = _front(_settings(os.environ.get(VARIABLE, ""))[1] if listen is None else listen, commands)
-    debugging = ScriptDebugging(front, stop_on=stop_on, names=names, limit=limit)
+    debugging = ScriptDebugging(front, stop_on=stop_on, names=names, limit=memory_limit)
     debugging.launch(kernel, grid, args, {"schedule": schedule})
 
 

@@ -301,7 +301,9 @@ class Debugger(Inspection):
         text = f"The recording takes {self._history.prepared.limit} bytes, as much as it may, and ends here"
         if target is not None:
             text += f", before step {target.step} of tile block {target.block}, where the launch would stop"
-        return Stop("limit", self.position, f"{text}: pass a larger limit to see more.")
+        return Stop(
+            "limit", self.position, f"{text}: raise the memory limit (`memory_limit`, --memory-limit) to see more."
+        )
 
     def _around(self) -> list[Operation]:
         """The operations around the next one, the innermost first."""

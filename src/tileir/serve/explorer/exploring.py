@@ -30,12 +30,12 @@ def explore(
     *,
     entry: str | None = None,
     schedule: str | None = None,
-    limit: int = LIMIT,
-    targets: Iterable[str] | None = None,
+    memory_limit: int = LIMIT,
+    target: str | Iterable[str] | None = None,
     compare: Mapping[str, Recording] | None = None,
     uninitialized: Iterable[object] = (),
     sanitize: bool | Literal["all"] = True,
-    export: str | os.PathLike[str] | None = None,
+    html: str | os.PathLike[str] | None = None,
     blocks: Iterable[int] | None = None,
     open: bool | None = None,
     port: int = 0,
@@ -46,24 +46,23 @@ def explore(
     runs in the interpreter, and arrays have the results, as after any launch.  Without `args` nothing runs, and the
     page shows the program and estimates.
 
-    With `export` the page is written to a file that needs nothing else; it carries the values of `blocks`, by number,
+    With `html` the page is written to a file that needs nothing else; it carries the values of `blocks`, by number,
     or of as many as fit.  Otherwise it is served to this machine, and `open` says whether a browser shows it (default:
-    yes).  `schedule` is the order of tile blocks, `limit` bounds the recording, in bytes; `targets` are those whose
-    costs are shown, by default all; `compare` has other recordings to look at beside this one, by the titles that the
-    page gives them.  Findings are those of the sanitizer: `sanitize` and
-    `uninitialized` are as for `tileir.record`.
+    yes).  `schedule` is the order of tile blocks, `memory_limit` bounds the recording, in bytes.  `target` is the GPU
+    whose costs are shown, or several, by default all.  `compare` has other recordings to show beside this one, by their
+    titles.  Findings are those of the sanitizer: `sanitize` and `uninitialized` are as for `tileir.record`.
 
-    >>> tileir.explore(kernel, 8, args, export="page.html").title
+    >>> tileir.explore(kernel, 8, args, html="page.html").title
     'vector_add in vector_add.mlir: tileir explorer'
     """
     launch = launch_of(kernel, grid, args, entry)
-    chosen = None if targets is None else list(targets)
-    options = {"limit": limit, "schedule": schedule, "uninitialized": uninitialized, "sanitize": sanitize}
+    chosen = None if target is None else [target] if isinstance(target, str) else list(target)
+    options = {"limit": memory_limit, "schedule": schedule, "uninitialized": uninitialized, "sanitize": sanitize}
     made = opened(launch, chosen, compare, **options)
     found = Exploration(made, port)
-    if export is not None:
-        found.export(export, blocks=blocks)
-    if open if open is not None else export is None:
+    if html is not None:
+        found.export(html, blocks=blocks)
+    if open if open is not None else html is None:
         found.open()
     return found
 

@@ -179,7 +179,7 @@ def _go_to_folder(given: Arguments) -> None:
 
 
 def _limit(given: Arguments) -> int:
-    return size_of(str(given.given["limit"])) if given.has("limit") else LIMIT
+    return size_of(str(given.given["memoryLimit"])) if given.has("memoryLimit") else LIMIT
 
 
 def _names(given: Arguments) -> Names:
