@@ -1,6 +1,6 @@
 """Runs the tests and samples of a checkout with an emulated GPU: cutile-python's, TileGym's operators, or Triton's.
 
-    python tests/bridge/checkout.py PATH --suite cutile [-n 2] [--every 20] [--minutes 30] [--results FILE]
+    python tests/bridge/checkout.py PATH --suite cutile [-n 2] [--sample 15] [--minutes 30] [--results FILE]
 
 The checkout is used where it lies and not written to.  Every result is appended to the file of results at once: a run
 that was stopped goes on where it was.  The Python that runs this (or `--python`) has cuda-tile or
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import hashlib
 import importlib.util
 import json
 import os
@@ -84,7 +85,7 @@ class _Run:
     def __init__(self) -> None:
         told = json.loads(os.environ[_VARIABLE])
         self.suite: str = told["suite"]
-        self.every: int = told["every"]
+        self.sample: int = told["sample"]
         self.left_out: bool = told["left_out"]
         self.seconds: float = told["seconds"]
         self.gibibytes: float = told["gibibytes"]
@@ -145,8 +146,8 @@ class _End:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     run = _Run()
     kept = []
-    for number, item in enumerate(list(items)):
-        if number % run.every or item.nodeid in run.done:
+    for item in _sampled(items, run.sample):
+        if item.nodeid in run.done:
             continue
         reason = _left_out(run.suite, item.nodeid)
         if run.left_out:
@@ -156,6 +157,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"left out: {reason}"))
         kept.append(item)
     items[:] = kept
+
+
+def _sampled(items: list[pytest.Item], size: int) -> list[pytest.Item]:
+    """The tests, with at most `size` of those of one function; a larger sample has all of a smaller one."""
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {id(each) for group in functions.values() for each in sorted(group, key=_order)[: size or len(group)]}
+    return [each for each in items if id(each) in kept]
+
+
+def _order(item: pytest.Item) -> bytes:
+    """Random, and the same in every run."""
+    return hashlib.blake2b(item.nodeid.encode(), digest_size=8).digest()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -227,7 +242,7 @@ def main() -> int:
     parser.add_argument("checkout", type=Path, help="the checkout")
     parser.add_argument("--suite", choices=tuple(RULES), default="cutile")
     parser.add_argument("-n", type=int, default=1, help="processes")
-    parser.add_argument("--every", type=int, default=1, metavar="K", help="every K-th test only")
+    parser.add_argument("--sample", type=int, default=0, metavar="K", help="up to K tests of each function, at random")
     parser.add_argument(
         "--seconds", type=float, default=60.0, help="of processor time that a test may take (default: 60)"
     )
@@ -263,7 +278,7 @@ def _run(given: argparse.Namespace, results: Path) -> None:
         done.write_text(json.dumps([entry["test"] for entry in _entries(results)]), encoding="utf-8")
         told = {
             "suite": given.suite,
-            "every": given.every,
+            "sample": given.sample,
             "left_out": given.left_out,
             "seconds": given.seconds,
             "gibibytes": given.gibibytes,

@@ -152,6 +152,17 @@ def test_floats(operation: str, type: str, values: Callable[[str], np.ndarray]) 
     assert np.array_equal(one(operation, *inputs, type=type), FLOAT[operation](*inputs), equal_nan=True)
 
 
+@pytest.mark.parametrize("type", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("operation", FLOAT)
+@np.errstate(all="ignore")
+def test_floats_of_8_bits(operation: str, type: str) -> None:
+    """Conversions to them have no infinity."""
+    values = special if operation == "math.absf" else floats
+    test_floats(operation, type, values)
+    a, b = floats(type), floats(type)
+    assert np.array_equal(one("arith.cmpf", a, b, type="i1", attributes="<{predicate = 4 : i64}>"), a < b)
+
+
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     "math.cos": math.cos,
     "math.sin": math.sin,

@@ -6,7 +6,7 @@ from tileir.dialect.types import PointerType, TileType, with_element
 from tileir.ir.attributes import FloatAttribute, IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
-from tileir.ir.types import I64, FloatType, IntegerType
+from tileir.ir.types import FLOAT_TYPES, I8, I64, FloatType, IntegerType
 from tileir.ir.values import Value
 from tileir.ttir.translation import RULES, Rule, Translation, rule
 
@@ -23,6 +23,7 @@ _INTEGER_PREDICATES = (
     ("greater_than", "unsigned"),
     ("greater_than_or_equal", "unsigned"),
 )
+_F32 = FLOAT_TYPES["f32"]
 _OVERFLOW = {
     (False, False): "none",
     (True, False): "no_signed_wrap",
@@ -48,6 +49,22 @@ def _direct(mnemonic: str, *extra: object, **keywords: object) -> Rule:
     return translate
 
 
+def _of_floats(mnemonic: str, **keywords: object) -> Rule:
+    """The rule of such an operation on floats; Tile IR has none on those of 8 bits, which f32 contains."""
+
+    def translate(t: Translation, op: Operation) -> Value:
+        operands = t.operands(op)
+        value: Value = t.build.operation(mnemonic, *[_wide(t, each) for each in operands], **keywords).result
+        return value if value.type is operands[0].type else t.build.ftof(value, operands[0].type)
+
+    return translate
+
+
+def _wide(t: Translation, value: Value) -> Value:
+    assert isinstance(value.type, TileType) and isinstance(value.type.element, FloatType)
+    return value if value.type.element.width > 8 else t.build.ftof(value, with_element(value.type, _F32))
+
+
 def _wrapping(mnemonic: str) -> Rule:
     """The rule of an operation with flags that promise that it does not overflow."""
 
@@ -70,25 +87,24 @@ def _conversion(mnemonic: str, *extra: object) -> Rule:
 
 RULES.update(
     {
-        **{f"arith.{name}": _direct(name) for name in ("addf", "subf", "mulf", "divf", "remf", "negf")},
+        **{f"arith.{name}": _of_floats(name) for name in ("addf", "subf", "mulf", "divf", "remf", "negf")},
         **{f"arith.{name}": _direct(name) for name in ("andi", "ori", "xori")},
         **{f"arith.{name}": _wrapping(name) for name in ("addi", "subi", "muli", "shli")},
         **{f"arith.{name}si": _direct(f"{name}i", "signed") for name in ("div", "rem", "max", "min")},
         **{f"arith.{name}ui": _direct(f"{name}i", "unsigned") for name in ("div", "rem", "max", "min")},
         "arith.shrsi": _direct("shri", "signed"),
         "arith.shrui": _direct("shri", "unsigned"),
-        "arith.maxnumf": _direct("maxf"),
-        "arith.minnumf": _direct("minf"),
-        "arith.maximumf": _direct("maxf", propagate_nan=True),
-        "arith.minimumf": _direct("minf", propagate_nan=True),
+        "arith.maxnumf": _of_floats("maxf"),
+        "arith.minnumf": _of_floats("minf"),
+        "arith.maximumf": _of_floats("maxf", propagate_nan=True),
+        "arith.minimumf": _of_floats("minf", propagate_nan=True),
         "tt.mulhiui": _direct("mulhii"),
-        "math.absf": _direct("absf"),
         "math.absi": _direct("absi"),
-        **{f"math.{name}": _direct(name) for name in ("ceil", "floor", "cos", "sin", "exp", "exp2", "log", "log2")},
-        **{f"math.{name}": _direct(name) for name in ("rsqrt", "sqrt", "fma")},
-        "tt.precise_sqrt": _direct("sqrt"),
-        "tt.precise_divf": _direct("divf"),
-        "tt.approx_divf": _direct("divf"),
+        **{f"math.{name}": _of_floats(name) for name in ("ceil", "floor", "cos", "sin", "exp", "exp2", "log", "log2")},
+        **{f"math.{name}": _of_floats(name) for name in ("rsqrt", "sqrt", "fma")},
+        "tt.precise_sqrt": _of_floats("sqrt"),
+        "tt.precise_divf": _of_floats("divf"),
+        "tt.approx_divf": _of_floats("divf"),
         "arith.extsi": _conversion("exti", "signed"),
         "arith.extui": _conversion("exti", "unsigned"),
         "arith.trunci": _conversion("trunci"),
@@ -122,6 +138,16 @@ def filled(t: Translation, bits: int, type: TileType) -> Value:
     return t.build.operation("constant", type, dense_attribute(type, type.shape, element, data)).result
 
 
+@rule("math.absf")
+def absolute_float(t: Translation, op: Operation) -> Value:
+    """Of floats of 8 bits, whose conversion from f32 has no infinity, all bits but the first."""
+    (value,), type = t.operands(op), t.result_type(op)
+    if _wide(t, value) is value:
+        return t.build.absf(value)
+    bits = with_element(type, I8)
+    return t.build.bitcast(t.build.andi(t.build.bitcast(value, bits), filled(t, 0x7F, bits)), type)
+
+
 @rule("arith.cmpi")
 def compare_integers(t: Translation, op: Operation) -> Value:
     lhs, rhs = t.operands(op)
@@ -132,7 +158,7 @@ def compare_integers(t: Translation, op: Operation) -> Value:
 @rule("arith.cmpf")
 def compare_floats(t: Translation, op: Operation) -> Value:
     """The predicates are: false, six ordered ones, ordered, six unordered ones, unordered, true."""
-    lhs, rhs = t.operands(op)
+    lhs, rhs = [_wide(t, each) for each in t.operands(op)]
     predicate = t.attribute(op, "predicate")
     if predicate in (0, 15):
         return filled(t, int(predicate == 15), t.result_type(op))

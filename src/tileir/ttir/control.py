@@ -93,7 +93,7 @@ def blocks(t: Translation, block: Block) -> list[Value]:
 
 
 def _follow_last(t: Translation, last: Operation) -> list[Value]:
-    if last.name == "tt.return":
+    if last.name in ("tt.return", *[f"tt.{each}.return" for each in ("reduce", "scan", "map_elementwise")]):
         return t.operands(last)
     if last.name == "cf.br":
         (target,) = last.successors or []
@@ -103,7 +103,7 @@ def _follow_last(t: Translation, last: Operation) -> list[Value]:
     condition, taken, other = t.groups(last)
     yes, no = last.successors or []
     then, otherwise = lambda: _follow(t, yes, taken), lambda: _follow(t, no, other)
-    return branch(t, condition[0], then, otherwise, _Carried(t))
+    return branch(t, condition[0], then, otherwise, _Carried(t, last))
 
 
 def _follow(t: Translation, target: Block, arguments: Sequence[Value]) -> list[Value]:
@@ -114,13 +114,16 @@ def _follow(t: Translation, target: Block, arguments: Sequence[Value]) -> list[V
 class _Carried:
     """The tokens that a loop or branch carries, if there is memory to be ordered in it."""
 
-    def __init__(self, t: Translation, region: Operation | None = None) -> None:
-        """Without a region it is unknown what a branch accesses."""
+    def __init__(self, t: Translation, region: Operation) -> None:
+        """`region` is the loop or branch; a branch to blocks may access what its function does."""
         self.tokens = t.tokens
-        self.is_needed = region is None or t.touches_memory(region)
+        is_known = bool(region.regions)
+        around = region if is_known else region.parent_operation
+        assert around is not None
+        self.is_needed = t.touches_memory(around)
         self.state = t.tokens.state() if self.is_needed else None
         self.pointers: list[int] = []
-        if region is not None and self.is_needed and t.tokens.order != "program":
+        if is_known and self.is_needed and t.tokens.order != "program":
             self.pointers = t.tokens.carried(t.accesses(region), region)
 
     def values(self) -> list[Value]:
@@ -134,7 +137,13 @@ class _Carried:
 
 
 def branch(t: Translation, condition: Value, then: Body, otherwise: Body, carried: _Carried) -> list[Value]:
-    """Build an `if`; each body translates a branch and returns its values."""
+    """Build an `if`; each body translates a branch and returns its values.
+
+    In a function of elements, which has no effects, both are computed, and selected from.
+    """
+    if t.element_shape:
+        both = zip(then(), otherwise(), strict=True)
+        return [t.build.select(condition, yes, no) for yes, no in both]
     location = t.build.location
     with t.build.if_(condition) as scope:
         count = _yield(t, then, carried)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tileir.dialect.types import TileType, tile_type
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Operation
 from tileir.ir.types import I32, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.ttir.arithmetic import filled, splat
+from tileir.ttir.control import blocks
 from tileir.ttir.translation import MEMORY, Translation, rule
 from tileir.ttir.types import I1
 
@@ -55,27 +56,45 @@ def scan(t: Translation, op: Operation) -> list[Value]:
 def _combine(
     t: Translation, op: Operation, build: Callable[..., Any], *, accumulated: int, **keywords: object
 ) -> list[Value]:
-    """Build a reduction or scan; `accumulated` is the place of the accumulated element in the pairs of its body."""
+    """Build a reduction or scan; `accumulated` is the place of the accumulated element in the pairs of its body.
+
+    A body in Tile IR has no effects: whether its assertions hold is the result of one more operand for each.
+    """
     operands, axis, location = t.operands(op), t.attribute(op, "axis"), t.build.location
-    types = [t.type(each) for each in op.operands]
-    identity = _identity(op, types[0].element)
+    types, assertions = [t.type(each) for each in op.operands], _assertions(t, op)
+    identity, count = _identity(op, types[0].element), len(types) + len(assertions)
     if identity is None:
         # Elements are there, identities are not.
-        operands = [*operands, filled(t, 1, tile_type(types[0].shape, I1))]
+        operands += [filled(t, 1, tile_type(types[0].shape, I1))] * (len(assertions) + 1)
     identities = [0] * len(operands) if identity is None else [identity]
     scope = build(operands, axis, identities, **keywords)
     with scope:
         first, second = scope.arguments[accumulated::2], scope.arguments[1 - accumulated :: 2]
-        values = _body(t, op, [*first[: len(types)], *second[: len(types)]])
+        t.bind(op.regions[0].blocks[0].arguments, [*first[: len(types)], *second[: len(types)]])
+        values = blocks(t, op.regions[0].blocks[0])
         if identity is None:
+            for each, one, other in zip(assertions, first[len(types) :], second[len(types) :], strict=False):
+                values.append(t.build.andi(t.values[each.operands[0]], t.build.andi(one, other)))
             values = [
                 t.build.select(first[-1], t.build.select(second[-1], both, left), right)
                 for both, left, right in zip(values, first, second, strict=False)
             ]
             values.append(t.build.ori(first[-1], second[-1]))
         t.build.yield_(*values)
+    for each, holds in zip(assertions, scope.results[len(types) : count], strict=True):
+        t.build.location = t.locations.of(each.location)
+        t.build.assert_(holds, t.attribute(each, "message", ""))
     t.build.location = location
     return list(scope.results[: len(types)])
+
+
+def _assertions(t: Translation, op: Operation) -> list[Operation]:
+    """The assertions in the body of a reduction or scan, which are all executed."""
+    found = [each for each in op.walk() if each.name == "tt.assert"]
+    for each in found:
+        if each.parent is not op.regions[0].blocks[0]:
+            raise t.unsupported(each, f"it is in a branch in the body of '{op.name}'")
+    return found
 
 
 @rule("tt.map_elementwise")
@@ -84,14 +103,19 @@ def map_elements(t: Translation, op: Operation) -> list[Value]:
 
     With `pack` the function takes so many elements of each tile at once: here, those next to each other.
     """
-    pack, block = t.attribute(op, "pack"), op.regions[0].block
+    pack, first = t.attribute(op, "pack"), op.regions[0].blocks[0]
     arguments = [part for each in t.operands(op) for part in _parts(t, each, pack)]
     outside, shape = dict(t.values), t.element_shape
     assert isinstance(arguments[0].type, TileType)
     t.element_shape = arguments[0].type.shape
     try:
-        t.bind(block.arguments, arguments)
-        values = _mapped(t, block)
+        for each in op.walk():
+            if each is not op:
+                _check_function_of_elements(t, each)
+                # Scalars from outside of the function.
+                t.values.update({x: splat(t, t.values[x], t.element_shape) for x in each.operands if x in outside})
+        t.bind(first.arguments, arguments)
+        values = blocks(t, first)
     finally:
         t.element_shape = shape
         t.values.update(outside)
@@ -101,24 +125,9 @@ def map_elements(t: Translation, op: Operation) -> list[Value]:
     ]
 
 
-def _mapped(t: Translation, block: Block) -> list[Value]:
-    """Translate a block for tiles of elements."""
-    for each in block:
-        for operand in each.operands:
-            # Scalars from outside of the function.
-            t.values[operand] = splat(t, t.values[operand], t.element_shape)
-        if each is block.last:
-            return t.operands(each)
-        if each.name == "scf.if":
-            (condition,) = t.operands(each)
-            yes, no = [_mapped(t, region.block) if region.blocks else [] for region in each.regions]
-            results = [t.build.select(condition, *both) for both in zip(yes, no, strict=True)]
-            t.bind(each.results, results)
-        elif each.regions or each.name in MEMORY or each.name == "tt.call":
-            raise t.unsupported(each, "a function that 'tt.map_elementwise' applies has neither loops nor effects")
-        else:
-            t.operation(each)
-    raise t.error("a block is empty")
+def _check_function_of_elements(t: Translation, op: Operation) -> None:
+    if op.name in MEMORY | {"tt.assert", "tt.call"} or (op.regions and op.name != "scf.if"):
+        raise t.unsupported(op, "a function that 'tt.map_elementwise' applies has neither loops nor effects")
 
 
 def _parts(t: Translation, value: Value, count: int) -> list[Value]:
@@ -144,16 +153,6 @@ def _joined(t: Translation, parts: Sequence[Value], type: TileType) -> Value:
         # Extents are powers of two: neighbors are joined first.
         tiles = [t.build.cat(tiles[at], tiles[at + 1], len(shape) - 1) for at in range(0, len(tiles), 2)]
     return t.build.reshape(tiles[0], type.shape)
-
-
-def _body(t: Translation, op: Operation, arguments: Sequence[Value]) -> list[Value]:
-    """Translate the region of an operation for these arguments."""
-    for each in op.walk():
-        if each.name == "tt.assert":
-            raise t.unsupported(each, f"the body of '{op.name}' must have no effect")
-    block = op.regions[0].block
-    t.bind(block.arguments, arguments)
-    return t.operands(t.block(block))
 
 
 def _identity(op: Operation, element: Type) -> float | None:

@@ -11,7 +11,7 @@ from tileir.ir import attributes
 from tileir.ir.attributes import Attribute
 from tileir.ir.types import FLOAT_TYPES, Type, integer_type
 
-_POINTER: Final = re.compile(r"!tt\.ptr<(.*?)(?:, *\d+)?>")
+_POINTER: Final = re.compile(r'!tt\.ptr<(.*?)(?:, *(?:\d+|"\w+"))?>')
 _DESCRIPTOR: Final = re.compile(r"!tt\.tensordesc<(tensor<[^<>]*>|[^<>]*)>")
 _TENSOR: Final = re.compile(r"tensor<((?:\d+x)*)(.*)>")
 _INTEGER: Final = re.compile(r"[su]?i(\d+)")

@@ -91,6 +91,26 @@ def test_bytes_as_small_floats(name: str) -> None:
     assert torch.equal(out, x.float())
 
 
+def test_tensors_as_of_another_type() -> None:
+    x, out = torch.linspace(-4, 4, 64), torch.zeros(64, dtype=torch.int32)
+    given = triton.reinterpret(x.view(torch.int32), triton.language.float32)
+    tileir.launch(kernels.to_float, 1, (given, triton.reinterpret(out, triton.language.float32), 64))
+    assert torch.equal(out.view(torch.float32), x)
+
+
+@triton.jit(repr=lambda given: f"renamed_{given.signature['x'][1:]}")
+def has_a_name_of_its_own(x):
+    triton.language.store(x, 3)
+
+
+def test_a_kernel_with_a_name_of_its_own() -> None:
+    x = torch.zeros(1)
+    tileir.launch(has_a_name_of_its_own, 1, (x,))
+    assert x.item() == 3
+    with tileir.emulate():
+        assert has_a_name_of_its_own.warmup(x, grid=(1,)).name == "renamed_fp32"
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "uint32", "uint64", "bool"])
 def test_dtypes_of_numpy(dtype: str) -> None:
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else numpy.dtype(dtype)

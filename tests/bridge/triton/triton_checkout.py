@@ -8,8 +8,7 @@ note.  Tutorials run as scripts, without their benchmarks.
 from __future__ import annotations
 
 import ast
-import inspect
-import linecache
+import functools
 import re
 import runpy
 import sys
@@ -22,6 +21,7 @@ import pytest
 
 STAGES = ("llir", "ptx", "sass", "ttgir", "cubin")
 NOTE = "a check of compiled text"
+SIMPLE = (ast.Assert, ast.Assign, ast.Expr)
 
 
 class CompiledText(str):
@@ -101,30 +101,36 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _is_about_text(failure: pytest.ExceptionInfo[BaseException]) -> bool:
-    """Whether the line of a test that fails has a text of a compiled kernel in it."""
+    """Whether the statement of a test that fails has a text of a compiled kernel in it, or what was made of one."""
     for entry in failure.traceback:
         if re.search(r"[/\\]test_\w+\.py$", str(entry.path)) is None:
             continue
-        line = _statement(str(entry.path), entry.lineno + 1)
-        names = set(re.findall(r"\w+", line))
-        values = [value for name, value in entry.frame.f_locals.items() if name in names]
-        if any(_is_text(value) for value in values) or re.search(r"\basm\b", line):
+        function, line = _code(str(entry.path)), entry.lineno + 1
+        around = [each for each in ast.walk(function) if isinstance(each, ast.FunctionDef) and _has(each, line)]
+        statements = [each for each in ast.walk(around[-1]) if isinstance(each, ast.stmt)] if around else []
+        names = {name for name, value in entry.frame.f_locals.items() if isinstance(value, CompiledText)}
+        for each in statements:
+            if isinstance(each, ast.Assign) and _is_about(each.value, names):
+                names |= {name.id for name in ast.walk(each) if isinstance(name, ast.Name)} - _names(each.value)
+        if any(_has(each, line) and _is_about(each, names) for each in statements if isinstance(each, SIMPLE)):
             return True
     return False
 
 
-def _is_text(value: object) -> bool:
-    if isinstance(value, CompiledText):
-        return True
-    found = getattr(value, "string", None) if isinstance(value, re.Match) else None
-    return isinstance(found, CompiledText)
+@functools.cache
+def _code(path: str) -> ast.Module:
+    return ast.parse(Path(path).read_text(encoding="utf-8"))
 
 
-def _statement(path: str, number: int) -> str:
-    """The text of the innermost statement at a line."""
-    lines = linecache.getlines(path)
-    found = lines[number - 1]
-    for node in ast.walk(ast.parse("".join(lines))):
-        if isinstance(node, ast.Assert | ast.Assign | ast.Expr) and node.lineno <= number <= (node.end_lineno or 0):
-            found = "".join(lines[node.lineno - 1 : node.end_lineno])
-    return inspect.cleandoc(found)
+def _has(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _is_about(node: ast.AST, names: set[str]) -> bool:
+    """Whether a part of a test reads compiled text, or one of the names that stand for such."""
+    is_text = any(isinstance(each, ast.Attribute) and each.attr == "asm" for each in ast.walk(node))
+    return is_text or bool(_names(node) & names)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

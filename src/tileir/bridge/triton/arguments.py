@@ -23,7 +23,16 @@ from tileir.execute.locations.wording import argument_name, item_name
 CONSTANT: Final = "constexpr"
 _DESCRIPTOR: Final = "tensordesc"
 _ALIGNMENT: Final = 16
-_SMALL_FLOATS: Final = {"fp8e5": "float8_e5m2", "fp8e4nv": "float8_e4m3fn"}
+# Triton's names of types that torch names otherwise; one without a name in torch is read as its bytes.
+_TORCH_NAMES: Final = {
+    "int1": "bool",
+    "fp8e5": "float8_e5m2",
+    "fp8e4nv": "float8_e4m3fn",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "fp64": "float64",
+}
 
 
 class ArrayArgument:
@@ -104,10 +113,10 @@ def _pointer(description: Description, value: Any, name: str) -> object:
     if isinstance(value, ArrayArgument):
         value = value.array
     if not is_array(value) and hasattr(value, "base"):
-        # Triton's `TensorWrapper`: a tensor of bytes, whose elements the kernel reads as of another type.
-        dtype = _SMALL_FLOATS.get(str(value.dtype))
-        value = value.base
-        value = value if dtype is None else value.view(getattr(sys.modules["torch"], dtype))
+        # Triton's `TensorWrapper`: a tensor whose elements the kernel reads as of another type.
+        name_of_type = str(value.dtype)
+        dtype = getattr(sys.modules["torch"], _TORCH_NAMES.get(name_of_type, name_of_type), None)
+        value = value.base if dtype is None else value.base.view(dtype)
     if not is_array(value):
         return int(value.data_ptr())
     if is_tensor(value):

@@ -1,7 +1,7 @@
 """Errors of Triton's frontend, in the user's lines only.
 
 Triton raises one error for each function on the way to a mistake, those of its own library included, each caused by the
-next.  The reason is in the last one, and lines count from the function's first.
+next.  The reason is in the last one, which stays the last cause, and lines count from the function's first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LIBRARY = "triton/language/"
 
 
 def show_user_lines(error: BaseException) -> None:
-    """Leave the errors of the user's functions in a chain of causes, with the reason and with file and line."""
+    """Leave the errors of the user's functions and the reason in a chain of causes, with file and line."""
     from triton.compiler.errors import CompilationError
 
     chain: list[Any] = []
@@ -27,7 +27,7 @@ def show_user_lines(error: BaseException) -> None:
         return
     last = chain[-1]
     reason = last.error_message if isinstance(last, CompilationError) else str(last)
-    for each, cause in zip(users, [*users[1:], None], strict=True):
+    for each, cause in zip(users, [*users[1:], None if last in users else last], strict=True):
         each.__cause__, each.__suppress_context__ = cause, True
         if places[each] and hasattr(each, "add_note"):
             each.add_note(f"at {places[each]}")

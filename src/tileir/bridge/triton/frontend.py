@@ -143,4 +143,5 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
     manager.run(module, *(() if version() < (3, 6) else ("make_ttir",)))
     text = str(module)
     module.set_attr("generic", ir.builder(module.context).get_unit_attr())
-    return Ttir(source.name.removeprefix("@"), str(module), text)
+    # The function may have a name of its own: `triton.jit(repr=..)`.
+    return Ttir(module.get_entry_func_name(), str(module), text)
