@@ -124,7 +124,7 @@ class _Carried:
         self.state = t.tokens.state() if self.is_needed else None
         self.pointers: list[int] = []
         if is_known and self.is_needed and t.tokens.order != "program":
-            self.pointers = t.tokens.carried(t.accesses(region), region)
+            self.pointers = t.tokens.carried(t.accesses(region))
 
     def values(self) -> list[Value]:
         """The tokens at the current place."""

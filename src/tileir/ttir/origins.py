@@ -44,12 +44,7 @@ class Origins:
             value = pending.pop()
             sources = list(self._sources(value))
             if not sources:
-                parent = value.block.parent_operation if isinstance(value, BlockArgument) else None
-                if (
-                    parent is None
-                    or parent.name != "tt.func"
-                    or str(parent.attributes.get("sym_visibility")) != '"public"'
-                ):
+                if not _is_of_kernel(value):
                     return None
                 number = self._numbers.setdefault(value, len(self._numbers))
                 if found not in (None, number):

@@ -6,24 +6,21 @@ operations by tokens, in one of three ways:
 "program"    each operation comes after the one before it, which is what a kernel means where it is correct
 "arguments"  each operation comes after those before it that access the array of the same argument; arrays that are only
              read are not ordered.  This is for GPUs, where order costs time.
-"barriers"   operations are ordered by barriers, and those on the same pointers, which the same threads execute; this
-             shows the sanitizer two operations of a program that touch the same memory without a barrier between them
+"barriers"   operations are ordered by barriers only, so that the sanitizer sees two operations of a program that touch
+             the same memory without a barrier between them
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from tileir.builder import Builder
-from tileir.ir.core import Operation
 from tileir.ir.values import Value
 from tileir.ttir.origins import Origins
 
 MemoryOrder = Literal["program", "arguments", "barriers"]
 MEMORY_ORDERS: Final[tuple[MemoryOrder, ...]] = ("program", "arguments", "barriers")
-
-_DEEPEST = 64  # How many operations are followed on the way to a pointer.
 
 
 class State(NamedTuple):
@@ -31,31 +28,23 @@ class State(NamedTuple):
 
     ordered: Value  # what the next operation waits for
     pending: tuple[Value, ...]  # since the last barrier
-    last: dict[int | None, tuple[Value, Value]]  # by pointers, or arguments: the last operation, and what it waited for
+    last: dict[int | None, tuple[Value, Value]]  # by arguments: the last operation, and what it waited for
 
 
 class Tokens:
-    """The tokens at the insertion point.
+    """The tokens at the insertion point; `origins` is there for the order "arguments"."""
 
-    `leaf` says what stands for a value of TTIR from which pointers are computed, None if the value is computed itself.
-    `origins` is there for the order "arguments".
-    """
-
-    def __init__(
-        self, build: Builder, order: MemoryOrder, leaf: Callable[[Value], Hashable | None], origins: Origins | None
-    ) -> None:
+    def __init__(self, build: Builder, order: MemoryOrder, origins: Origins | None) -> None:
         self.build = build
         self.order: MemoryOrder = order
-        self._leaf = leaf
         self._origins = origins
-        self._numbers: dict[Hashable, int] = {}
         self._state: State | None = None
 
     def before(self, pointer: Value | None = None) -> Value | None:
         """The token that the next memory operation takes; `pointer` is the value of TTIR through which it accesses."""
         if self.is_only_read(pointer):
             return self._state.ordered if self._state is not None else None
-        number = self._number(pointer) if pointer is not None and self.order != "program" else None
+        number = self._argument(pointer)
         if self.order == "arguments" and number is None:
             self.barrier()
         if number is None:
@@ -67,7 +56,7 @@ class Tokens:
         if self.is_only_read(pointer):
             return
         state = self.state()
-        number = self._number(pointer) if pointer is not None and self.order != "program" else None
+        number = self._argument(pointer)
         if self.order == "program" or (self.order == "arguments" and number is None):
             self._state = state._replace(ordered=token)
             return
@@ -102,9 +91,9 @@ class Tokens:
             self._state = State(self.build.make_token(), (), {})
         return self._state
 
-    def carried(self, accesses: Sequence[Value], region: Operation) -> list[int]:
-        """The numbers among those of these pointers that mean the same throughout a region."""
-        numbers = [self._number(each, region) for each in accesses]
+    def carried(self, accesses: Sequence[Value]) -> list[int]:
+        """The arguments that these pointers come from."""
+        numbers = [self._argument(each) for each in accesses]
         return sorted({each for each in numbers if each is not None})
 
     def values(self, carried: Sequence[int]) -> list[Value]:
@@ -127,37 +116,6 @@ class Tokens:
             state = State(ordered, tuple(others[:1]), last)
         self._state = state
 
-    # --- pointers ---
-
-    def _number(self, pointer: Value, region: Operation | None = None) -> int | None:
-        """A number for all pointers that are computed alike from the same values, None if one of these is inside a
-        region; in the order "arguments", for all that come from one argument, None if that is not known."""
-        if self._origins is not None:
-            return self._origins.of(pointer)
-        known: dict[Value, int | None] = {}
-
-        def number(value: Value, depth: int) -> int | None:
-            if value not in known:
-                known[value] = find(value, depth)
-            return known[value]
-
-        def find(value: Value, depth: int) -> int | None:
-            leaf = self._leaf(value) if depth else value
-            operation = value.defining_operation
-            key: Hashable = leaf
-            if leaf is None and operation is not None:
-                operands = [number(each, depth - 1) for each in operation.operands]
-                if None in operands:
-                    return None
-                key = (operation.name, *operation.attributes.items(), value.type, *operands)
-            elif region is not None and _is_inside(value, region):
-                return None
-            return self._numbers.setdefault(key, len(self._numbers))
-
-        return number(pointer, _DEEPEST)
-
-
-def _is_inside(value: Value, region: Operation) -> bool:
-    block = value.parent_block
-    owner = block.parent_operation if block is not None else None
-    return owner is not None and region.is_ancestor_of(owner)
+    def _argument(self, pointer: Value | None) -> int | None:
+        """The number of the argument that a pointer comes from, None if it is not known or not asked for."""
+        return None if self._origins is None or pointer is None else self._origins.of(pointer)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tileir.builder import Builder
 from tileir.dialect.ops import BUILTIN_MODULE
 from tileir.dialect.types import TileType, tile_type
 from tileir.execute.locations.source_locations import frames_of
+from tileir.execute.locations.wording import TRITON
 from tileir.interface import parse
+from tileir.ir.attributes import string_attribute
 from tileir.ir.core import Block, Module, Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError, VerifyError
 from tileir.ir.location import UNKNOWN
@@ -62,7 +64,7 @@ class Translation:
         self.source = source
         self.build = Builder("kernels")
         origins = Origins(source, MEMORY) if order == "arguments" else None
-        self.tokens = Tokens(self.build, order, self._leaf, origins)
+        self.tokens = Tokens(self.build, order, origins)
         self.values: dict[Value, Value] = {}
         self.descriptors: dict[Value, tuple[Value, ...]] = {}
         self.element_shape: tuple[int, ...] = ()  # of scalars: a tile's, where a function of elements is translated
@@ -159,13 +161,6 @@ class Translation:
         found = [each.operands[0] for each in operation.walk() if each.name in MEMORY and each.operands]
         return [each for each in found if leads_to_memory(each)]
 
-    def _leaf(self, value: Value) -> Hashable | None:
-        """What a value is, None if it is computed from its operands only."""
-        operation = value.defining_operation
-        if operation is not None and not operation.regions and operation.name not in (*MEMORY, "tt.call"):
-            return None
-        return self.values.get(value, value)
-
     def function(self, call: Operation) -> Operation:
         """The function that a call names."""
         name = str(self.attribute(call, "callee")).lstrip("@").strip('"')
@@ -251,6 +246,7 @@ def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
             translation.operation(function)
         translation.build.location = UNKNOWN
         module = translation.build.finish()
+        module.attributes = {**module.attributes, "producer": string_attribute(TRITON)}
     except RecursionError:
         raise translation.error("branches and loops are nested too deeply") from None
     except VerifyError as failure:

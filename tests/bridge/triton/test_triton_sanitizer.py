@@ -17,6 +17,7 @@ PLANTED: dict[str, tuple[str, str, str]] = {
     "a wrong stride": ("stride", "out-of-bounds", "row_sums_of_wrong_stride[(4,)](f(4, 8), f(4), 8, 8)"),
     "partial sums without atomics": ("race", "race", "total_without_atomics[(4,)](f(64), f(1), 16)"),
     "programs that read what others write": ("neighbour", "race", "shifted_in_place[(4,)](f(65), 16)"),
+    "threads that write what others read": ("reversed", "unordered", "reversed_in_place[(1,)](f(64), 64)"),
     "threads that read what others wrote": (
         "unordered",
         "unordered",
@@ -29,6 +30,10 @@ CORRECT = (
     "total[(4,)](f(64), f(1), 16)",
     "through_memory[(1,)](f(64), f(64), f(64), 64, 1)",
     "scaled[(1,)](f(64), f(64), 0.5, True, 64)",
+    # The same threads read and write.
+    "x = f(64); scaled[(1,)](x, x, 0.5, True, 64)",
+    "x = f(4, 8); copy_2d[(1,)](x, x, 4, 8, 8, 1, 4, 8)",
+    "added_in_memory[(1,)](f(64), f(16), 4, 16)",
 )
 HEAD = "import torch\nfrom kernels import *\ndef f(*shape): return torch.rand(*shape, device='cuda')\n"
 

@@ -104,6 +104,20 @@ def shifted_in_place(x, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def reversed_in_place(x, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    found = tl.load(x + offsets)
+    tl.store(x + BLOCK - 1 - offsets, found)  # reversed
+
+
+@triton.jit
+def added_in_memory(x, out, steps, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    for step in range(steps):
+        tl.store(out + offsets, tl.load(out + offsets) + tl.load(x + step * BLOCK + offsets))
+
+
+@triton.jit
 def through_memory(x, scratch, out, BLOCK: tl.constexpr, WAITS: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(scratch + offsets, tl.load(x + offsets))

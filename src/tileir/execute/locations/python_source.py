@@ -84,12 +84,6 @@ def expressions_at(file: str, line: int, column: int) -> list[Expression]:
     return source.expressions_at(line, column) if source is not None else []
 
 
-def is_triton(file: str, line: int) -> bool:
-    """Whether a line is in a kernel of Triton's."""
-    source = _source(file)
-    return source is not None and any(first <= line <= last for first, last in source.jitted)
-
-
 def character_column(text: str, column: int) -> int:
     """A column in bytes of UTF-8 as one in characters, both from zero."""
     return len(text.encode("utf-8", "replace")[:column].decode("utf-8", "replace"))
@@ -103,8 +97,6 @@ class _Source:
         self._names: dict[ast.AST, str] = {}
         self._statements: dict[ast.AST, Statement] = {}
         self._returned: set[ast.AST] = set()
-        self.jitted: list[tuple[int, int]] = []
-        """The lines of functions with a decorator as `@triton.jit`."""
         self._found: dict[tuple[int, int], list[Expression]] = {}
         # An explicit stack: expressions may nest more deeply than Python recurses.
         pending: list[tuple[ast.AST, Statement | None, int]] = [(tree, None, 0)]
@@ -122,8 +114,6 @@ class _Source:
                 self._statements[node] = statement
                 self._at.setdefault((node.lineno, node.col_offset), []).append(node)
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                if any("jit" in ast.unparse(decorator) for decorator in node.decorator_list):
-                    self.jitted.append((node.lineno, node.end_lineno or node.lineno))
                 line = lines[node.body[0].lineno - 1]
                 first = len(line) - len(line.lstrip())
             pending.extend([(child, statement, first) for child in ast.iter_child_nodes(node)])

@@ -15,9 +15,18 @@ from typing import Final
 from tileir.dialect import ops
 from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.locations.python_source import Expression, character_column, expressions_at, is_triton
+from tileir.execute.locations.python_source import Expression, character_column, expressions_at
 from tileir.execute.locations.source_locations import author_frames, source_line
-from tileir.execute.locations.wording import ARRAY, OTHER, SYMBOL, THIS, Phrase, in_script_names, in_triton
+from tileir.execute.locations.wording import (
+    ARRAY,
+    OTHER,
+    SYMBOL,
+    THIS,
+    Phrase,
+    in_script_names,
+    in_triton,
+    is_of_triton,
+)
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import source_of
@@ -346,7 +355,7 @@ class ScriptMessages:
             if text.infix and symbol is not None:
                 return text.infix.replace(SYMBOL, symbol)
             text = text.unchecked if text.unchecked and _is_unchecked(expression) else text.script
-            if is_triton(expression.file, expression.line):
+            if is_of_triton(operation):
                 text = in_triton(text)
             text = text.replace(THIS, _assigned(expression) if whole else _called(expression))
             text = text.replace(OTHER, self.subject(other) if other is not None else "")

@@ -115,6 +115,8 @@ def phrase(
     return Phrase(plain, text if script is None else script, infix)
 
 
+TRITON: Final = "Triton"
+"""The producer that modules name which were kernels of Triton."""
 CUTILE_ORDER: Final = "cuTile orders accesses to one array, and assumes that different arrays share no memory"
 CUTILE_ORDER_HINT: Final = "pass arrays that share no memory, or the same array for both"
 CUTILE_SCOPE_HINT: Final = "BLOCK covers only one tile block: use DEVICE"
@@ -123,6 +125,14 @@ _IN_TRITON: Final = {
     CUTILE_ORDER_HINT: "add tl.debug_barrier() between the two",
     CUTILE_SCOPE_HINT: "the scope 'cta' covers only one program: use 'gpu'",
 }
+
+
+def is_of_triton(operation: Operation) -> bool:
+    """Whether an operation is in a module that was made of Triton's kernels."""
+    module: Operation | None = operation
+    while module is not None and "producer" not in module.attributes:
+        module = module.parent_operation
+    return module is not None and module.producer == TRITON
 
 
 def in_triton(text: str) -> str:

@@ -22,6 +22,7 @@ from tileir.execute.locations.wording import (
     OTHER,
     THIS,
     in_script,
+    is_of_triton,
     phrase,
 )
 from tileir.execute.memory import Region
@@ -46,9 +47,13 @@ class Conflicts:
         self._ledger: Ledger = ledger
         self._events: Events = events
         self._doubts: Doubts = Doubts(ledger)
+        self._has_threads: bool | None = None  # Whether a tile block is a program of Triton's.
 
     def check(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
-        event, token = self._events.begin(access.operation, access.block, self._doubts.layout(access))
+        if self._has_threads is None:
+            self._has_threads = is_of_triton(access.operation)
+        layout = _layout(access) if self._has_threads or _loops_around(access.operation) else None
+        event, token = self._events.begin(access.operation, access.block, layout, self._has_threads)
         semantics = event.semantics
         if not touched and access.kind == "read" and access.view is None:
             mask = access.mask
@@ -311,12 +316,6 @@ class Doubts:
         self._ledger: Ledger = ledger
         self._later_uses: dict[tuple[Operation, Operation], Operation | None] = {}
 
-    def layout(self, access: Access) -> object:
-        """Which element of the tile goes where, for accesses in a `loop`; None for others."""
-        if not _loops_around(access.operation):
-            return None
-        return access.box if access.box is not None else (access.addresses.shape, hash(access.addresses.tobytes()))
-
     def look(self, access: Access, event: Event, token: Token, earlier: Event) -> str:
         """What is doubtful about a pair that is ordered, as the place on the page; empty if nothing is new."""
         before, what = earlier.semantics.operation, ""
@@ -376,6 +375,11 @@ class Doubts:
                 if one is not other and one.parent is other.parent and one.parent is not None:
                     return other.is_before(one)
         return False
+
+
+def _layout(access: Access) -> object:
+    """Which element of the tile goes where."""
+    return access.box if access.box is not None else (access.addresses.shape, hash(access.addresses.tobytes()))
 
 
 def _loops_around(operation: Operation) -> list[Operation]:

@@ -188,6 +188,7 @@ class _BlockState:
     bits: int = 0
     taken: Token = _NOTHING
     given: Token = _NOTHING
+    by_layout: dict[object, int] = field(default_factory=dict)  # The bits of events, where threads are of interest.
 
 
 class Events:
@@ -272,11 +273,19 @@ class Events:
             state.given.firm = 1 << event.bit
             state.given.masked = event.semantics.operation
 
-    def begin(self, operation: Operation, block: TileBlock, layout: object) -> tuple[Event, Token]:
-        """The event of an access, and what comes before it."""
+    def begin(self, operation: Operation, block: TileBlock, layout: object, has_threads: bool) -> tuple[Event, Token]:
+        """The event of an access, and what comes before it.
+
+        In a program that has threads the same ones access all tiles whose elements are at the same addresses.
+        """
         state = self._state(block)
+        event = self._add(block.number, state.bits, self.semantics(operation), 0, layout)
         state.bits += 1
-        return self._add(block.number, state.bits - 1, self.semantics(operation), 0, layout), state.taken
+        if not has_threads:
+            return event, state.taken
+        same = state.by_layout.get(layout, 0)
+        state.by_layout[layout] = same | 1 << event.bit
+        return event, Token(state.taken.bits | same, state.taken.known) if same else state.taken
 
     def hiding(self, event: Event, hidden: Event) -> Event:
         """An event in place of one that hides an earlier read without following it."""
