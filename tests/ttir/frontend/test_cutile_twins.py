@@ -113,6 +113,50 @@ def cutile_product(x, out, BLOCK: ct.Constant[int]):
     ct.store(out, (ct.bid(0),), ct.prod(ct.where(inside, values, 1.0), axis=1))
 
 
+@triton.jit
+def attention(q, k, v, out, rows, scale, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
+    """Online softmax: each block of keys rescales what the blocks before it have added up."""
+    at, along = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, WIDTH)[None, :]
+    queries = tl.load(q + at[:, None] * WIDTH + along, mask=at[:, None] < rows, other=0.0)
+    largest, weights = tl.full((BLOCK,), -1e30, tl.float32), tl.zeros((BLOCK,), tl.float32)
+    total = tl.zeros((BLOCK, WIDTH), tl.float32)
+    for start in range(0, rows, BLOCK):
+        key = start + tl.arange(0, BLOCK)
+        inside = key[:, None] < rows
+        keys = tl.load(k + key[:, None] * WIDTH + along, mask=inside, other=0.0)
+        values = tl.load(v + key[:, None] * WIDTH + along, mask=inside, other=0.0)
+        scores = tl.dot(queries, tl.trans(keys)) * scale
+        scores = tl.where(key[None, :] < rows, scores, -1e30)
+        now = tl.maximum(largest, tl.max(scores, 1))
+        powers = tl.exp2(scores - now[:, None])
+        rescale = tl.exp2(largest - now)
+        weights = tl.fma(weights, rescale, tl.sum(powers, 1))
+        total = tl.dot(powers.to(tl.float16), values, total * rescale[:, None])
+        largest = now
+    tl.store(out + at[:, None] * WIDTH + along, total / weights[:, None], mask=at[:, None] < rows)
+
+
+@ct.kernel
+def cutile_attention(q, k, v, out, scale, BLOCK: ct.Constant[int], WIDTH: ct.Constant[int]):
+    rows, block = q.shape[0], ct.bid(0)
+    queries = ct.load(q, (block, 0), (BLOCK, WIDTH), padding_mode=ct.PaddingMode.ZERO)
+    largest, weights = ct.full((BLOCK, 1), -1e30, ct.float32), ct.zeros((BLOCK, 1), ct.float32)
+    total = ct.zeros((BLOCK, WIDTH), ct.float32)
+    for number in range(ct.num_tiles(k, 0, (BLOCK, WIDTH))):
+        keys = ct.load(k, (number, 0), (BLOCK, WIDTH), padding_mode=ct.PaddingMode.ZERO)
+        values = ct.load(v, (number, 0), (BLOCK, WIDTH), padding_mode=ct.PaddingMode.ZERO)
+        scores = ct.mma(queries, ct.transpose(keys), ct.zeros((BLOCK, BLOCK), ct.float32)) * scale
+        key = number * BLOCK + ct.arange(BLOCK, dtype=ct.int32)
+        scores = ct.where(key[None, :] < rows, scores, -1e30)
+        now = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        powers = ct.exp2(scores - now)
+        rescale = ct.exp2(largest - now)
+        weights = weights * rescale + ct.sum(powers, axis=1, keepdims=True)
+        total = ct.mma(ct.astype(powers, ct.float16), values, total * rescale)
+        largest = now
+    ct.store(out, (block, 0), total / weights)
+
+
 RANDOM = np.random.default_rng(3)
 
 
@@ -128,6 +172,7 @@ Launch = tuple[Any, tuple[object, ...]]
 
 X, WEIGHT, BIAS = random(11, 100), random(100), random(100)
 LEFT, RIGHT = random(45, 70), random(70, 37)
+QKV = tuple(random(3, 70, 32).astype(np.float16))
 TWINS: dict[str, tuple[tuple[int, ...], Launch, Launch]] = {
     "vector add": (
         (18,),
@@ -148,6 +193,11 @@ TWINS: dict[str, tuple[tuple[int, ...], Launch, Launch]] = {
         (11,),
         (layer_norm, (X, WEIGHT, BIAS, nothing(11, 100), 100, 1e-5, 128)),
         (cutile_layer_norm, (X, WEIGHT, BIAS, nothing(11, 100), 1e-5, 128)),
+    ),
+    "attention": (
+        (3,),
+        (attention, (*QKV, nothing(70, 32), 70, 0.25, 32, 32)),
+        (cutile_attention, (*QKV, nothing(70, 32), 0.25, 32, 32)),
     ),
     "product": ((11,), (product, (X, nothing(11), 100, 128)), (cutile_product, (X, nothing(11), 128))),
 }

@@ -40,6 +40,21 @@ def steps(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, tl.reshape(tl.join(values, values), (2, BLOCK)).sum(axis=0))
 
 
+@triton.jit
+def products(x, out, n, BLOCK: tl.constexpr):
+    """A product, descriptors, atomic operations, a gather, a histogram, a print."""
+    read = tl.make_tensor_descriptor(x, [n, BLOCK], [BLOCK, 1], [BLOCK, BLOCK])
+    written = tl.make_tensor_descriptor(out, [n, BLOCK], [BLOCK, 1], [BLOCK, BLOCK])
+    square = read.load([0, 0])
+    square = tl.dot(square.to(tl.float16), square.T.to(tl.float16), square)
+    at = tl.arange(0, BLOCK)
+    counts = tl.histogram(tl.load(x + at).to(tl.int32), BLOCK)
+    tl.device_print("counts", counts)
+    tl.atomic_add(out + at, tl.gather(tl.sum(square, 1), counts % BLOCK, 0), mask=at < n)
+    tl.atomic_xchg(out + at, tl.exp(tl.max(square, 1)), sem="release")
+    written.store([0, 0], tl.where(square > 0, square, tl.sqrt(square)))
+
+
 X = np.zeros(4096, np.float32)
 LAUNCHES = [
     (kernels.add, (X, X, X, 100, 64)),
@@ -48,6 +63,7 @@ LAUNCHES = [
     (kernels.total, (X, X, 64)),
     (kernels.through_memory, (X, X, X, 64, True)),
     (steps, (X, X, 70, 64)),
+    (products, (X, X, 70, 16)),
 ]
 NAME, NUMBER, VALUE = re.compile(r'"\w+\.[\w.]+"'), re.compile(r"\d+"), re.compile(r"%[\w#]+")
 TYPE = re.compile(r"tensor<[^<>]*(?:<\w+>)?>|!tt\.ptr<\w+>|\b[if]\d+\b")
