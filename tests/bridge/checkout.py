@@ -377,8 +377,10 @@ def _sum_up(results: Path) -> int:
     print(f"{len(entries)} tests: " + ", ".join([f"{count} {outcome}" for outcome, count in counts.most_common()]))
     if decided:
         print(f"{counts['passed']} of {decided} pass: {100 * counts['passed'] / decided:.2f} of 100")
-    for outcome in ("failed", "over time", "out of memory", "skipped", "xfailed"):
+    for outcome in ("failed", "over time", "out of memory", "passed", "skipped", "xfailed"):
         reasons = Counter(_class(entry["why"]) for entry in entries if entry["outcome"] == outcome)
+        # Only those that have passed up to something.
+        reasons.pop("", None)
         for reason, count in reasons.most_common():
             example = next(e["test"] for e in entries if e["outcome"] == outcome and _class(e["why"]) == reason)
             print(f"  {count:5} {outcome}: {reason}\n        as {example}")

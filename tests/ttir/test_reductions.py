@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.ttir.programs import Array, each_backend, run, tensor
+from tests.ttir.programs import NUMPY, Array, each_backend, run, tensor
 
 LEFTMOST_LARGEST = """
   ^bb0(%v: f32, %m: i32, %w: f32, %n: i32):
@@ -106,3 +106,18 @@ def test_a_scan_along_the_first_axis(backend: str) -> None:
     scan = f'%y = "tt.scan"(%x) <{{axis = 0 : i32, reverse = false}}> ({{{body}}}) : ({tensor(x)}) -> {tensor(x)}'
     run(scan, {"x": x}, {"y": y}, backend)
     assert np.array_equal(y, x.cumsum(0))
+
+
+@each_backend
+@pytest.mark.parametrize("type", ["bf16", "f16"])
+def test_a_scan_of_16_bits_does_not_drift(type: str, backend: str) -> None:
+    x = np.random.default_rng(0).uniform(-1, 1, 1024).astype(NUMPY[type])
+    y = np.zeros_like(x)
+    body = one_operation("arith.addf", type, "scan")
+    run(
+        f'%y = "tt.scan"(%x) <{{axis = 0 : i32, reverse = false}}> ({{{body}}}) : ({tensor(x)}) -> {tensor(x)}',
+        {"x": x},
+        {"y": y},
+        backend,
+    )
+    assert np.array_equal(y, x.astype("f4").cumsum().astype(NUMPY[type]))

@@ -6,7 +6,7 @@ from tileir.dialect.types import PointerType, TileType, with_element
 from tileir.ir.attributes import FloatAttribute, IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
-from tileir.ir.types import FLOAT_TYPES, I8, I64, FloatType, IntegerType
+from tileir.ir.types import F32, I8, I64, FloatType, IntegerType
 from tileir.ir.values import Value
 from tileir.ttir.translation import RULES, Rule, Translation, rule
 
@@ -23,7 +23,7 @@ _INTEGER_PREDICATES = (
     ("greater_than", "unsigned"),
     ("greater_than_or_equal", "unsigned"),
 )
-_F32 = FLOAT_TYPES["f32"]
+
 _OVERFLOW = {
     (False, False): "none",
     (True, False): "no_signed_wrap",
@@ -62,7 +62,7 @@ def _of_floats(mnemonic: str, **keywords: object) -> Rule:
 
 def _wide(t: Translation, value: Value) -> Value:
     assert isinstance(value.type, TileType) and isinstance(value.type.element, FloatType)
-    return value if value.type.element.width > 8 else t.build.ftof(value, with_element(value.type, _F32))
+    return value if value.type.element.width > 8 else t.build.ftof(value, with_element(value.type, F32))
 
 
 def _wrapping(mnemonic: str) -> Rule:

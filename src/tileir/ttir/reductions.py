@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tileir.dialect.types import TileType, tile_type
+from tileir.dialect.types import TileType, tile_type, with_element
 from tileir.ir.core import Operation
-from tileir.ir.types import I32, FloatType, IntegerType, Type
+from tileir.ir.types import BF16, F16, F32, I32, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.ttir.arithmetic import filled, splat
 from tileir.ttir.control import blocks
@@ -43,24 +43,40 @@ _IDENTITIES: Final[dict[str, Callable[[int], float]]] = {
 @rule("tt.reduce")
 def reduce(t: Translation, op: Operation) -> list[Value]:
     """The elements of a reduction have no order: of two, the body of TTIR gets the accumulated one first."""
-    return _combine(t, op, t.build.reduce, accumulated=1)
+    return _combine(t, op, t.operands(op), t.build.reduce, accumulated=1)
 
 
 @rule("tt.scan")
 def scan(t: Translation, op: Operation) -> list[Value]:
-    """The body gets the accumulated element first, in TTIR as in Tile IR, also where the scan begins at the end."""
+    """The body gets the accumulated element first, in TTIR as in Tile IR, also where the scan begins at the end.
+
+    Sums and products of 16 bits are computed in f32.  Triton scans a tree, whose height is the number of roundings; a
+    scan of one element after the other would round each time.
+    """
     reverse = bool(t.attribute(op, "reverse"))
-    return _combine(t, op, t.build.scan, accumulated=0, reverse=reverse)
+    type, function = t.result_type(op), next(iter(op.regions[0].blocks[0])).name
+    is_narrow = function in ("arith.addf", "arith.mulf") and type.element in (BF16, F16)
+    if not is_narrow or _identity(op, type.element) is None:
+        return _combine(t, op, t.operands(op), t.build.scan, accumulated=0, reverse=reverse)
+    wide = t.build.ftof(*t.operands(op), with_element(type, F32))
+    (found,) = _combine(t, op, [wide], t.build.scan, accumulated=0, reverse=reverse)
+    return [t.build.ftof(found, type)]
 
 
 def _combine(
-    t: Translation, op: Operation, build: Callable[..., Any], *, accumulated: int, **keywords: object
+    t: Translation,
+    op: Operation,
+    operands: list[Value],
+    build: Callable[..., Any],
+    *,
+    accumulated: int,
+    **keywords: object,
 ) -> list[Value]:
     """Build a reduction or scan; `accumulated` is the place of the accumulated element in the pairs of its body.
 
     A body in Tile IR has no effects: whether its assertions hold is the result of one more operand for each.
     """
-    operands, axis, location = t.operands(op), t.attribute(op, "axis"), t.build.location
+    axis, location = t.attribute(op, "axis"), t.build.location
     types, assertions = [t.type(each) for each in op.operands], _assertions(t, op)
     identity, count = _identity(op, types[0].element), len(types) + len(assertions)
     if identity is None:

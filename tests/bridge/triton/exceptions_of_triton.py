@@ -1,8 +1,28 @@
-"""Triton's own tests that cannot pass here, and why: each is a pattern for the names of tests."""
+"""Triton's own tests that cannot pass here, and why: each is a pattern for the names of tests.
+
+`checkout.py --left-out` runs these alone: one that passes is no exception any more.
+"""
 
 from __future__ import annotations
 
+GPU_CODE = "is about code for a GPU"
+NEWER = "is written for a frontend newer than Triton 3.9's, which refuses the kernel or accepts it"
+OUTSIDE = "accesses memory outside of its arrays, which a GPU does not notice"
+
 EXCEPTIONS: list[tuple[str, str]] = [
-    (r"test_compile_only\.py|test_line_info\.py|test_pipeliner\.py|test_reproducer\.py", "is about code for a GPU"),
-    (r"test_warp_specialization\.py|test_clc\.py", "is about code for a GPU"),
+    (r"test_compile_only\.py|test_line_info\.py|test_pipeliner\.py|test_reproducer\.py", GPU_CODE),
+    (r"test_warp_specialization\.py|test_clc\.py", GPU_CODE),
+    (r"test_core\.py::test_atomic_poll_no_timeout_uses_no_shared_memory", GPU_CODE),
+    (
+        r"test_core\.py::test_tensor_atomic_use_result\[cas-1-b?float16\]",
+        "replaces an array of 16 bits by compare and swap: Tile IR has that for 32 bits, which are not all in the array",
+    ),
+    (r"test_core\.py::test_reduce\[.*-None-True\]", NEWER),
+    (r"test_frontend\.py::test_named_expr_without_prior_annotation_decays", NEWER),
+    (r"test_frontend\.py::test_atomic_poll_rejects_tensor_pointer", NEWER),
+    (r"test_annotations\.py::test_int_annotation", OUTSIDE),
+    (
+        r"test_subprocess\.py::test_print\[(?!static)",
+        "expects one line of output for each element: here a tile is printed as a whole",
+    ),
 ]

@@ -45,3 +45,9 @@ def _python(folder: Path, *words: str, **more: str) -> subprocess.CompletedProce
     environment |= more
     command = [sys.executable, *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+
+
+def run_checkout(checkout: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The script that runs the tests of a checkout of Triton."""
+    script, results = Path(__file__).parents[1] / "checkout.py", checkout / "results.jsonl"
+    return _python(checkout, str(script), str(checkout), "--suite", "triton", "--results", str(results), *options)

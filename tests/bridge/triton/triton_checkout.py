@@ -127,9 +127,15 @@ def _has(node: ast.stmt, line: int) -> bool:
 
 
 def _is_about(node: ast.AST, names: set[str]) -> bool:
-    """Whether a part of a test reads compiled text, or one of the names that stand for such."""
-    is_text = any(isinstance(each, ast.Attribute) and each.attr == "asm" for each in ast.walk(node))
-    return is_text or bool(_names(node) & names)
+    """Whether a part of a test reads compiled text, but TTIR, or one of the names that stand for such."""
+    inside = list(ast.walk(node))
+    texts = {each for each in inside if isinstance(each, ast.Attribute) and each.attr == "asm"}
+    texts -= {each.value for each in inside if isinstance(each, ast.Subscript) and _is_ttir(each.slice)}
+    return bool(texts) or bool(_names(node) & names)
+
+
+def _is_ttir(key: ast.expr) -> bool:
+    return isinstance(key, ast.Constant) and key.value == "ttir"
 
 
 def _names(node: ast.AST) -> set[str]:

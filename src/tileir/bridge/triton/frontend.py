@@ -113,7 +113,16 @@ def _key(source: Any, target: Any, options: Any) -> str:
     # The hash of a source does not say in which file the kernel is, but locations do.
     file = getattr(getattr(source, "fn", None), "fn", None)
     place = file.__code__.co_filename if file is not None else str(getattr(source, "path", ""))
-    parts = (triton.__version__, library.st_size, library.st_mtime_ns, source.hash(), str(target), settings, place)
+    parts = (
+        triton.__version__,
+        library.st_size,
+        library.st_mtime_ns,
+        _PASSES,
+        source.hash(),
+        str(target),
+        settings,
+        place,
+    )
     return "ttir-" + blake2b(repr(parts).encode(), digest_size=20).hexdigest()
 
 
