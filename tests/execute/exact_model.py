@@ -5,9 +5,11 @@ Rounding is written here a second time, on Python integers, apart from `tileir.i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import mpmath
 import numpy
 
 from tileir.execute.dtypes import bits_dtype, from_bits, to_bits
@@ -247,3 +249,15 @@ def pairs(form: FloatFormat, count: int, seed: int) -> tuple[list[int], list[int
         near = min(max(near, 0), form.magnitude_mask)
         second[index] = near | (second[index] & form.sign_mask)
     return lhs + first, rhs + second
+
+
+def units_off(form: floats.FloatFormat, got: float, want: mpmath.mpf) -> float:
+    """The distance in units of the last place that the exact result has in the format."""
+    largest = floats.to_double(form, form.largest)
+    if math.isinf(got):
+        limit = mpmath.mpf(largest) + mpmath.ldexp(1, form.bias - form.mantissa_bits - 1)
+        return 0.0 if abs(want) >= limit * (1 - mpmath.mpf(2) ** -50) and (want > 0) == (got > 0) else math.inf
+    if want == 0:
+        return 0.0 if got == 0 else math.inf
+    exponent = max(int(mpmath.frexp(want)[1]) - 1, form.minimum_exponent)
+    return float(abs(mpmath.mpf(got) - want) / mpmath.ldexp(1, exponent - form.mantissa_bits))

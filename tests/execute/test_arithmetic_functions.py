@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy
 import pytest
-from tests.execute.exact_model import mismatches, notable_patterns, random_patterns, values
+from tests.execute.exact_model import mismatches, notable_patterns, random_patterns, units_off, values
 
 from tileir.declarations import declaration_of
 from tileir.execute.arithmetic.functions import float_atan2, float_integer_power, float_power, float_unary
@@ -52,18 +52,6 @@ FUNCTIONS = {
 POSITIVE = ("rsqrt", "log", "log2", "log10")
 # Beyond these the result overflows, vanishes or is flat, and random exponents would show nothing else.
 SPAN = {"exp": 750, "exp2": 1080, "sinh": 720, "cosh": 720, "tanh": 30, "sigmoid": 750}
-
-
-def units_off(form: floats.FloatFormat, got: float, want: mpmath.mpf) -> float:
-    """The distance in units of the last place that the exact result has in the format."""
-    largest = floats.to_double(form, form.largest)
-    if math.isinf(got):
-        limit = mpmath.mpf(largest) + mpmath.ldexp(1, form.bias - form.mantissa_bits - 1)
-        return 0.0 if abs(want) >= limit * (1 - mpmath.mpf(2) ** -50) and (want > 0) == (got > 0) else math.inf
-    if want == 0:
-        return 0.0 if got == 0 else math.inf
-    exponent = max(int(mpmath.frexp(want)[1]) - 1, form.minimum_exponent)
-    return float(abs(mpmath.mpf(got) - want) / mpmath.ldexp(1, exponent - form.mantissa_bits))
 
 
 def samples(element: FloatType, name: str, count: int) -> numpy.ndarray:

@@ -112,12 +112,16 @@ def run(
 
 
 def applied(
-    operation: str, operands: Sequence[Array], results: Sequence[tuple[str, Sequence[int]]], attributes: str = ""
+    operation: str,
+    operands: Sequence[Array],
+    results: Sequence[tuple[str, Sequence[int]]],
+    attributes: str = "",
+    backend: str = "interpreter",
 ) -> list[Array]:
     """The results of an operation applied to arrays, of the types and shapes that are given."""
     inputs = {f"x{number}": each for number, each in enumerate(operands)}
     outputs = {f"y{number}": np.zeros(shape, NUMPY[type]) for number, (type, shape) in enumerate(results)}
     made, taken = (", ".join([f"%{name}" for name in each]) for each in (outputs, inputs))
     types = ", ".join(map(tensor, inputs.values())), ", ".join([_tensor(shape, type) for type, shape in results])
-    run(f'{made} = "{operation}"({taken}) {attributes} : ({types[0]}) -> ({types[1]})', inputs, outputs)
+    run(f'{made} = "{operation}"({taken}) {attributes} : ({types[0]}) -> ({types[1]})', inputs, outputs, backend)
     return list(outputs.values())

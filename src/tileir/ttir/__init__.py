@@ -12,7 +12,9 @@ the values of its results.  In reading order:
     origins      the arguments that pointers come from
     control      functions, branches, loops
     arithmetic   constants, numbers, comparisons, conversions
+    formulas     tiles as numbers with Python's operators
     functions    mathematical functions that Tile IR lacks
+    library      functions of libdevice
     shapes       splat, broadcast, reshape, permute, join, split
     memory       pointers, loads, stores, barriers, assertions, prints
     atomics      atomic operations
@@ -31,6 +33,7 @@ from tileir.ttir import (
     control,
     descriptors,
     functions,
+    library,
     lookups,
     memory,
     products,
@@ -49,6 +52,7 @@ __all__ = [
     "descriptors",
     "from_ttir",
     "functions",
+    "library",
     "lookups",
     "memory",
     "products",
