@@ -102,14 +102,20 @@ _PIXELS = """async (source) => {
 }"""
 
 
+def pixels(browser: Any, png: bytes) -> Any:
+    """The colors of a picture: rows, columns, and red, green, blue and opacity."""
+    page = browser.new_page()
+    data = page.evaluate(_PIXELS, f"data:image/png;base64,{b64encode(png).decode()}")
+    page.close()
+    width, height = [int.from_bytes(png[begin : begin + 4], "big") for begin in (16, 20)]
+    return numpy.frombuffer(b64decode(data), numpy.uint8).reshape(height, width, 4)
+
+
 def small(browser: Any, png: bytes) -> bytes:
     """A picture in its 256 most frequent colors, with the others as the nearest of these."""
-    page = browser.new_page()
-    pixels = page.evaluate(_PIXELS, f"data:image/png;base64,{b64encode(png).decode()}")
-    width, height = [int.from_bytes(png[begin : begin + 4], "big") for begin in (16, 20)]
-    found, place, count = numpy.unique(
-        numpy.frombuffer(b64decode(pixels), "<u4"), return_inverse=True, return_counts=True
-    )
+    shown = pixels(browser, png)
+    height, width, _ = shown.shape
+    found, place, count = numpy.unique(shown.view("<u4"), return_inverse=True, return_counts=True)
     colors = found.view(numpy.uint8).reshape(-1, 4)[:, :3].astype(int)
     palette = colors[numpy.argsort(-count)[:256]]
     nearest = numpy.abs(colors[:, None] - palette[None]).sum(2).argmin(1).astype(numpy.uint8)

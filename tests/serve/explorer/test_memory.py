@@ -371,7 +371,7 @@ def test_an_element_tells_its_value_and_who_touched_it(page_for: Any) -> None:
     panel = page.get_by_role("complementary", name="The element that is chosen")
     # Two rows of 128 down and two columns right, as the first key only shows the cursor.
     panel.get_by_role("heading", name="c[258]").wait_for()
-    panel.get_by_text("Value at this moment: 774.0").wait_for()
+    panel.get_by_text("Value at this step: 774.0").wait_for()
     (touch,) = panel.get_by_role("listitem").all()
     assert "write" in touch.inner_text()
     assert "block (2)" in touch.inner_text()
@@ -383,7 +383,7 @@ def test_an_element_tells_its_value_and_who_touched_it(page_for: Any) -> None:
     )
     assert _moment(page) == (2, int(recording.accesses.step[row]))
     page.keyboard.press(",")
-    panel.get_by_text("Value at this moment: 0.0").wait_for()
+    panel.get_by_text("Value at this step: 0.0").wait_for()
 
 
 def test_slices_of_three_dimensions(page_for: Any) -> None:
@@ -397,7 +397,7 @@ def test_slices_of_three_dimensions(page_for: Any) -> None:
     canvas.press("Enter")
     panel = page.get_by_role("complementary", name="The element that is chosen")
     panel.get_by_role("heading", name="y[3, 0, 0]").wait_for()
-    panel.get_by_text("Value at this moment: 720.0").wait_for()
+    panel.get_by_text("Value at this step: 720.0").wait_for()
 
 
 def test_large_arrays_are_binned_and_zooming_in_shows_elements(page_for: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the page opens at, and that it fits the window: a desktop's and a phone's."""
+"""What the page opens at."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy
 import pytest
-from tests.serve.explorer import recorded
 
 import tileir
-
-SIZES = {"desktop": {"width": 1600, "height": 1000}, "phone": {"width": 390, "height": 844}}
-VIEWS = ("Overview", "Forms", "Memory", "Values", "Findings", "Cost")
 
 # The loop runs once too often, and the store goes one element too far.
 SCRIPT = """import cuda.tile as ct
@@ -152,38 +148,3 @@ def test_a_program_of_its_own_lists_its_values(open_page: Callable[..., Any]) ->
         page.locator(".source .is-chosen", has_text="%sum = reduce").wait_for()
         assert table(page, "Variables")["sum"][2] == f"step {page.url.partition('step=')[2].partition('&')[0]}"
         assert "old" not in table(page, "Variables")
-
-
-def check_fit(page: Any, width: int) -> None:
-    for name in VIEWS:
-        page.get_by_role("tab", name=name).click()
-        page.get_by_role("tabpanel", name=name).wait_for()
-        page.wait_for_timeout(200)
-        for part in ("document.documentElement", "document.querySelector('#content')"):
-            assert page.evaluate(f"{part}.scrollWidth") <= width, (name, part)
-        # What is wider scrolls inside of its own panel: nothing is cut off by the window.
-        cut = page.evaluate(
-            """() => {
-                const scrolls = (node) => node !== document.body && node.id !== "content"
-                    && (["auto", "scroll"].includes(getComputedStyle(node).overflowX) || scrolls(node.parentElement));
-                const seen = [...document.querySelectorAll("#content *, header *")].filter((node) =>
-                    node.getClientRects().length && node.getBoundingClientRect().right > innerWidth + 1 && !scrolls(node));
-                return seen.map((node) => node.outerHTML.slice(0, 80));
-            }"""
-        )
-        assert cut == [], name
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_script_with_long_lines_fits_the_window(open_page: Callable[..., Any], wrong: Any, size: str) -> None:
-    page = open_page(wrong["server"], viewport=SIZES[size])
-    assert page.evaluate("innerWidth") == SIZES[size]["width"]
-    check_fit(page, SIZES[size]["width"])
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ["racy", "boxes", "matmul", "vector_add"])
-def test_programs_fit_the_window(page_for: Callable[..., Any], name: str, size: str) -> None:
-    launch = recorded.vector_add(128 * 200) if name == "vector_add" else getattr(recorded, name)()
-    page = page_for(recorded.explorer_of(launch.recording()), viewport=SIZES[size])
-    check_fit(page, SIZES[size]["width"])

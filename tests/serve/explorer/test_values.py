@@ -307,7 +307,7 @@ def test_an_exported_page_has_values_slices_and_comparisons(
     for (row, column), text in cells(page).items():
         assert numpy.float32(text) == boxes[3, row, column]
     page.get_by_label("Compare with").select_option("f64")
-    page.locator(".differences h3", has_text="0 different moments in tile block (0)").wait_for()
+    page.locator(".differences h3", has_text="0 different values in tile block (0)").wait_for()
 
 
 def test_names_are_text(page_for: Callable[..., Any]) -> None:

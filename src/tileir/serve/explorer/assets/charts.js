@@ -102,18 +102,18 @@ export function drawRoofline(cost, kernel) {
     const below = Math.min(Math.max(speed + 4, first + 2 * LABEL_HEIGHT), PLOT.bottom - 4);
     // Lines that cross these words do not cross them out.
     const clear = { "paint-order": "stroke", stroke: GROUND, "stroke-width": "5px", "stroke-linejoin": "round" };
-    /** @type {(y: number, text: string, fill: string, weight?: string) => SVGElement} */
-    const beside = (y, text, fill, weight) =>
-      label(atX + (isRight ? 12 : -12), y, text, fill, isRight ? "start" : "end", { style: { fill, ...clear }, "font-weight": weight });
+    const style = { fill: INK, ...clear };
+    const beside = (/** @type {number} */ y, /** @type {string} */ text, weight = "400") =>
+      label(atX + (isRight ? 12 : -12), y, text, style.fill, isRight ? "start" : "end", { style, "font-weight": weight });
     const diamond = { d: `M ${atX} ${speed - 6} l 6 6 l -6 6 l -6 -6 z`, style: { fill: MEASURED, stroke: GROUND } };
     return [
       line(atX, atY, atX, PLOT.bottom, KERNEL, 1, "2 3"),
       svg("circle", { cx: atX, cy: atY, r: 6, style: { fill: KERNEL, stroke: GROUND, "stroke-width": "2" } }),
-      beside(first, name, KERNEL, "600"),
-      beside(first + LABEL_HEIGHT, numbers, KERNEL),
+      beside(first, name, "600"),
+      beside(first + LABEL_HEIGHT, numbers),
       ...(measured === null
         ? []
-        : [svg("path", diamond), beside(below, `measured: ${amount(measured, "op/s")}`, MEASURED)]),
+        : [svg("path", diamond), beside(below, `measured: ${amount(measured, "op/s")}`)]),
     ];
   }
 

@@ -57,7 +57,7 @@ export function createDifferences(context, chosen) {
     return [
       wrong.length > 0 && wrong.length < differences.length ? filter : null,
       element("ol.plain.moments", ...rows),
-      left > 0 ? element("p.quiet", `and ${counted(left, "moment")} more`) : null,
+      left > 0 ? element("p.quiet", `and ${counted(left, "step")} more`) : null,
     ];
   }
 
@@ -85,7 +85,7 @@ export function createDifferences(context, chosen) {
       ...notes(first === null && differences.length > 0 ? ["No value is wrong; those that differ are listed."] : []),
       ...notes(shown.notes),
       ...(lines.length === 0 ? [] : [element("h3", "Arrays at the end"), element("ul.plain.moments", ...lines)]),
-      element("h3", `${counted(total, "different moment")} in tile block ${blockName(block, summary.grid)}`),
+      element("h3", `${counted(total, "different value")} in tile block ${blockName(block, summary.grid)}`),
       ...(differences.length === 0 ? [empty("All values are the same.")] : listing(shown)),
     );
   }

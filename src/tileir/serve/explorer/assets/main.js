@@ -81,7 +81,7 @@ function pictureButtons({ kernel }, shown) {
     const save = () => {
       const { picture, title, id } = shown();
       const drawn = picture?.() ?? null;
-      if (drawn === null) announce(`The view ${title} has no picture to save at this moment.`);
+      if (drawn === null) announce(`The view ${title} has no picture to save at this step.`);
       else void savePicture(drawn, `${kernel}-${id}`, kind);
     };
     return button(kind.toUpperCase(), save, { title: `Save this view's picture as ${kind.toUpperCase()}` });

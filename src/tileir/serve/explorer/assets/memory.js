@@ -17,7 +17,7 @@ const COLORS = [
   { value: "first time", title: "time of the first access" },
   { value: "count", title: "number of accesses" },
 ];
-const EXTENTS = [{ value: "launch", title: "of the whole launch" }, { value: "moment", title: "up to the moment" }];
+const EXTENTS = [{ value: "launch", title: "of the whole launch" }, { value: "moment", title: "up to this step" }];
 const SHARED = "Several tile blocks touch it, one of them writing.";
 /** Accesses in the list at once. */
 const LISTED = 100;
@@ -277,7 +277,7 @@ export function createView(context) {
     const text = await valueOf(card, area);
     if (context.state.place !== state.place || context.state.step !== state.step) return;
     if (text === null) fill(value, "A bin of elements: zoom in for values.");
-    else fill(value, "Value at this moment: ", element("code", text));
+    else fill(value, "Value at this step: ", element("code", text));
   }
 
   /** @param {number[]} rows @param {ViewState} state @param {string} label */

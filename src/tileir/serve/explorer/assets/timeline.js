@@ -38,7 +38,7 @@ export function createTimeline(context) {
   const unit = choice(UNITS, "step", () => {}, { "aria-label": "What playing goes by" });
   const root = element(
     "div.timeline",
-    { role: "group", "aria-label": "Moment", onkeydown: pressed },
+    { role: "group", "aria-label": "Tile block and step", onkeydown: pressed },
     element(
       "div.toolbar.timeline-row",
       element("span.timeline-name.quiet", "Block"),
@@ -114,7 +114,7 @@ export function createTimeline(context) {
     const accesses = await loadAccesses(context);
     const row = accesses.neighbor(context.state.place, context.state.step, direction);
     if (row < 0) {
-      context.announce(direction > 0 ? "No access after this moment." : "No access before this moment.");
+      context.announce(direction > 0 ? "No access after this step." : "No access before this step.");
       return false;
     }
     const { place, step } = accesses.momentOf(row);
@@ -222,5 +222,5 @@ export function createTimeline(context) {
     fill(operationText, ...operationParts(info));
   }
 
-  return { id: "timeline", title: "Moment", element: root, update };
+  return { id: "timeline", title: "Tile block and step", element: root, update };
 }

@@ -74,7 +74,7 @@ export function createView(context) {
     element("div.toolbar", zoom, sides, next, cellText),
     table.element,
   );
-  const nothing = empty("Nothing is computed yet at this moment: go a step forward, or choose an array.");
+  const nothing = empty("Nothing is computed yet at this step: go a step forward, or choose an array.");
   const root = element(
     "div.values-view.filling",
     list.element,
@@ -110,7 +110,7 @@ export function createView(context) {
     if (state.value === null && state.array !== null) {
       const { id, name, element: kind, shape } = summary.arrays[state.array];
       const part = inParts((asked) => context.ask("array", { array: id, block, step: state.step, ...asked }));
-      const text = `array of ${extentText(shape)} ${kind}, as it is at this moment`;
+      const text = `array of ${extentText(shape)} ${kind}, as it is at this step`;
       return { title: name, about: text, value: null, step: state.step, source: { name, element: kind, shape, part } };
     }
     const entry = list.chosen(state, known.values);
