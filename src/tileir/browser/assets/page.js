@@ -157,8 +157,9 @@ function createTabs(tabs, choose) {
     let isLeft = false;
     for (const [place, { id, element: panel }] of tabs.entries()) {
       const chosen = id === shown;
-      // On a narrow screen tabs scroll.
-      if (chosen && panel.hidden) buttons[place].scrollIntoView({ block: "nearest", inline: "nearest" });
+      // On a narrow screen tabs scroll; scrollIntoView would also move where the Tab key begins.
+      const left = buttons[place].offsetLeft - row.offsetLeft;
+      if (chosen) row.scrollLeft = Math.min(Math.max(row.scrollLeft, left + buttons[place].offsetWidth - row.clientWidth), left);
       buttons[place].setAttribute("aria-selected", String(chosen));
       buttons[place].tabIndex = chosen ? 0 : -1;
       isLeft ||= !chosen && panel.contains(document.activeElement);
