@@ -22,8 +22,8 @@ def is_own_frame(frame: FrameType) -> bool:
 
 
 def is_compile_error(error: BaseException) -> bool:
-    """Whether the compiler of Triton or cuTile refuses the user's kernel: the message says where and why."""
-    return type(error).__module__.startswith(_LIBRARIES) and "Internal" not in type(error).__name__
+    """Whether Triton, cuTile, or the translation of TTIR refuses the user's kernel: the message says where and why."""
+    return type(error).__module__.startswith((*_LIBRARIES, "tileir.ttir.")) and "Internal" not in type(error).__name__
 
 
 def hide_own_frames(error: BaseException) -> None:

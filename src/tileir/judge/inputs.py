@@ -30,9 +30,11 @@ _PATTERN: Final = frozenset("*?[")
 _CANDIDATE: Final = re.compile(
     rb"^(?:(?:async )?def (?:run|custom_kernel)\b|class ModelNew\b|(?:run|custom_kernel|ModelNew)\s*=)", re.MULTILINE
 )
-_CUTILE: Final = re.compile(rb"\bcuda\.tile\b|\bfrom\s+cuda\s+import\b[^\n]*\btile\b")
-IMPORTS_TORCH: Final = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
-"""In a module that imports torch, which takes seconds."""
+_LANGUAGE: Final = re.compile(
+    rb"\bcuda\.tile\b|\bfrom\s+cuda\s+import\b[^\n]*\btile\b|^\s*(?:import|from)\s+triton\b", re.MULTILINE
+)
+IMPORTS: Final = re.compile(rb"^\s*(?:import|from)\s+(torch|triton)\b", re.MULTILINE)
+"""The modules that a module imports, of those that take seconds."""
 
 
 class SeedRange(NamedTuple):
@@ -189,8 +191,8 @@ def _is_wanted(name: str, beginning: bytes) -> bool:
 
 
 def is_candidate(content: bytes) -> bool:
-    """Whether a Python file is a module with kernels to judge, by its words: it names cuTile and a candidate."""
-    return _CUTILE.search(content) is not None and _CANDIDATE.search(content) is not None
+    """Whether a Python file is a module with kernels to judge: it names cuTile or Triton, and a candidate."""
+    return _LANGUAGE.search(content) is not None and _CANDIDATE.search(content) is not None
 
 
 class References:

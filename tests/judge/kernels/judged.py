@@ -41,7 +41,7 @@ def judged(source: str, reference: str = DOUBLING, **plan: Any) -> dict[str, Jud
     plan.setdefault("backends", ("interpreter",))
     with tempfile.TemporaryDirectory() as scratch:
         request = request_for(item, JudgePlan(**plan), scratch)
-        warm_kernels(with_torch=request.with_torch)
+        warm_kernels(request.imports)
         steps = judge_module(request.item, request.plan, scratch, in_child, request.reference)
     assert len({step.name for step in steps}) == len(steps)
     return {step.name: step for step in steps}

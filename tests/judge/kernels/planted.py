@@ -38,5 +38,5 @@ class PlantedJudge:
 def _module(item: SweepInput, plan: JudgePlan) -> Verdict:
     with tempfile.TemporaryDirectory() as scratch:
         request = request_for(item, plan, scratch)
-        warm_kernels(with_torch=False)
+        warm_kernels(())
         return verdict_of(item, judge_module(request.item, plan, scratch, in_child, request.reference))

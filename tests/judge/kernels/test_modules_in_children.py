@@ -33,7 +33,7 @@ def test_a_right_and_a_wrong_module() -> None:
     assert [each.cause for each in verdicts] == [
         "",
         "results differ (float32)",
-        "no cuTile kernel was launched",
+        "no kernel of cuTile or Triton was launched",
         "TypeCheckingError: Module 'NAME' has no attribute 'NAME'",
     ]
     again = judge_chunk(items[1:2], JudgePlan(trials=1, backends=("interpreter",), limits=LIMITS))

@@ -29,8 +29,9 @@ def show_user_lines(error: BaseException) -> None:
     reason = last.error_message if isinstance(last, CompilationError) else str(last)
     for each, cause in zip(users, [*users[1:], None if last in users else last], strict=True):
         each.__cause__, each.__suppress_context__ = cause, True
-        if places[each] and hasattr(each, "add_note"):
-            each.add_note(f"at {places[each]}")
+        if places[each]:
+            # Python 3.10 does not show notes, and has no function that adds one.
+            each.__notes__ = [f"at {places[each]}"]
     if reason and not users[-1].error_message:
         users[-1].error_message = reason
         users[-1].message = users[-1]._format_message()

@@ -129,7 +129,7 @@ def present_engines() -> tuple[str, ...]:
 
 
 def judge_kernels(module: Source, *, reference: Source | None = None, plan: JudgePlan | None = None) -> Verdict:
-    """Judge a Python module with cuTile kernels as a sweep does: in confined child processes, against a reference.
+    """Judge a Python module with kernels as a sweep does: in confined child processes, against a reference.
 
     Both are paths, or the bytes of a source; without `reference` the module is its own.  `plan` says what is done
     besides running and comparing (docs/guide/judging.md).  Whatever the module does, there is a verdict.

@@ -1,4 +1,4 @@
-"""Python modules with cuTile kernels, judged against a reference (docs/guide/judging.md).
+"""Python modules with kernels of cuTile or Triton, judged against a reference (docs/guide/judging.md).
 
 module.py      the child processes of a module in order, and the steps that come of them
 runs.py        what children with foreign code do, and what a module has to have, by the conventions of several suites

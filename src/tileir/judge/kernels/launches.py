@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from tileir.bridge.emulate import emulate_process
-from tileir.bridge.entry_points import hook_cutile
-from tileir.bridge.kernel_kinds import kernel_name
-from tileir.bridge.launch import BYTECODE_VERSION, compiled_for, cutile, described, known_for, launch
+from tileir.bridge.kernel_kinds import is_triton_kernel, kernel_name
+from tileir.bridge.launch import BYTECODE_VERSION, launch, prepared
 from tileir.bridge.settings import Settings
 from tileir.bridge.uninitialized import watch_allocations
 from tileir.execute.arguments.binding import Pointer, buffer_of, is_array
@@ -85,16 +84,15 @@ class Launches:
         self.report.launches[name] = self.report.launches.get(name, 0) + 1
 
     def _keep(self, name: str, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-        description = described(kernel, args)
+        compiled, description = prepared(kernel, args, options["backend"], options["exact"], options["fast"])
         for value in [*description.values, *description.memory]:
             if isinstance(value, Pointer):
                 buffer = buffer_of(value.array, value.name)
                 self._ranges.append((buffer.low, buffer.high))
         if description.memory:
-            self.report.not_kept[name] = "it takes lists of arrays"
+            is_triton = is_triton_kernel(kernel)
+            self.report.not_kept[name] = "it takes parts of tensors" if is_triton else "it takes lists of arrays"
             return
-        chosen = (options["backend"], options["exact"], options["fast"])
-        compiled, _ = compiled_for(known_for(kernel), kernel, description.parameters, *chosen)
         kept = _described_launch(compiled, check_grid(grid), description.values)
         key = hashlib.blake2b(repr((kept["grid"], kept["values"])).encode() + kept["bytecode"].tobytes()).hexdigest()
         if key not in self._files:
@@ -131,7 +129,6 @@ def emulate(backend: str, watcher: Launches) -> None:
     # What is judged must not depend on the processor.  The interpreter would take many times as long for it.
     settings.exact = backend != "interpreter"
     fill_fresh_memory()
-    hook_cutile(cutile())
     emulate_process(settings, None, watcher)
 
 

@@ -143,7 +143,7 @@ class _Judging:
 
     def _launches(self, ran: ModuleReport) -> None:
         others = {name: getattr(ran, name) for name in ("not_from_kernels", "torch", "not_kept") if getattr(ran, name)}
-        message = "" if sum(ran.launches.values()) else "no cuTile kernel was launched"
+        message = "" if sum(ran.launches.values()) else "no kernel of cuTile or Triton was launched"
         outcome: Outcome = "failed" if message else "passed"
         self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
 

@@ -30,6 +30,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
+from tileir.bridge.frames import is_compile_error
 from tileir.ir.quoting import type_text
 from tileir.judge.kernels.launches import Launches, ModuleReport, emulate
 from tileir.judge.kernels.values import NotCarried, dump, load, results_of
@@ -89,7 +90,7 @@ def run_candidate(content: bytes, file: str, directory: str, count: int, plan: J
                     function = partial(launches.watch, function)
                 launches.report.seconds.append(compute(function, case.inputs, name))
     except BaseException as error:
-        return _failed("compile" if _is_of_cutile(error) else step, error, file)
+        return _failed("compile" if is_compile_error(error) else step, error, file)
     return asdict(launches.report)
 
 
@@ -175,6 +176,9 @@ def _failed(step: str, error: BaseException, file: str) -> dict[str, Any]:
 def failure_of(error: BaseException, file: str, step: str = "") -> JudgeStage:
     """What an exception of foreign code means for a step, with the line of the module that it comes from."""
     outcome: Outcome = "failed"
+    while is_compile_error(error) and error.__cause__ is not None and is_compile_error(error.__cause__):
+        # Triton raises an error for each function on the way to the one that it refuses.
+        error = error.__cause__
     kind = type(error).__name__
     line, cause = _line(error, file), ""
     if isinstance(error, (Tampered, WrongModule, NotCarried)):
@@ -196,20 +200,17 @@ def failure_of(error: BaseException, file: str, step: str = "") -> JudgeStage:
         # The same on every machine: no addresses, and no path to the scratch directory.
         message = _ADDRESS.sub("0x..", str(error).replace(os.getcwd() + os.sep, "")).strip()
         outcome = "refused" if kind in ("EmulationError", "MissingDependencyError") else "failed"
-        message, cause = f"{kind}: {message}", f"{kind}: {cause_of(message)}"
+        reason = getattr(error, "error_message", None) if is_compile_error(error) else None
+        message, cause = f"{kind}: {message}", f"{kind}: {cause_of(reason or message)}"
     return JudgeStage(step, outcome, f"{message}{line}"[:_LONGEST], cause or cause_of(message))
-
-
-def _is_of_cutile(error: BaseException) -> bool:
-    """Whether cuTile refuses to compile a kernel."""
-    tile: Any = sys.modules.get("cuda.tile")
-    kind = getattr(tile, "TileError", None) or getattr(sys.modules.get("cuda.tile._exception"), "TileError", None)
-    return kind is not None and isinstance(error, kind)
 
 
 def _line(error: BaseException, file: str) -> str:
     """The innermost line of the module; nothing if the message says it."""
     text = str(error)
+    notes = [note for note in getattr(error, "__notes__", ()) if f"{file}:" in note]
+    if notes:
+        return f"\n  {notes[-1]}".replace(os.getcwd() + os.sep, "")
     if f'"{file}", line' in text or f"{file}:" in text:
         return ""
     found = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]

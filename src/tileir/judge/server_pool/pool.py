@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tileir.judge.inputs import IMPORTS_TORCH
+from tileir.judge.inputs import IMPORTS
 from tileir.judge.model import MODULES, JudgePlan, JudgeStage, SweepInput, Verdict, digest_of, verdict_of
 from tileir.judge.verdicts.causes import cause_of
 from tileir.processes.command import PIPE, Command
@@ -64,21 +64,22 @@ class Request:
     plan: JudgePlan
     reference: str = ""
     """The file of that reference: only the children that work with it read it."""
-    with_torch: bool = False
-    """Whether kernels or their reference import torch."""
+    imports: tuple[str, ...] = ()
+    """What kernels or their reference import that takes seconds."""
 
 
 def request_for(item: SweepInput, plan: JudgePlan, root: str) -> Request:
     """A request to a server whose directory is `root`."""
-    with_torch = item.kind in MODULES and any(map(IMPORTS_TORCH.search, (item.content, item.reference)))
+    sources = (item.content, item.reference) if item.kind in MODULES else ()
+    imports = tuple(sorted({name.decode() for source in sources for name in IMPORTS.findall(source)}))
     if not item.reference:
-        return Request(item, plan, with_torch=with_torch)
+        return Request(item, plan, imports=imports)
     path = os.path.join(root, "references", digest_of(item.reference))
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         Path(f"{path}.new").write_bytes(item.reference)
         os.replace(f"{path}.new", path)
-    return Request(replace(item, reference=b""), plan, path, with_torch)
+    return Request(replace(item, reference=b""), plan, path, imports)
 
 
 class ServerDied(Exception):

@@ -19,6 +19,7 @@ import os
 import pickle
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -29,7 +30,7 @@ import numpy
 from tileir.analyze.cost.processor import processor
 from tileir.analyze.cost.targets import ProcessorTarget, target_named, target_names
 from tileir.bridge.emulated.installation import install
-from tileir.bridge.entry_points import hook_cutile
+from tileir.bridge.entry_points import hook_cutile, hook_triton
 from tileir.bridge.launch import cutile, launch
 from tileir.execute.errors import MissingDependencyError
 from tileir.judge.kernels.module import TaskResult, judge_module
@@ -311,7 +312,7 @@ def warm_up(request: Request, known: set[tuple[str, JudgePlan]]) -> bool:
     """Judge a small program if the plan is not `known`, so that children find all imported; whether it was new."""
     item, plan = request.item, request.plan
     if item.kind in MODULES:
-        warm_kernels(with_torch=request.with_torch)
+        warm_kernels(request.imports)
     if (item.kind, plan) in known:
         return False
     known.add((item.kind, plan))
@@ -328,21 +329,20 @@ def warm_up(request: Request, known: set[tuple[str, JudgePlan]]) -> bool:
 _warm: Final[set[str]] = set()
 
 
-def warm_kernels(*, with_torch: bool) -> None:
+def warm_kernels(imports: Sequence[str]) -> None:
     """Import what modules with kernels will, if it is there and to be trusted, and compile a kernel."""
-    if "cutile" not in _warm:
-        _warm.add("cutile")
-        try:
-            tile = cutile()
-        except MissingDependencyError:
-            return
-        hook_cutile(tile)
-        install()
-        _launch_one(tile)
-    if with_torch and "torch" not in _warm:
-        _warm.add("torch")
-        with suppress(ImportError):
-            importlib.import_module("torch")
+    for name in ("cuda.tile", *imports):
+        if name in _warm:
+            continue
+        _warm.add(name)
+        with suppress(ImportError, MissingDependencyError):
+            module = importlib.import_module(name)
+            if name == "triton":
+                hook_triton(module)
+            elif name == "cuda.tile":
+                hook_cutile(cutile())
+                install()
+                _launch_one(module)
 
 
 def _launch_one(ct: Any) -> None:

@@ -44,7 +44,7 @@ USAGE = Usage(
     f"""\
 Arguments are those of 'tileir run --help'. {STATED}
 
-A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, and stops at its first launch.
+A SCRIPT.py that launches kernels of cuTile or Triton is run here, as by tileir emulate, and stops at its first launch.
 {options.SCRIPT_ARGUMENTS}
 In a script of your own, tileir.debug(kernel, grid, args) does the same.
 

@@ -55,7 +55,7 @@ USAGE = Usage(
 Arguments are those of 'tileir run --help'. Without any, a kernel that has parameters does not run, and the page shows
 the program at its stages, and estimates of costs. {STATED}
 
-A SCRIPT.py that launches cuTile kernels is run on this machine, as by tileir emulate, up to the launch that is shown.
+A SCRIPT.py that launches kernels of cuTile or Triton is run here, as by tileir emulate, up to the launch that is shown.
 {options.SCRIPT_ARGUMENTS}
 
 The page is served to this machine only, at an address that nobody can guess, until Ctrl-C.""",
