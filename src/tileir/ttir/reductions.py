@@ -58,7 +58,8 @@ def scan(t: Translation, op: Operation) -> list[Value]:
     is_narrow = function in ("arith.addf", "arith.mulf") and type.element in (BF16, F16)
     if not is_narrow or _identity(op, type.element) is None:
         return _combine(t, op, t.operands(op), t.build.scan, accumulated=0, reverse=reverse)
-    wide = t.build.ftof(*t.operands(op), with_element(type, F32))
+    (operand,) = t.operands(op)
+    wide = t.build.ftof(operand, with_element(type, F32))
     (found,) = _combine(t, op, [wide], t.build.scan, accumulated=0, reverse=reverse)
     return [t.build.ftof(found, type)]
 
