@@ -22,6 +22,7 @@ the values of its results.  In reading order:
     reductions   reductions, scans
     lookups      gathers, histograms
     products     matrix products
+    refusals     operations that are refused
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from tileir.ttir import (
     memory,
     products,
     reductions,
+    refusals,
     shapes,
 )
 from tileir.ttir.locations import give_scopes
@@ -57,6 +59,7 @@ __all__ = [
     "memory",
     "products",
     "reductions",
+    "refusals",
     "shapes",
     "translate",
 ]

@@ -86,7 +86,7 @@ def compare_and_swap(t: Translation, op: Operation) -> Value:
     expected, value = to_memory(t, expected), to_memory(t, value)
 
     def build(order: Order, token: Value) -> tuple[Value, Value]:
-        if _width(pointers) > 16:
+        if _width(pointers) != 16:
             return t.build.atomic_cas_tko(pointers, expected, value, token=token, **order._asdict())
 
         def replacement(old: Value) -> Value:

@@ -27,6 +27,9 @@ Rule = Callable[["Translation", Operation], Results]
 # What a module may become: calls are inlined, and a block that two branches lead to is translated for both.
 _MAX_OPERATIONS: Final = 250_000
 
+# The dialects that TTIR is lowered to.
+_AFTER_TTIR: Final = ("amdg", "gluon", "llvm", "nvg", "nvvm", "nvws", "rocdl", "ttg", "ttng")
+
 RULES: Final[dict[str, Rule]] = {}
 MEMORY: Final[set[str]] = set()
 """The operations that read or write memory, or order those that do: loops and branches carry tokens around them."""
@@ -201,7 +204,7 @@ class Translation:
         self.build.location = self.locations.of(operation.location)
         found = RULES.get(operation.name)
         if found is None:
-            raise self.error(f"'{operation.name}' is not supported", operation)
+            raise self.unsupported(operation, _reason(operation.name))
         self._budget -= 1
         if self._budget < 0:
             raise self.error(f"the kernel has more than {_MAX_OPERATIONS:,} operations after inlining", operation)
@@ -229,6 +232,13 @@ class Translation:
                 self.operation(each)
         self.build.location = self.locations.of(last.location)
         return last
+
+
+def _reason(name: str) -> str:
+    """Why an operation without a rule is refused."""
+    if name.partition(".")[0] in _AFTER_TTIR:
+        return "it is about the layouts and threads of a GPU, which Triton adds to TTIR; compile the TTIR itself"
+    return "Triton's frontend makes no such operation"
 
 
 def translate(text: str, *, memory_order: MemoryOrder = "program") -> Module:
