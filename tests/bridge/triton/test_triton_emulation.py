@@ -146,3 +146,39 @@ print(torch.allclose(function(x, y), expected, atol=1e-5))
 """
     found = run(tmp_path, script)
     assert found.stdout == "True\n", found.stderr
+
+
+@pytest.mark.long
+def test_a_script_that_inductor_wrote(tmp_path: Path) -> None:
+    script = """
+import torch, triton
+import triton.language as tl
+from torch._C import _cuda_getCurrentRawStream as get_raw_stream
+from torch._inductor.runtime import triton_helpers, triton_heuristics
+from torch._inductor.runtime.hints import DeviceProperties
+from torch._inductor.runtime.triton_helpers import libdevice
+
+triton_helpers.set_driver_to_gpu()
+numbers = dict(regs_per_multiprocessor=65536, max_threads_per_multi_processor=2048, warp_size=32)
+device = DeviceProperties(type="cuda", index=0, multi_processor_count=132, cc=90, major=9, **numbers)
+kinds = {"source": "*fp32", "target": "*fp32", "xnumel": "i32", "XBLOCK": "constexpr"}
+
+@triton_heuristics.pointwise(
+    size_hints={"x": 128}, filename=__file__, min_elem_per_thread=0,
+    triton_meta={"signature": kinds, "device": device, "constants": {}, "configs": [{}]},
+    inductor_meta={"grid_type": "Grid1D", "kernel_name": "grown"},
+)
+@triton.jit
+def grown(source, target, xnumel, XBLOCK: tl.constexpr):
+    at = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:]
+    found = tl.load(source + at, at < xnumel)
+    tl.store(target + at, libdevice.exp(triton_helpers.maximum(found, 0.5)), at < xnumel)
+
+x = torch.rand(100, device="cuda")
+out = torch._C._dynamo.guards._empty_strided_cuda((100,), (1,), torch.float32)
+grown.run(x, out, 100, stream=get_raw_stream(0))
+print(torch.allclose(out, x.clamp(min=0.5).exp()), out.device)
+"""
+    found = run(tmp_path, script, "--sanitize")
+    assert found.stdout == "True cuda:0\n", found.stderr
+    assert "nothing found" in found.stderr

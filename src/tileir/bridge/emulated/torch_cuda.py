@@ -234,6 +234,10 @@ def _init_profile(original: Any, self: Any, *arguments: Any, **keywords: Any) ->
     original(self, *arguments, **keywords)
 
 
+def _empty_strided(size: tuple[int, ...], stride: tuple[int, ...], dtype: Any) -> Any:
+    return torch.empty_strided(size, stride, dtype=dtype, device=DEVICE)
+
+
 def hook_cuda() -> None:
     replace_functions(_CUDA, *CUDA_MODULES)
     replace_functions(_ACCELERATOR, torch.accelerator, getattr(torch.accelerator, "memory", None))
@@ -254,6 +258,9 @@ def hook_cuda() -> None:
     replace_functions({"is_built": lambda: True}, torch.backends.cuda)
     # The compiler would ask for a real GPU.
     replace_functions({"compile": lambda model=None, **more: (lambda each: each) if model is None else model}, torch)
+    # What the scripts call that inductor writes.
+    replace_functions({"_empty_strided_cuda": _empty_strided}, torch._C._dynamo.guards)
+    replace_functions({"_cuda_getCurrentRawStream": lambda device: 0}, torch._C)
     marks = ("range_push", "range_pop", "range_start", "range_end", "mark")
     replace_functions(dict.fromkeys(marks, lambda *arguments, **keywords: 0), torch.cuda.nvtx)
     replace_functions({"__enter__": lambda self: self, "__exit__": nothing}, torch.autograd.profiler.emit_nvtx)

@@ -39,6 +39,9 @@ def hook_triton(
         cuda: Any = triton.backends.backends["nvidia"].driver
         is_active = cuda.is_active
         cuda.is_active = staticmethod(lambda: _stands_in() or is_active())
+        # Scripts that inductor writes make a driver themselves.
+        cuda.__new__ = staticmethod(lambda cls: _DRIVER if _stands_in() else object.__new__(cls))
+        replace(drivers, "set_active", lambda set, self, other: None if other is _DRIVER else set(self, other))
 
 
 def _stands_in() -> bool:
