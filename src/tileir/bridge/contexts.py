@@ -51,6 +51,13 @@ _process: Final[list[Emulation]] = []  # The context of the whole process, if it
 ENTERED: Final[list[bool]] = []  # Empty until there is a context for the first time: `active` is not asked before.
 
 
+class LAUNCHES:
+    """How many launches were made: here, and on a GPU since the first context."""
+
+    here: int = 0
+    natively: int = 0
+
+
 class CAPTURE:
     """The graph that is being captured: it does work when it is replayed, instead of at once."""
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.contexts import CAPTURE, Emulation, active, innermost, torch_functions_off, watched_launch
+from tileir.bridge.contexts import CAPTURE, LAUNCHES, Emulation, active, innermost, torch_functions_off, watched_launch
 from tileir.bridge.hooks import hook
 from tileir.bridge.kernel_kinds import is_cutile_kernel
 from tileir.bridge.launch import constraints, launch
@@ -26,13 +26,6 @@ from tileir.bridge.uninitialized import launching_frame
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
-
-
-class LAUNCHES:
-    """How many launches were made: here, and on a GPU since the first context."""
-
-    here: int = 0
-    natively: int = 0
 
 
 def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any, **stream: Any) -> None:

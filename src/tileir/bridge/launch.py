@@ -105,11 +105,16 @@ def _launch_triton(
     kernel: Any, grid: Any, args: tuple[object, ...], how: tuple[str, bool, bool], options: dict[str, Any]
 ) -> None:
     # Imported here, as everything of Triton: few have it.
-    from tileir.bridge.triton.resolving import resolved
+    from tileir.bridge.triton.resolving import resolved, resolved_launches
 
     own = {name: value for name, value in options.items() if name in LAUNCH_OPTIONS}
     others = {name: value for name, value in options.items() if name not in LAUNCH_OPTIONS}
+    known = None if own else resolved_launches(kernel)
+    if known is not None and known.launch(grid, tuple(args), others, how) is not None:
+        return
     found, extents, values = resolved(kernel, grid, args, others)
+    if known is not None:
+        known.learn(found, tuple(args), others, how)
     compiled, description = found.prepared(values, *how, sanitizes=bool(own.get("sanitize")))
     own["memory"] = [*own.get("memory", ()), *description.memory]
     compiled.launch(extents, description.values, **own)

@@ -20,8 +20,8 @@ import ml_dtypes
 import numpy
 
 from tileir.bridge.compiling import compile
-from tileir.bridge.contexts import active
-from tileir.bridge.entry_points import LAUNCHES, perform
+from tileir.bridge.contexts import LAUNCHES, active
+from tileir.bridge.entry_points import perform
 from tileir.bridge.hooks import replace
 from tileir.bridge.launch import BYTECODE_VERSION
 from tileir.execute.launching.kernel import Kernel

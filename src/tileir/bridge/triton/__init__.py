@@ -7,6 +7,7 @@ compilation_errors.py  what Triton's frontend refuses, in the user's lines
 arguments.py     the arguments of a launch as the tile program takes them
 kernel.py        `TritonKernel`: what Triton's `compile` returns here, and how it is launched
 driver.py        the driver that Triton asks about the GPU
+recognition.py   launches that are like one before
 entry_points.py  Triton's functions that are replaced in a context
 resolving.py     the compiled kernel of a launch that `tileir.launch`, `compile` or `record` is asked for
 """

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tileir.bridge.contexts import ENTERED, Emulation, active, innermost
-from tileir.bridge.emulated.gpu_interface import current_gpu
+from tileir.bridge.contexts import ENTERED, LAUNCHES, Emulation, active, innermost
 from tileir.bridge.hooks import hook, replace
 from tileir.bridge.triton import frontend
 from tileir.bridge.triton.driver import EmulatedDriver
 from tileir.bridge.triton.frontend import compile_options, source_of, ttir_of
 from tileir.bridge.triton.kernel import PERFORM, REQUESTED, TritonKernel
+from tileir.bridge.triton.recognition import launches_of, variant_of
 
 _DRIVER: Final = EmulatedDriver()
-_KIND: Final = "_tileir_kind"
-"""The attribute of a kernel that says for what its caches are."""
+_HOOKED: Final = "_tileir_hooked"
 
 
 def hook_triton(
@@ -31,8 +30,8 @@ def hook_triton(
         PERFORM[:] = [perform]
     hook(compiler, "compile", _compile)
     drivers: Any = type(driver)
-    if not hasattr(drivers, _KIND):
-        setattr(drivers, _KIND, True)
+    if not hasattr(drivers, _HOOKED):
+        setattr(drivers, _HOOKED, True)
         original = drivers.active
         drivers.active = property(lambda self: _DRIVER if _stands_in() else original.fget(self))
         replace(jit.JITFunction, "run", _run)
@@ -61,13 +60,20 @@ def _compile(original: Any, src: Any, target: Any = None, options: Any = None, *
     return TritonKernel(source, target, chosen, ttir_of(source, target, chosen))
 
 
-def _run(original: Any, self: Any, *arguments: Any, **keywords: Any) -> Any:
-    """A launch.  What was compiled for a GPU, or another emulated one, is of no use here, and the other way round."""
+def _run(original: Any, self: Any, *arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
+    """A launch of a `@triton.jit` function."""
     context = innermost() if ENTERED else None
-    kind = None
-    if context is not None or REQUESTED.get() is not None:
-        kind = (current_gpu().architecture, context is not None and context.is_real)
-    if self.__dict__.get(_KIND) != kind:
-        self.device_caches.clear()
-        self.__dict__[_KIND] = kind
-    return original(self, *arguments, **keywords)
+    requested = REQUESTED.get()
+    known = launches_of(self, context, requested is not None)
+    variant = None
+    if context is not None and requested is None and not warmup:
+        variant = variant_of(self, context)
+    if variant is None:
+        return original(self, *arguments, grid=grid, warmup=warmup, **keywords)
+    found: Any = known.launch(grid, arguments, keywords, variant)
+    if found is not None:
+        LAUNCHES.here += 1
+        return found
+    found = original(self, *arguments, grid=grid, warmup=warmup, **keywords)
+    known.learn(found, arguments, keywords, variant)
+    return found

@@ -66,8 +66,8 @@ class TritonKernel:
         self.asm: dict[str, str] = _Texts(ttir=ttir.text)
         self.parameters: dict[str, Parameter] = parameters_of(source)
         """What it was compiled for: constants, types and alignment of the arguments."""
-        # Whether it follows addresses that it reads from memory.
-        self._follows: bool = "tt.int_to_ptr" in ttir.generic
+        self.follows_addresses: bool = "tt.int_to_ptr" in ttir.generic
+        """Whether it follows addresses that it reads from memory."""
         self._modules: dict[MemoryOrder, Translated] = {}
         self._kernels: dict[tuple[object, ...], Kernel] = {}
 
@@ -96,7 +96,7 @@ class TritonKernel:
 
     def describe(self, arguments: Sequence[object]) -> Description:
         """The arguments of a launch as the kernel takes them."""
-        found = describe(self.name, self.src.signature, arguments, self._follows)
+        found = describe(self.name, self.src.signature, arguments, self.follows_addresses)
         found.names, found.parameters = list(self.parameters), list(self.parameters.values())
         return found
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tileir.bridge.contexts import ENTERED, innermost
 from tileir.bridge.triton.arguments import as_triton_takes_them
 from tileir.bridge.triton.entry_points import hook_triton
 from tileir.bridge.triton.frontend import triton
 from tileir.bridge.triton.kernel import REQUESTED, Launched, TritonKernel
+from tileir.bridge.triton.recognition import KnownLaunches, launches_of
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
 
@@ -35,3 +38,11 @@ def resolved(kernel: Any, grid: Any, arguments: Sequence[object], keywords: Mapp
     finally:
         REQUESTED.reset(before)
     return requested[-1]
+
+
+def resolved_launches(kernel: Any) -> KnownLaunches | None:
+    """What is known of the launches of a kernel that are asked for; None for what Triton chooses a kernel of."""
+    jit: Any = sys.modules["triton"].runtime.jit
+    if type(kernel) is not jit.JITFunction or kernel.pre_run_hooks:
+        return None
+    return launches_of(kernel, innermost() if ENTERED else None, True)
