@@ -159,7 +159,7 @@ def public_names() -> dict[str, str]:
 
 
 # What raises a diagnostic with a code, and what is passed on as it came.
-INNER = ("Code", "Moment", "Trial")
+INNER = ("Code", "ValueDifference", "Trial")
 
 
 @pytest.mark.parametrize("name", sorted(public_names()))

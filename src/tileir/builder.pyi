@@ -309,9 +309,9 @@ class Builder:
         source: the input tile.
         """
     def broadcast(self, source: _Operand, shape: _Extents, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
-        """Stretch dimensions of extent one (since 13.1).
+        """Expand dimensions of extent one (since 13.1).
 
-        source: the tile to stretch.
+        source: the tile to expand.
         """
     def cat(self, lhs: _Operand, rhs: _Operand, dim: int | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Join two tiles along a dimension (since 13.1).
@@ -404,7 +404,7 @@ class Builder:
     def extract(self, source: _Operand, *, indices: _Operands = (), shape: _Extents, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Take a sub-tile out of a tile (since 13.1).
 
-        source: the tile to cut.
+        source: the tile to divide.
         indices: the number of the sub-tile along each dimension.
         """
     @overload
@@ -417,8 +417,8 @@ class Builder:
     def fma(self, lhs: _Operand, rhs: _Operand, acc: _Operand, *, rounding_mode: Literal["nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full", "nearest_int_to_zero", "nearest_away"] | Attribute = "nearest_even", flush_to_zero: bool | Attribute = False, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise fused multiply and add (since 13.1).
 
-        lhs: the left factor.
-        rhs: the right factor.
+        lhs: the left operand.
+        rhs: the right operand.
         acc: what is added to the product.
         rounding_mode: how an inexact result is rounded.
         flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
@@ -480,7 +480,7 @@ class Builder:
         indices: the number of the sub-tile along each dimension.
         """
     def int_to_ptr(self, source: _Operand, type: _Type, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
-        """Turn integers into pointers (since 13.1).
+        """Convert integers to pointers (since 13.1).
 
         source: the tile to convert.
         """
@@ -612,7 +612,7 @@ class Builder:
         comparison_ordering: carried along, without effect.
         """
     def mmaf(self, lhs: _Operand, rhs: _Operand, acc: _Operand, *, fast_acc: bool | Attribute = False, location: Location | None = None, attributes: _Attributes = None) -> Value:
-        """Matrix product of floats, accumulated (since 13.1).
+        """Multiply matrices of floats and accumulate (since 13.1).
 
         lhs: the left matrix.
         rhs: the right matrix.
@@ -620,7 +620,7 @@ class Builder:
         fast_acc: accumulate faster and less exactly.
         """
     def mmaf_scaled(self, lhs: _Operand, rhs: _Operand, acc: _Operand, lhs_scale: _Operand, rhs_scale: _Operand, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
-        """Matrix product of block-scaled floats, accumulated (since 13.3).
+        """Multiply matrices of block-scaled floats and accumulate (since 13.3).
 
         lhs: the left matrix.
         rhs: the right matrix.
@@ -629,7 +629,7 @@ class Builder:
         rhs_scale: one scale per block and column of the right matrix.
         """
     def mmai(self, lhs: _Operand, rhs: _Operand, acc: _Operand, signedness_lhs: Literal["unsigned", "signed"] | Attribute, signedness_rhs: Literal["unsigned", "signed"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
-        """Matrix product of integers, accumulated (since 13.1).
+        """Multiply matrices of integers and accumulate (since 13.1).
 
         lhs: the left matrix.
         rhs: the right matrix.
@@ -726,7 +726,7 @@ class Builder:
     def print_tko(self, args: _Operands, token: _Operand | None, str: str | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
     print = print_tko
     def ptr_to_int(self, source: _Operand, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
-        """Turn pointers into integers (since 13.1).
+        """Convert pointers to integers (since 13.1).
 
         source: the tile to convert.
         """

@@ -219,7 +219,7 @@ def losses(module: Operation, *, layout: str = "public") -> list[Diagnostic]:
     `layout` is "public" or "documented".  See `to_bytecode`, and docs/reference/bytecode.md.
 
     >>> print(*tileir.losses(tileir.parse("cuda_tile.module @m { }")))
-    -:1:1: warning: the name of the module, @m, has no place in bytecode; it reads back as @kernels
+    -:1:1: warning: the name of the module, @m, cannot be in bytecode; it reads back as @kernels
     """
     from tileir.bytecode.layouts import check_layout, tile_module
     from tileir.bytecode.layouts import dropped_information as found

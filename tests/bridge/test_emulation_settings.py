@@ -43,7 +43,7 @@ def test_words_say_what_was_read_except_the_debugger() -> None:
         ("watch-nan=1", "watch-nan takes no value, but '1' was given"),
         ("target", "target needs a value: target=NAME"),
         ("target=", "target needs a value: target=NAME"),
-        ("sanitize=most", "'most' is nothing to look for: use sanitize or sanitize=all"),
+        ("sanitize=most", "'most' is not a value of sanitize: use sanitize or sanitize=all"),
         ("exact fast", "exact and fast contradict each other: use one of them"),
         ("trace=", "trace needs a value: trace=[KERNEL:]X[,Y[,Z]]"),
     ],

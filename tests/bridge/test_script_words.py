@@ -188,7 +188,7 @@ nan: `z = v - m` makes a NaN
     5 | z = v - m
       |     ^^^^^
   called from k.py:13: e = shifted(t, m)
-  inf - inf gives nan
+  inf - inf is nan
   1 of the 4 elements is like this
   hint: nothing it is computed from is a NaN: it begins here
 

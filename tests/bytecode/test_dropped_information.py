@@ -20,7 +20,7 @@ PROGRAM = """cuda_tile.module @named attributes {mod.x = 1 : i32} {
 def test_public_layout_loses_names_and_foreign_attributes() -> None:
     messages = [loss.message for loss in dropped_information(tileir.parse(PROGRAM), "public")]
     assert messages == [
-        "the name of the module, @named, has no place in bytecode; it reads back as @kernels",
+        "the name of the module, @named, cannot be in bytecode; it reads back as @kernels",
         "attribute 'mod.x' has no place in public bytecode and is dropped",
         "attribute 'foo.bar' has no place in public bytecode and is dropped",
     ]
@@ -53,13 +53,13 @@ LOCATED = """cuda_tile.module @kernels {
 }
 """
 NO_SCOPE = (
-    "the locations of 2 operations have no debug scope and no place in bytecode: 'tileir as -g' or the pass "
+    "the locations of 2 operations have no debug scope and cannot be in bytecode: 'tileir as -g' or the pass "
     "'synthesize-debug-info-scopes' makes the scopes"
 )
 WHO_HAS = "only functions and the operations in them have one"
 NO_FUNCTION = f"the location of 1 operation has no place in bytecode: {WHO_HAS}"
 NO_ARGUMENTS = f"the locations of 3 block arguments have no place in bytecode: {WHO_HAS}"
-NO_MODULE = f"the location of the module has no place in bytecode: {WHO_HAS}"
+NO_MODULE = f"the location of the module cannot be in bytecode: {WHO_HAS}"
 
 
 @pytest.mark.parametrize("layout", ["public", "documented"])

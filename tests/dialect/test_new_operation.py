@@ -51,7 +51,7 @@ LERP = OperationDeclaration(
     chapter="Floating point",
     opcode=0x7B,
     since=V13_4,
-    summary="Go from one number towards another",
+    summary="Go from one number toward another",
     description="Computes `start + weight * (end - start)`, element by element.",
     example="%r = lerp %a, %a, %a flush_to_zero : tile<4xf32>",
     operands=(
@@ -303,7 +303,7 @@ def test_stub_of_the_builder_has_the_methods() -> None:
     assert (
         "    def lerp(self, start: _Operand, end: _Operand, weight: _Operand, *, flush_to_zero: bool | Attribute = False,"
     ) in text
-    assert '"""Go from one number towards another (since 13.4).' in text
+    assert '"""Go from one number toward another (since 13.4).' in text
     assert re.search(
         r"def exchange_ptr_tko\(self, pointers: _Operand, value: _Operand, .*\) -> tuple\[Value, Value\]:", text
     )

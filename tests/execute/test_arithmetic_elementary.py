@@ -286,7 +286,7 @@ def test_flush_to_zero_judges_after_rounding_with_any_exponent(name, mode):
     flushing = [flushed_binary(name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
     keeping = [reference_binary(floats.F32, name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
     edge = [f for f, k in zip(flushing, keeping, strict=True) if k & 0x7FFFFFFF == 0x00800000]
-    # Of those that round to the smallest normal number some are tiny; towards zero there is none.
+    # Of those that round to the smallest normal number some are tiny; toward zero there is none.
     assert mode == "zero" or {bits & 0x7FFFFFFF for bits in edge} == {0, 0x00800000}
 
 

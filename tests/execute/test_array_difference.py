@@ -36,7 +36,7 @@ def test_equal_tiles_do_not_differ() -> None:
 
 def test_a_difference_says_how_many_where_and_how_far() -> None:
     found = differs(F16, half(1, 2, 3, 4), half(1, 2.5, 3, 5))
-    assert (found.different, found.count, found.place) == (2, 4, (1,))
+    assert (found.different, found.count, found.index) == (2, 4, (1,))
     assert (found.largest, found.relative, found.overall) == (1.0, 0.2, 0.2)
     # Between 2 and 4 halves are 2**-9 apart, between 4 and 8 2**-8.
     assert found.ulps == 0.5 * 2**9
@@ -46,7 +46,7 @@ def test_the_place_is_an_index_of_the_tile() -> None:
     left = numpy.zeros((4, 8), numpy.int8)
     right = left.copy()
     right[2, 5] = 1
-    assert differs(I8, left, right).place == (2, 5)
+    assert differs(I8, left, right).index == (2, 5)
     assert differs(I8, left, right).ulps is None
 
 

@@ -339,9 +339,9 @@ def test_elements_of_one_store_that_meet() -> None:
         "      |      ^\n"
         "  element [1] of the tile goes there too: argument 0 (array int32[6]) at [2]\n"
         "  they store 1 and 3: it is undefined which one stays\n"
-        "  2 of the 8 elements it writes go to the place of an earlier one\n"
+        "  2 of the 8 elements it writes go to the address of an earlier one\n"
         "  seen 3 times\n"
-        "  hint: give each its own place, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
+        "  hint: give each its own address, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
     )
     same = covered(module(SCATTER.replace("VALUE", "%i")), 1, numpy.zeros(6, "i4"), 0, 0).report
     assert same.kinds == ["written-twice"] and same.findings[0].details[1] == "both store 2"

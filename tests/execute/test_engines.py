@@ -140,8 +140,8 @@ def test_an_engine_says_why_it_does_not_run_a_kernel(toy: Toy) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sanitize": True}, "the backend 'toy' does not look for mistakes: compile with backend='interpreter'"),
-        ({"sanitize": "all"}, "the backend 'toy' does not look for mistakes: compile with backend='interpreter'"),
+        ({"sanitize": True}, "the backend 'toy' does not look for errors: compile with backend='interpreter'"),
+        ({"sanitize": "all"}, "the backend 'toy' does not look for errors: compile with backend='interpreter'"),
         ({"observer": tileir.sanitizer.Sanitizer()}, "observers and schedules are the interpreter's"),
         ({"observer": tileir.observers.Observer()}, "observers and schedules are the interpreter's"),
         ({"schedule": "reverse"}, "observers and schedules are the interpreter's"),

@@ -211,7 +211,7 @@ def test_wrong_scalars_are_explained(arguments: Any, message: str) -> None:
         (2**31, "extent 2147483648 along x: pass at most 2147483647"),
         ((1, 1, 1, 1), "one to three extents"),
         ((), "one to three extents"),
-        (numpy.zeros(1000, "f4"), "the grid comes first, .*, but an array was given in its place$"),
+        (numpy.zeros(1000, "f4"), "the grid comes first, .*, but an array was given instead$"),
         ("4", "one to three extents"),
         ((1.5,), "extents of a grid are integers, .*: round up"),
     ],

@@ -81,7 +81,7 @@ def test_a_finding_has_the_line_the_block_the_element_and_the_operands() -> None
         "  at k.mlir:7:8, tile block (0, 0, 0), element [2]\n"
         "    7 | %w = sqrt %v : tile<4xf32>\n"
         "      |      ^\n"
-        "  sqrt of -9 gives nan\n"
+        "  sqrt of -9 is nan\n"
         "  2 of the 4 elements are like this\n"
         "  seen 3 times\n"
         "  hint: nothing it is computed from is a NaN: it begins here",
@@ -89,7 +89,7 @@ def test_a_finding_has_the_line_the_block_the_element_and_the_operands() -> None
         "  at k.mlir:8:8, tile block (0, 0, 0), element [1]\n"
         "    8 | %d = divf %w, %v : tile<4xf32>\n"
         "      |      ^\n"
-        "  divf of 0, 0 gives nan\n"
+        "  divf of 0, 0 is nan\n"
         "  1 of the 4 elements is like this\n"
         "  seen 3 times\n"
         "  hint: nothing it is computed from is a NaN: it begins here",
@@ -116,7 +116,7 @@ def test_a_product_looks_at_its_row_its_column_and_its_accumulator() -> None:
     assert made(report) == [("infinity", "mmaf")]
     assert report.findings[0].element == (1, 0)
     assert report.findings[0].details == [
-        "mmaf of a row with numbers up to 3e+38, a column with numbers up to 3 and 0 gives inf",
+        "mmaf of a row with numbers up to 3e+38, a column with numbers up to 3 and 0 is inf",
         "2 of the 4 elements are like this",
     ]
     report = watched(right, INF, HUGE, 1, HUGE)
@@ -128,7 +128,7 @@ def test_a_product_looks_at_its_row_its_column_and_its_accumulator() -> None:
 
 def test_a_reduction_is_told_by_the_operation_in_its_body() -> None:
     finding = watched(REDUCE, HUGE, 1, HUGE, 1).findings[0]
-    assert finding.details == ["addf of 3e+38, 3e+38 gives inf", "it happens while reduce combines elements"]
+    assert finding.details == ["addf of 3e+38, 3e+38 is inf", "it happens while reduce combines elements"]
     assert finding.element is None and "at k.mlir:8:10, tile block (0, 0, 0)\n" in finding.render()
 
 
@@ -155,7 +155,7 @@ def test_integers_become_infinities_and_bits_do_not() -> None:
     body = """  %n = constant <i32: [1, 70000, 3, 4]> : tile<4xi32>
   %w = itof %n signed : tile<4xi32> -> tile<4xf16>"""
     report = watched(body, 1, 2, 3, 4)
-    assert made(report) == [("infinity", "itof")] and report.findings[0].details[0] == "itof of 70000 gives inf"
+    assert made(report) == [("infinity", "itof")] and report.findings[0].details[0] == "itof of 70000 is inf"
     body = """  %n = constant <i32: [1, 2139095040, 2143289344, 4]> : tile<4xi32>
   %w = bitcast %n : tile<4xi32> -> tile<4xf32>
   %c = constant <f32: 0xFF800000> : tile<4xf32>

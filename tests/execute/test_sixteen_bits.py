@@ -146,7 +146,7 @@ def test_reciprocal_is_rounded_once(element: FloatType) -> None:
 @pytest.mark.parametrize("signedness", ["signed", "unsigned"])
 @pytest.mark.parametrize("target", INTEGERS, ids=str)
 @pytest.mark.parametrize("source", [F16, BF16], ids=str)
-def test_every_float_becomes_the_nearest_integer_towards_zero(source: FloatType, target: Any, signedness: str) -> None:
+def test_every_float_becomes_the_nearest_integer_toward_zero(source: FloatType, target: Any, signedness: str) -> None:
     low, high = (0, (1 << target.width) - 1)
     if signedness == "signed":
         low, high = -(1 << (target.width - 1)), (1 << (target.width - 1)) - 1

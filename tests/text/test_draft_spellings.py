@@ -368,7 +368,7 @@ REFUSED = [
     (
         "A5",
         "make_partition_view %t : partition_view<tensor_view<64xf32, strides=[1]>>",
-        "expected 'tile': nothing else tells the shape of the tiles",
+        "expected 'tile': nothing else states the shape of the tiles",
     ),
     (
         "A10",

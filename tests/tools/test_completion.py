@@ -37,7 +37,7 @@ CASES = [
     ("tileir emulate --target b", ["b200", "b300"], "h100"),
     ("tileir compile --target h", ["h100", "h200"], "sm_90"),
     ("tileir cost --target sm_9", ["sm_90"], "h200"),
-    ("tileir run --sanitize=", ["all", "mistakes"], "check"),
+    ("tileir run --sanitize=", ["all", "errors"], "check"),
     ("tileir explain load_", ["load_ptr_tko", "load_view_tko"], "addf"),
     ("tileir docs command", ["command_line"], "cpu"),
     ("tileir completion ", ["bash", "zsh", "fish"], "check"),

@@ -27,7 +27,7 @@ def test_report_has_bytes_operations_waves_time_and_reasons(capsys: pytest.Captu
     assert "addf f32: 1 M" in out
     assert "7813 tile blocks" in out
     assert "NVIDIA H200 Tensor Core GPU datasheet" in out
-    assert "occupancy   the kernel was not compiled, as asked for" in out
+    assert "occupancy   the kernel was not compiled, as requested" in out
 
 
 def test_json_is_what_the_page_gets(capsys: pytest.CaptureFixture[str]) -> None:

@@ -360,7 +360,7 @@ def test_opcode_leads_to_its_operation(capsys: pytest.CaptureFixture[str]) -> No
 def test_number_with_several_meanings_names_them_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert explain.run(["0x05"]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("0x05: 5 in bytecode; where it stands tells which of these it is\n")
+    assert printed.startswith("0x05: 5 in bytecode; where it stands decides which of these it is\n")
     rows = re.findall(r"^  ([a-z ]+?)  +(\S.*)$", printed.partition("MEANINGS\n")[2].partition("\n\n")[0], re.MULTILINE)
     assert [row[0] for row in rows] == ["opcode", "type tag", "attribute tag", "debug attribute tag", "section id"]
     assert [row[1] for row in rows[1:]] == ["`f16`", "`string`, in the public layout", "subprogram", "Type"]

@@ -85,7 +85,7 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
         ([VECTOR_ADD, "--picture", "/tmp/nothing.svg"], 1, "nothing was run, so there is no memory to draw"),
         ([*LAUNCH, "--picture", "z=/tmp/nothing.svg"], 1, "the launch has no array 'z': it has a, b, c"),
         ([*LAUNCH, "--picture", "a:red=/tmp/nothing.svg"], 2, "and not by 'red'"),
-        (["script.py", "--grid", "1"], 2, "--grid is for a FILE: a script says itself what it launches"),
+        (["script.py", "--grid", "1"], 2, "--grid is for a FILE: a script decides what it launches"),
         (["nowhere.py"], 2, "cannot open 'nowhere.py': there is no such file"),
         (["nowhere.mlir"], 2, "cannot read 'nowhere.mlir'"),
         ([str(EXAMPLES / "broken.mlir")], 1, "error"),
@@ -231,9 +231,9 @@ def test_sanitize_chooses_what_is_looked_for(tmp_path: Path) -> None:
     arguments += ["--arg", "zeros:f32:256", "--arg", "256", "--record", str(tmp_path / "launch.rec")]
     arguments += ["--picture", str(tmp_path / "c.svg")]
     kinds = {}
-    for what in ("mistakes", "all", "none"):
+    for what in ("errors", "all", "none"):
         found = explored(*arguments, f"--sanitize={what}")
         assert found.returncode == 0, found.stderr
         recording = tileir.recording.load(tmp_path / "launch.rec")
         kinds[what] = sorted({finding.kind for finding in recording.findings})
-    assert kinds == {"mistakes": ["uninitialized"], "all": ["uninitialized", "unwritten"], "none": []}
+    assert kinds == {"errors": ["uninitialized"], "all": ["uninitialized", "unwritten"], "none": []}

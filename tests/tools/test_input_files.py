@@ -244,7 +244,7 @@ def test_of_several_kernels_one_is_chosen(
 def test_a_script_says_itself_what_it_launches(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for option in (["--grid", "4"], ["--arg", "1"], ["--entry", "add"]):
         assert main.run(["cost", str(script), *option]) == 2
-        assert capsys.readouterr().err.endswith("is for a FILE: a script says itself what it launches\n")
+        assert capsys.readouterr().err.endswith("is for a FILE: a script decides what it launches\n")
     assert main.run(["lint", "--fix", str(script)]) == 2
     assert capsys.readouterr().err.endswith("is a Python script: --fix and --diff are for Tile IR texts\n")
     for command in ("opt", "cost"):

@@ -83,7 +83,7 @@ def test_a_command_that_fails_on_the_original_is_shown(tmp_path: Path, capsys: p
     script.chmod(0o755)
     assert run(["reduce", ATTENTION, "--interesting", str(script)]) == 1
     err = capsys.readouterr().err
-    assert "not interesting to begin with: the command ended with status 7" in err
+    assert "not interesting itself: the command ended with status 7" in err
     assert "not this one" in err
 
 
@@ -229,7 +229,7 @@ def test_engines_that_agree_are_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     source = tmp_path / "sum.mlir"
     source.write_text(SUM.replace("OPERATION", "muli"))
     assert run(["reduce", str(source), "--differs", "--backend", "interpreter,interpreter", "--entry", "add"]) == 1
-    told = "not interesting to begin with: interpreter and interpreter give the same results\n"
+    told = "not interesting itself: interpreter and interpreter give the same results\n"
     assert capsys.readouterr().err.endswith(told)
     assert run(["reduce", str(source), "--message", "no such words"]) == 1
     assert capsys.readouterr().err.endswith(": a check does not print 'no such words'\n")
@@ -277,7 +277,7 @@ def test_bytes_that_cannot_be_read(tmp_path: Path) -> None:
     [
         (["--differs", "--backend", "interpreter,nobody"], "there is no backend 'nobody'"),
         (["--differs", "--backend", "interpreter"], "--differs is about two backends"),
-        (["--interesting", "true", "--differs"], "say what is interesting with one of"),
+        (["--interesting", "true", "--differs"], "choose what is interesting with one of"),
     ],
 )
 def test_mistakes_about_what_is_ready_made(

@@ -37,7 +37,7 @@ def endless(tmp_path: Path) -> str:
 def test_endless_kernel_is_stopped_with_a_message(endless: str, backend: str) -> None:
     command = [sys.executable, "-m", "tileir", "run", endless, "--arg=zeros:i32:1", "--backend", backend, "--timeout=3"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert (found.returncode, found.stderr) == (124, "error: stopped after 3 seconds, as --timeout says\n")
+    assert (found.returncode, found.stderr) == (124, "error: stopped after 3 seconds by --timeout\n")
     # On a busy machine the kernel may not have begun.
     assert found.stdout in ("", "begun\n")
 
@@ -62,7 +62,7 @@ def test_endless_kernel_is_stopped_where_there_is_no_guard(
 ) -> None:
     monkeypatch.setattr("tileir.tools.guard.can_fork", lambda: False)
     assert run.run([endless, "--arg=zeros:i32:1", "--backend", backend, "--timeout=1.5"]) == 124
-    assert capsys.readouterr().err == "error: stopped after 1.5 seconds, as --timeout says\n"
+    assert capsys.readouterr().err == "error: stopped after 1.5 seconds by --timeout\n"
 
 
 def test_run_that_ends_in_time_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +91,7 @@ def work():
 sys.exit(guard.in_child(work, 0.3))
 """
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50)
-    assert (found.returncode, found.stderr) == (124, "error: stopped after 0.3 seconds, as --timeout says\n")
+    assert (found.returncode, found.stderr) == (124, "error: stopped after 0.3 seconds by --timeout\n")
 
 
 def test_timer_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

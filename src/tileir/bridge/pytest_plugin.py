@@ -32,9 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--tileir-sanitize",
         nargs="?",
-        const="mistakes",
-        choices=("mistakes", "all"),
-        help="look for mistakes in every launch; a test with findings fails",
+        const="errors",
+        choices=("errors", "all"),
+        help="look for errors in every launch; a test with findings fails",
     )
     group.addoption(
         "--tileir-names", choices=("script", "tile"), help="whose names reports have: the script's or the program's"

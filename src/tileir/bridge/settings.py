@@ -19,7 +19,7 @@ BlockId = tuple[int, int, int]
 OPTIONS = {
     "backend": "NAME",
     "target": "NAME",
-    "sanitize": "mistakes|all",
+    "sanitize": "errors|all",
     "watch-nan": "",
     "trace": "[KERNEL:]X[,Y[,Z]]",
     "names": "script|tile",
@@ -134,8 +134,8 @@ def trace_block_of(text: str) -> tuple[str, BlockId]:
 
 
 def _sanitize_of(text: str) -> bool | str:
-    if text not in ("", "mistakes", "all"):
-        raise InvalidSettings(f"'{text}' is nothing to look for: use sanitize or sanitize=all")
+    if text not in ("", "errors", "all"):
+        raise InvalidSettings(f"'{text}' is not a value of sanitize: use sanitize or sanitize=all")
     return "all" if text == "all" else True
 
 

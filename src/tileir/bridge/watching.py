@@ -68,7 +68,7 @@ class Findings:
         return f"tileir: nothing was traced: {why}"
 
     def summary(self) -> str:
-        """What is said of all launches; nothing if there were none."""
+        """The findings of all launches; nothing if there were none."""
         if not self.launches:
             return ""
         of_all = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"

@@ -106,7 +106,7 @@ def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:
     found: list[Diagnostic] = _dropped_locations(module)
     name = module.symbol_name
     if name is not None and name != "kernels":
-        message = f"the name of the module, @{name}, has no place in bytecode; it reads back as @kernels"
+        message = f"the name of the module, @{name}, cannot be in bytecode; it reads back as @kernels"
         found.append(Diagnostic("warning", message, module.location))
     for operation in module.walk():
         if operation is not module and layout != "public":
@@ -115,7 +115,7 @@ def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:
             if attribute == "sym_visibility" and is_function(operation) and is_private(operation):
                 continue
             if attribute not in operation.declaration.inherent:
-                message = f"attribute '{attribute}' has no place in {layout} bytecode and is dropped"
+                message = f"attribute '{attribute}' cannot be in {layout} bytecode and is dropped"
                 found.append(Diagnostic("warning", message, operation.location))
     return found
 
@@ -141,15 +141,17 @@ def _dropped_locations(module: Operation) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     if without_scope:
         message = (
-            f"{_of(without_scope, 'operation')} no debug scope and no place in bytecode: 'tileir as -g' or the pass "
+            f"{_of(without_scope, 'operation')} no debug scope and cannot be in bytecode: 'tileir as -g' or the pass "
             "'synthesize-debug-info-scopes' makes the scopes"
         )
         found.append(Diagnostic("warning", message, without_scope[0]))
     for lost, kind in ((arguments, "block argument"), (outside, "operation")):
         if lost:
-            found.append(Diagnostic("warning", f"{_of(lost, kind)} no place in bytecode: {_WHO_HAS}", lost[0]))
+            found.append(
+                Diagnostic("warning", f"{_of(lost, kind)} a location that cannot be in bytecode: {_WHO_HAS}", lost[0])
+            )
     if _was_given(module.location):
-        message = f"the location of the module has no place in bytecode: {_WHO_HAS}"
+        message = f"the location of the module cannot be in bytecode: {_WHO_HAS}"
         found.append(Diagnostic("warning", message, module.location))
     return found
 

@@ -33,13 +33,13 @@ class Difference:
     relative: float  # The largest distance relative to the larger one of the two elements.
     ulps: float | None  # The largest distance in units in the last place; None for integers.
     overall: float  # The largest distance relative to the largest number of the second tile.
-    place: tuple[int, ...]  # The index of the first element that differs.
+    index: tuple[int, ...]  # The index of the first element that differs.
 
     def __repr__(self) -> str:
         ulps = "" if self.ulps is None else f", {self.ulps:.4g} ulps"
         return (
-            f"<Difference: {self.different} of {self.count} elements, first {list(self.place)}, by {self.largest:.4g} "
-            f"at most, relative {self.relative:.4g}{ulps}>"
+            f"<Difference: {self.different} of {self.count} elements, first at {list(self.index)}, by at most "
+            f"{self.largest:.4g}, relative {self.relative:.4g}{ulps}>"
         )
 
 

@@ -96,7 +96,7 @@ register_pass(
 )
 register_pass(
     "fuse-fma",
-    "fuse products with sums and differences; changes rounding",
+    "fuse multiplications with additions and subtractions; changes rounding",
     lambda root, options, session: canonicalize.fuse_fma(root, session),
     scope=FUNCTION,
 )

@@ -313,7 +313,7 @@ class TypeText:
         """`tile` `=` `(` integer (`x` integer)* `)`"""
         # One example of the operations draft leaves the shape out (docs/reference/conflicts.md A5).
         if self.cursor.draft_spellings and self.peek_word() == "tensor_view":
-            self.fail("expected 'tile': nothing else tells the shape of the tiles")
+            self.fail("expected 'tile': nothing else states the shape of the tiles")
         self.expect_key("tile")
         shape: list[int] = []
 

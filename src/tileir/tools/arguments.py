@@ -53,7 +53,7 @@ class Option:
     """One option, spelled as the help shows it: `-o, --output FILE`.
 
     A value with bars is one of those words: `--format text|json`.  One in brackets may be left out, and is then `bare`
-    or the first word; it is given with `=` only: `--sanitize[=mistakes|all]`.  Options that are common to many commands
+    or the first word; it is given with `=` only: `--sanitize[=errors|all]`.  Options that are common to many commands
     are named on one line of their help.
     """
 

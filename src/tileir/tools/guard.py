@@ -65,7 +65,7 @@ def report_timeout(seconds: float) -> int:
     with suppress(OSError):
         # A bar that shows the progress may be there.
         clear = "\r\x1b[K" if sys.stderr.isatty() else ""
-        print(f"{clear}error: stopped after {seconds:g} seconds, as --timeout says", file=sys.stderr)
+        print(f"{clear}error: stopped after {seconds:g} seconds by --timeout", file=sys.stderr)
     return EXIT_TIMED_OUT
 
 

@@ -99,7 +99,7 @@ def script_arguments(given: Arguments, *for_files: str) -> list[str]:
     """The arguments of a script; without one they are a mistake, as are the options `for_files` with one."""
     path, *arguments = given.operands
     if is_script(path):
-        given.refuse(for_files, "is for a FILE: a script says itself what it launches")
+        given.refuse(for_files, "is for a FILE: a script decides what it launches")
     elif arguments:
         raise ToolFailure(f"unexpected argument '{arguments[0]}'")
     check_launch(given, [path])

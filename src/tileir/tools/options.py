@@ -44,8 +44,8 @@ LAUNCHING = (GRID, ENTRY, ARG)
 BACKEND = Option("--backend NAME", "what runs it: cpu, interpreter, another one of tileir info, or auto (default)")
 SCHEDULE = Option("--schedule ORDER", "the order of tile blocks: forward, reverse, random:SEED, interleaved")
 NAMES = Option("--names script|tile", "names of values: of the Python script, if it is from one (default), or tile")
-_SANITIZE = "explain mistakes of the kernel ('tileir docs sanitizer'); all: also what is never written"
-SANITIZE = Option("--sanitize[=mistakes|all]", _SANITIZE)
+_SANITIZE = "report errors of the kernel, as 'tileir docs sanitizer' describes; all: also elements never written"
+SANITIZE = Option("--sanitize[=errors|all]", _SANITIZE)
 WATCH_NAN = Option("--watch-nan", "name every operation that produces a NaN or an infinity")
 EXACT = Option("--exact", "mmaf as a chain of fused multiply-adds: the same bits on every machine")
 FAST = Option("--fast", "faster functions and matmuls: results differ in their last bits")

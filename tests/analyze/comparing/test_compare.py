@@ -12,14 +12,14 @@ from tests.analyze.comparing.sample_launches import SUM, kinds_recording, record
 
 import tileir
 from tileir.analyze.comparing.compare import Comparisons, compare
-from tileir.analyze.comparing.comparison import Comparison, Moment
+from tileir.analyze.comparing.comparison import Comparison, ValueDifference
 from tileir.analyze.comparing.engine_run import ProbedKernel
 from tileir.execute.recording.recording import Recording, record
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def name_of(recording: Recording, moment: Moment | None) -> str:
+def name_of(recording: Recording, moment: ValueDifference | None) -> str:
     assert moment is not None
     return recording.program.script_name(moment.value) or ""
 
@@ -42,7 +42,7 @@ def test_f16_goes_wrong_where_its_sum_has_lost_half_of_its_digits() -> None:
     assert numpy.allclose(exact, x[:turn].sum(0), rtol=1e-12)
 
 
-def _error_before(comparison: Comparison, first: Moment) -> float:
+def _error_before(comparison: Comparison, first: ValueDifference) -> float:
     before = [moment for moment in comparison.block(0) if moment.step < first.step]
     return max([moment.difference.overall for moment in before])
 
@@ -51,7 +51,7 @@ def test_sums_that_are_too_large_for_f16_are_wrong() -> None:
     recording = sum_recording(rows=400, blocks=1)
     comparison = compare(recording)
     assert name_of(recording, comparison.first) == "square"
-    assert "a NaN or an infinity against another number" in str(comparison)
+    assert "a NaN or an infinity in one run" in str(comparison)
     assert "square" in str(comparison)
 
 
@@ -82,10 +82,10 @@ def test_the_error_of_an_f16_does_not_make_an_f32_wrong() -> None:
       return } }
     """
     comparison = compare(recorded(text, 1, numpy.full(1, 1.0004, numpy.float32)))
-    moments = list(comparison.block(0))
+    differences = list(comparison.block(0))
     # As a half it is rounded correctly; as an f32 it is not what it could be, by thousands of ulps.
-    assert [moment.wrong for moment in moments] == [False]
-    assert moments[0].difference.ulps is not None and moments[0].difference.ulps > 1000
+    assert [moment.wrong for moment in differences] == [False]
+    assert differences[0].difference.ulps is not None and differences[0].difference.ulps > 1000
 
 
 @pytest.mark.parametrize("launch", [kinds_recording, sum_recording])
@@ -141,7 +141,7 @@ def test_an_engine_that_differs_is_found_at_its_first_value() -> None:
         assert name_of(recording, first) == "product"
         assert first is not None and first.difference.ulps == 1
         assert [one.array for one in comparison.array_differences()] == [0]
-        assert " at the end: it, by " in str(comparison)
+        assert "after the launch, array " in str(comparison) and " differs by " in str(comparison)
     finally:
         tileir.backends.unregister_backend("off_by_one")
 
@@ -155,7 +155,7 @@ def test_two_recordings_of_a_program_are_compared_value_by_value() -> None:
     comparison = compare(left, changed)
     first = comparison.first
     assert name_of(left, first) == "x" and first is not None
-    assert first.difference.place == (5,) and first.difference.different == 1
+    assert first.difference.index == (5,) and first.difference.different == 1
     assert [one.array for one in comparison.array_differences()] == [0, 1]
     # The third turn of the loop.
     assert left.history(0).steps(first.value).index(first.step) == 2
@@ -186,7 +186,7 @@ def test_answers_are_json_with_every_key() -> None:
     }  # fmt: skip
     moment = answer["differences"][0]
     assert set(moment) == {
-        "step", "operation", "value", "wrong", "different", "count", "largest", "relative", "ulps", "place",
+        "step", "operation", "value", "wrong", "different", "count", "largest", "relative", "ulps", "index",
     }  # fmt: skip
     tiles = comparisons.compared("f64", 1, moment["step"], moment["value"], [8], [4])
     json.dumps(tiles, allow_nan=False)
@@ -223,7 +223,7 @@ def test_what_cannot_be_compared_is_said() -> None:
         compare(recording, 3)  # type: ignore[arg-type]
     with pytest.raises(tileir.LaunchError, match="not in the recording"):
         compare(recording).block(7)
-    with pytest.raises(tileir.LaunchError, match="no tile of floats"):
+    with pytest.raises(tileir.LaunchError, match="not a tile of floats"):
         compare(recording).pair(0, 1, 2)
 
 

@@ -51,7 +51,7 @@ def test_no_value_of_an_example_is_wrong(name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.syspath_prepend(str(EXAMPLES))
     comparison = compare(recorded(name, example_of(name)))
     found = comparison.block(0)
-    assert found.total and found.first is None, comparison.describe(found.first or found.moments[0])
+    assert found.total and found.first is None, comparison.describe(found.first or found.differences[0])
 
 
 @pytest.mark.parametrize("schedule", ["reverse", "random:3", "interleaved"])

@@ -101,7 +101,7 @@ def test_kernel_may_be_given_in_many_ways() -> None:
 
 def test_what_is_no_kernel_is_refused() -> None:
     for wrong in (1, None, print):
-        with pytest.raises(TypeError, match="pass a kernel, a module, a file, or a cuTile kernel"):
+        with pytest.raises(TypeError, match="pass a kernel, a module, a file, or a kernel of cuTile or Triton"):
             tileir.cost(wrong, 1)
 
 

@@ -47,7 +47,7 @@ def test_blocks_on_a_multiprocessor(
 
 def test_kernel_that_leaves_its_threads_open_is_not_known() -> None:
     found = occupancy_of(resources(32, 0), GPUS["h200"])
-    assert found.blocks is None and found.reason == "the compiled kernel does not say how many threads it has"
+    assert found.blocks is None and found.reason == "the compiled kernel does not state how many threads it has"
 
 
 def test_tile_block_that_is_spread_over_a_cluster() -> None:

@@ -222,7 +222,7 @@ def test_renamed_functions_are_found_by_what_is_in_them() -> None:
 
 def test_names_and_locations_count_where_asked() -> None:
     renamed = edited(LOOP, ("%after", "%more"), ("@sum", "@total"))
-    ignored = difference(LOOP, renamed, names=False)
+    ignored = difference(LOOP, renamed, ignore_names=True)
     assert not ignored and ignored.unified() == ""
     located = edited(LOOP, ("addf %before, %x : tile<f32>", 'addf %before, %x : tile<f32> loc("k.py":3:4)'))
     assert not difference(LOOP, located)

@@ -36,11 +36,11 @@ def test_the_first_operation_with_another_value_is_found() -> None:
     assert found and kernel.runs == 1 and [array.argument for array in kernel.arrays] == [3]
     assert kernel.first is not None
     assert (kernel.first.left.name, kernel.first.right.name) == ("cuda_tile.subf", "cuda_tile.addf")
-    assert (kernel.first.block, kernel.first.time, kernel.first.difference.place) == ((0, 0, 0), 0, (0, 0))
+    assert (kernel.first.block, kernel.first.time, kernel.first.difference.index) == ((0, 0, 0), 0, (0, 0))
     lines = found.text().split("\n")
     assert lines[0] == "@attention: different results in run 1"
     assert lines[3:6] == [
-        "  it begins in tile block (0, 0, 0) with %shifted",
+        "  the first value that differs is %shifted in tile block (0, 0, 0)",
         "    - %shifted = subf %score, %highers  : tile<64x64xf32>",
         "    + %shifted = addf %score, %highers  : tile<64x64xf32>",
     ]
@@ -56,13 +56,13 @@ def test_a_later_tile_block_and_a_later_iteration_are_named() -> None:
     found = both(ATTENTION, "cmpi less_than %index", "cmpi less_than_or_equal %index", launch=words)
     first = found.kernels[0].first
     assert first is not None and first.time == 1 and first.left.results[0] is first.left.result
-    assert (first.before, first.after, first.difference.place) == ("False", "True", (0, 36))
+    assert (first.before, first.after, first.difference.index) == ("False", "True", (0, 36))
     words = tileir.kernels.LaunchDescription((2,), ["signed:f32:200", "signed:f32:200:1", "zeros:f32:200", "199"])
     found = both(VECTOR_ADD, "cmpi less_than %index", "cmpi less_than_or_equal %index", launch=words)
     first = found.kernels[0].first
     assert first is not None and first.block == (1, 0, 0)
     (array,) = found.kernels[0].arrays
-    assert array.text().startswith("argument 2 differs in 1 of 200 elements, first in [199]: 0 -> ")
+    assert array.text().startswith("argument 2 differs in 1 of 200 elements, first at [199]: 0 -> ")
 
 
 def test_an_error_in_one_of_them_is_a_difference() -> None:
@@ -80,7 +80,9 @@ def test_errors_that_both_have_are_none() -> None:
 
 def test_what_no_common_value_explains_is_said() -> None:
     found = both(VECTOR_ADD, "store_ptr_tko weak %c_ptr, %sum", "store_ptr_tko weak %c_ptr, %y")
-    assert found and found.kernels[0].first is None and "every value that both compute is the same" in found.text()
+    assert (
+        found and found.kernels[0].first is None and "every value that both programs compute is equal" in found.text()
+    )
 
 
 def test_kernels_with_other_parameters_are_not_compared() -> None:
@@ -103,7 +105,7 @@ def test_a_kernel_is_chosen_by_name() -> None:
 def test_what_is_printed_counts() -> None:
     text = 'cuda_tile.module @m { entry @k() { %t = print_tko "one" -> token  return } }'
     found = both(text, "one", "two")
-    assert found and "they print different texts" in found.text()
+    assert found and "the programs print different text" in found.text()
 
 
 # --- the command ---

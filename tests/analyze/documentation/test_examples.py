@@ -39,8 +39,8 @@ def built(declaration: OperationDeclaration) -> str:
     """The program in text that the Python of a page gives."""
     build = tileir.Builder("m")
     known: dict[str, Any] = {"tileir": tileir, "build": build}
-    for name in ("tileir.types", "tileir.attributes"):
-        known.update(vars(importlib.import_module(name)))
+    for module in map(importlib.import_module, ("tileir.types", "tileir.attributes")):
+        known.update({name: getattr(module, name) for name in module.__all__})
     code = compile(builder_example(declaration), declaration.name, "exec")
     if declaration in (MODULE, ENTRY, GLOBAL):
         exec(code, known)

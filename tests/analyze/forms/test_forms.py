@@ -167,7 +167,7 @@ def test_source_of_a_text_is_the_text_as_it_was_written(loop_forms: Representati
 def test_program_without_locations_has_no_source() -> None:
     module = tileir.from_bytecode(tileir.to_bytecode(tileir.parse(LOOP)))
     forms = Representations(module)
-    assert forms.list()[0].reason == "the program does not say what it comes from"
+    assert forms.list()[0].reason == "the program does not state its source"
     with pytest.raises(tileir.OptionError, match="no source to show"):
         forms.get("source")
 

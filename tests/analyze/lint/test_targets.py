@@ -128,7 +128,7 @@ def test_f32_that_was_f16_loses_nothing() -> None:
     (message,) = found("f32-product", text, "h200")
     assert message == (
         "f32 is multiplied without tensor cores: as tf32 up to 7 times as fast on sm_90, and nothing is lost, since the "
-        "factors are made of f16"
+        "operands are made of f16"
     )
     # Its tensor cores are no faster with tf32 on GPUs for games.
     assert "up to 2 times" in found("f32-product", text, "rtx5090")[0]

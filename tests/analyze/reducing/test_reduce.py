@@ -69,7 +69,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs(seed: int) -> None:
 
 
 def test_what_is_not_interesting_cannot_be_reduced() -> None:
-    with pytest.raises(tileir.errors.NotInterestingError, match="not interesting to begin with"):
+    with pytest.raises(tileir.errors.NotInterestingError, match="not interesting itself"):
         tileir.reduce(tileir.load(ATTENTION), lambda module: False)
 
 

@@ -150,7 +150,7 @@ def test_string_list_knows_its_shape() -> None:
         ("00 00", "unsupported AttributeTag 0 for self-contained attribute"),
         ("00 0E", "unsupported AttributeTag 14 for self-contained attribute"),
         # kinds
-        ("01 00", "nothing says which enumeration attribute 'note' belongs to"),
+        ("01 00", "nothing states which enumeration attribute 'note' belongs to"),
         (
             "02 01 01 02",
             "expected dictionary attribute for optimization_hints entry `k` got value=#cuda_tile.div_by<8>",

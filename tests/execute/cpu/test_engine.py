@@ -131,7 +131,7 @@ def test_an_alloca_of_more_than_there_is_is_named_with_its_place(count: int, thr
         diagnostic = caught.value.diagnostics[0]
         found.append((diagnostic.message, str(diagnostic.location)))
     assert found[0] == found[1]
-    assert f"asks for {4 * count} bytes aligned to 128, more than is available" in found[1][0]
+    assert f"requests {4 * count} bytes aligned to 128, more than is available" in found[1][0]
 
 
 def _launched() -> list[int]:

@@ -83,8 +83,8 @@ MALFORMED_INTERFACES: list[tuple[object, str]] = [
     (interface(typestr="<c8"), "complex64"),
     (interface(typestr="|V4", descr=[("a", "<f4")]), "was given"),
     (interface(typestr="<M8[s]"), "datetime64"),
-    (interface(data=None), "gives no address, and no buffer either"),
-    (interface(data=...), "gives no address, and no buffer either"),
+    (interface(data=None), "has no address and no buffer"),
+    (interface(data=...), "has no address and no buffer"),
     (interface(data=(0, False)), "has no address"),
     (interface(data=(64, False)), "where this process has no memory"),
     (interface(data=(-4, False)), "which are no addresses"),
@@ -102,7 +102,7 @@ MALFORMED_INTERFACES: list[tuple[object, str]] = [
     (interface(data=bytes(32)), "read-only"),
     (interface(mask=numpy.ones(8, bool)), "has a mask"),
     (interface(strides=(8,)), "is not contiguous"),
-    (memoryview(bytearray(32)).cast("P"), "gives no buffer that NumPy understands"),
+    (memoryview(bytearray(32)).cast("P"), "has no buffer that NumPy understands"),
     (memoryview(bytearray(32)), "uint8"),
 ]
 
@@ -120,7 +120,7 @@ def test_a_malformed_array_interface_is_refused(kernel: tileir.Kernel, value: ob
 def test_a_released_view_is_refused(kernel: tileir.Kernel) -> None:
     view = memoryview(bytearray(32))
     view.release()
-    with pytest.raises(tileir.LaunchError, match="gives no buffer that NumPy understands"):
+    with pytest.raises(tileir.LaunchError, match="has no buffer that NumPy understands"):
         kernel.launch(1, (view,))
 
 
@@ -200,7 +200,7 @@ MALFORMED_CAPSULES: list[tuple[Callable[[], object], str]] = [
     (lambda: Capsule(device_type=2), "memory of a GPU"),
     (lambda: Capsule(device=None), "should be a kind and a number"),
     (lambda: Capsule(device=("cpu", 0)), "which is no whole number"),
-    (lambda: Capsule(device=ValueError("no device")), "fails when it is asked for its device (ValueError: no device)"),
+    (lambda: Capsule(device=ValueError("no device")), "fails when its device is read (ValueError: no device)"),
     (lambda: Capsule(ndim=-1), "has -1 dimensions"),
     (lambda: Capsule(ndim=1000), "has 1000 dimensions"),
     (lambda: Capsule(shape=None), "has no shape"),

@@ -59,7 +59,7 @@ def test_this_machine_can_run_its_own_code() -> None:
 def test_code_of_another_architecture_cannot_run_here() -> None:
     this = target.host("native")
     other = target.host("neoverse-v1" if this.is_x86 else "x86-64")
-    with pytest.raises(LaunchError, match=f"code for the CPU '{other.name}' can be looked at here, but not run"):
+    with pytest.raises(LaunchError, match=f"code for the CPU '{other.name}' can be shown here, but not run"):
         other.require_runnable()
     this.require_runnable()
 

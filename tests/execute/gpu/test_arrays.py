@@ -51,7 +51,7 @@ def test_both_versions_of_the_interface_are_taken(fake: FakeDriver, version: int
         ({"typestr": "what"}, "has 'what' for the type of its elements"),
         ({"data": None}, "has None for its data"),
         ({"data": (0, False)}, "has no address"),
-        ({"data": (0x1000, False)}, "says that it is at 0x1000, where no GPU has memory"),
+        ({"data": (0x1000, False)}, "reports that it is at 0x1000, where no GPU has memory"),
         ({"mask": 1}, "has a mask"),
         ({"stream": 0}, "has 0 for its stream, which should be a number above 0"),
         ({"stream": "s"}, "has 's' for its stream"),

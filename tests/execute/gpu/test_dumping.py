@@ -72,7 +72,7 @@ def test_instructions_are_shown_for_a_gpu_that_is_named(
 ) -> None:
     assert compiled().dump("sass", target="sm_100") == f"disassembled {len(cubin(number=100))}\n"
     assert assembler.calls[0][0] == "--gpu-name=sm_100"
-    with pytest.raises(tileir.OptionError, match="say for which GPU, as in 'sm_90': this machine has no NVIDIA driver"):
+    with pytest.raises(tileir.OptionError, match="choose the GPU, as in 'sm_90': this machine has no NVIDIA driver"):
         compiled().dump("sass")
     with pytest.raises(tileir.OptionError, match="'sm_20' is no GPU that Tile IR is compiled for"):
         compiled().dump("sass", target="sm_20")

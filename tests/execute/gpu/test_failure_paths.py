@@ -91,7 +91,7 @@ def test_assembler_that_crashes_is_told_on_the_command_line(
 def test_target_that_only_a_gpu_could_tell_is_asked_for(
     no_driver: str, assembler: FakeAssembler, program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"say for which GPU, as in 'sm_90': this machine has no NVIDIA driver: {no_driver}"
+    words = f"choose the GPU, as in 'sm_90': this machine has no NVIDIA driver: {no_driver}"
     with pytest.raises(tileir.OptionError, match=words):
         kernel().cubin()
     assert run(["compile", "kernel.mlir", "-o", "k.cubin"]) == 2
@@ -126,7 +126,7 @@ def test_driver_without_a_gpu_says_so(
         with pytest.raises(NoGpuError, match=f"{words} .*; here, choose backend='cpu'"):
             device(0)
     assert why_no_gpu().startswith(words)
-    with pytest.raises(tileir.OptionError, match=f"say for which GPU, as in 'sm_90': {words}"):
+    with pytest.raises(tileir.OptionError, match=f"choose the GPU, as in 'sm_90': {words}"):
         target_here()
     with pytest.raises(tileir.MissingDependencyError, match=f"'tileiras' cannot work here: {words}"):
         tileir.compile(tileir.parse(TEXT), backend="tileiras").launch(1, (one_float(), 1))

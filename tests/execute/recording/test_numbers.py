@@ -59,6 +59,6 @@ def test_of_many_tile_blocks_some_are_looked_at_and_that_is_said() -> None:
     kernel = tileir.compile(tileir.parse(TEXT), backend="interpreter")
     recording = record(kernel, MOST_BLOCKS + 9, (numpy.zeros(MOST_BLOCKS + 9, "f4"),))
     answer = numbers_answer(recording)
-    assert answer["notes"] == ["256 of 265 tile blocks were looked at."]
+    assert answer["notes"] == ["256 of 265 tile blocks were examined."]
     # Looking changes nothing.
     assert recording.final(0).tolist() == [0.0] * (MOST_BLOCKS + 9)

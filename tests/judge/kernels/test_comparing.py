@@ -57,8 +57,8 @@ def changed(array: numpy.ndarray, place: int, value: float) -> numpy.ndarray:
 @pytest.mark.parametrize(
     ("found", "expected", "step", "message"),
     [
-        ([X[:50]], [X], "results", "the result is float32[50], the reference's is float32[100]"),
-        ([X.astype("f8")], [X], "results", "the result is float64[100], the reference's is float32[100]"),
+        ([X[:50]], [X], "results", "the result is float32[50], that of the reference is float32[100]"),
+        ([X.astype("f8")], [X], "results", "the result is float64[100], that of the reference is float32[100]"),
         ([X, X], [X], "results", "it returns 2 results, the reference 1 result"),
         ([], [X], "results", "it returns 0 results, the reference 1 result"),
         ([X, None], [X, X], "results", "result 1 is None"),
@@ -66,32 +66,32 @@ def changed(array: numpy.ndarray, place: int, value: float) -> numpy.ndarray:
             [changed(X, 7, numpy.nan)],
             [X],
             "correct",
-            "the result: one of 100 elements is wrong, 1 of them NaN, [7] is nan",
+            "the result: 1 of 100 elements is wrong, 1 of them NaN; [7] is nan",
         ),
-        ([changed(X, 7, numpy.inf)], [X], "correct", "the result: one of 100 elements is wrong, [7] is inf, not -1.71"),
+        ([changed(X, 7, numpy.inf)], [X], "correct", "the result: 1 of 100 elements is wrong; [7] is inf, not -1.71"),
         (
             [X],
             [changed(X, 7, numpy.inf)],
             "correct",
-            "the result: one of 100 elements is wrong, [7] is -1.71717, not inf",
+            "the result: 1 of 100 elements is wrong; [7] is -1.71717, not inf",
         ),
-        ([X - X], [X * 1e-6], "correct", "the result: 100 of 100 elements are wrong; the first, [0] is 0, not -2e-06"),
+        ([X - X], [X * 1e-6], "correct", "the result: 100 of 100 elements are wrong; the first, [0], is 0, not -2e-06"),
         (
             [X.reshape(10, 10).T],
             [X.reshape(10, 10)],
             "correct",
-            "the result: 90 of 100 elements are wrong; the first, [0, 1]",
+            "the result: 90 of 100 elements are wrong; the first, [0, 1],",
         ),
         (
             [numpy.arange(3)],
             [numpy.array([0, 1, 3])],
             "correct",
-            "the result: one of 3 elements is wrong, [2] is 2, not 3",
+            "the result: 1 of 3 elements is wrong; [2] is 2, not 3",
         ),
-        ([3.0], [3.5], "correct", "the result: one of 1 elements is wrong"),
+        ([3.0], [3.5], "correct", "the result: 1 of 1 element is wrong; it is 3, not 3.5"),
         (["a"], ["b"], "correct", "the result is 'a', not 'b'"),
         ({"results": [X], "changed": {"0": X}}, [X], "unchanged", "it changes input 0, which the reference does not"),
-        ([X], {"results": [X], "changed": {"1": X}}, "results", "input 1 is not changed, but the reference does"),
+        ([X], {"results": [X], "changed": {"1": X}}, "results", "input 1 is not changed, but the reference changes it"),
     ],
 )
 def test_results_that_are_not_the_references(
@@ -131,7 +131,7 @@ def test_other_bits_of_a_second_run_are_noticed(tmp_path: Path) -> None:
 
 def test_files_that_are_none_are_told(tmp_path: Path) -> None:
     (tmp_path / "expected_0.bin").write_bytes(dump({"results": [X], "changed": {}}))
-    for data, why in ((b"nothing", "this is no file of values"), (dump([X]), "this is no file of results")):
+    for data, why in ((b"nothing", "this is no file of values"), (dump([X]), "this is not a file of results")):
         (tmp_path / "results_0.bin").write_bytes(data)
         steps = compare(
             str(tmp_path),

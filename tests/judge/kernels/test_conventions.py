@@ -92,7 +92,7 @@ def custom_kernel(data):
 """
     assert outcomes(judged(KERNEL + candidate, reference)) == {}
     steps = judged(KERNEL + candidate.replace("return out", "return out.float()"), reference)
-    assert steps["results"].message == "inputs 0: the result is float32[4, 20], the reference's is float16[4, 20]"
+    assert steps["results"].message == "inputs 0: the result is float32[4, 20], that of the reference is float16[4, 20]"
 
 
 def test_counting_operators_does_not_import_the_compiler_of_torch() -> None:

@@ -26,7 +26,7 @@ def test_a_module_that_is_too_slow_fails_by_its_estimated_time() -> None:
     steps = example("softmax_slow", trials=1, cost=("h200",))
     assert outcomes(steps) == {"cost h200": "failed"}
     step = steps["cost h200"]
-    assert step.cause == "slower than what is asked for"
+    assert step.cause == "slower than what is required"
     assert step.message.startswith("estimated at ")
     figures: Any = step.details
     assert figures["speedup"] < 0.5

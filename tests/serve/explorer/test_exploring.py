@@ -153,7 +153,7 @@ def test_other_recordings_are_compared_with() -> None:
         listed = found.answer("summary")["comparisons"]
         assert {"id": "recording0", "title": "with ones", "reason": None} in listed
         comparison = found.answer("comparison", {"id": "recording0", "block": 0})
-        assert [one["place"] for one in comparison["differences"]] == [[5], [5]]
+        assert [one["index"] for one in comparison["differences"]] == [[5], [5]]
         assert [one["array"] for one in comparison["arrays"]] == [1, 2]
 
 

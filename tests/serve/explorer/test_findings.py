@@ -117,7 +117,7 @@ def test_nans_are_looked_for_when_somebody_asks(page_for: Any) -> None:
     region = page.get_by_role("region", name="NaNs and infinities")
     region.get_by_role("heading", name="Where NaNs and infinities begin").wait_for()
     card = region.get_by_role("article", name="divf makes a NaN")
-    assert "divf of 0, 0 gives nan" in card.inner_text()
+    assert "divf of 0, 0 is nan" in card.inner_text()
     card.get_by_role("button", name="In the program").click()
     page.wait_for_url("**#view=forms**")
     assert "place=" not in page.evaluate("location.hash") and "step=5" in page.evaluate("location.hash")

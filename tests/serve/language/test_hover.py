@@ -50,7 +50,7 @@ def shown(place: str, text: str = PROGRAM) -> str | None:
         ("cuda_tile.|module", ["A compilation unit"]),
         (
             "rounding<|zero",
-            ["**zero** (rounding): towards zero", "`positive_inf`: upwards", "`rounding_mode` of `addf`"],
+            ["**zero** (rounding): toward zero", "`positive_inf`: upwards", "`rounding_mode` of `addf`"],
         ),
         ("tile=(16|x16", ["partition_view<tile=(16x16)", "tile it moves: `tile<16x16xf32>`"]),
         ("<i32: |16>", ["`16`, `0x10`, `0b10000`: 2 to the power of 4"]),

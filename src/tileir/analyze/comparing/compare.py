@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy
 
-from tileir.analyze.comparing.comparison import BlockComparison, Comparison, Moment, Part
+from tileir.analyze.comparing.comparison import BlockComparison, Comparison, Part, ValueDifference
 from tileir.analyze.comparing.engine_run import EngineComparison, why_not
 from tileir.analyze.comparing.recordings import RecordingComparison, SteppedBlock
 from tileir.analyze.comparing.shadow import Shadow, Shadowed
@@ -47,7 +47,7 @@ class PrecisionComparison(Comparison):
         self.title = f"in {wide.name}"
         self.criterion = (
             f"Each tile block is computed again in {wide.name} from what it reads, and follows the run's decisions. "
-            "A value is wrong once it has lost half of the digits of the least precise type it was computed with."
+            "A value is wrong if it has lost half of the digits of the least precise type in its computation."
         )
         self._taken: set[Operation] = set()
         # The shadows of the last tile block, by step and value, as far as they are kept.
@@ -61,7 +61,7 @@ class PrecisionComparison(Comparison):
             if difference is not None:
                 # Half of the significant bits are lost.
                 wrong = difference.overall > 2.0 ** (-shadowed.bits / 2)
-                compared.add(Moment(block, step, operation, number, difference, wrong))
+                compared.add(ValueDifference(block, step, operation, number, difference, wrong))
 
         self._run(block, note)
         return compared
@@ -72,10 +72,10 @@ class PrecisionComparison(Comparison):
         newest = self.recording.history(block, step).at(value, step)
         element = float_element(program.values[value])
         if element is None:
-            raise LaunchError(f"{program.name(value)} is no tile of floats: it is the same in both runs")
+            raise LaunchError(f"{program.name(value)} is not a tile of floats: it is the same in both runs")
         exact = self._shadow(block, newest[0] if newest is not None else 0, value)
         if exact is None:
-            raise LaunchError(f"{program.name(value)} is given, and not computed: there is nothing to compare")
+            raise LaunchError(f"{program.name(value)} is an input: there is nothing to compare")
         return element, left, wider(element, self.wide), exact
 
     def _shadow(self, block: int, step: int, value: int) -> Array | None:
@@ -111,7 +111,9 @@ class PrecisionComparison(Comparison):
             self._taken.update(shadow.taken)
             names = sorted({operation.declaration.mnemonic for operation in self._taken})
             count = several(len(self._taken), "operation")
-            self.notes = [f"Results of {count} ({', '.join(names)}) are taken as they are, as they work on bits."]
+            self.notes = [
+                f"Results of {count} ({', '.join(names)}) are not computed in the wider type: they work on bits."
+            ]
 
 
 def compare(recording: Recording, other: str | Recording = "f64") -> Comparison:

@@ -1,7 +1,7 @@
-"""Two runs of a kernel side by side: at which moments values differ, how far, and where it begins.
+"""Two runs of a kernel side by side: which values differ, by how much, and which differs first.
 
 A `Comparison` has a recording on its left.  What is on its right is a subclass: the same run with more digits
-(`compare.py`), another engine (`engine_run.py`), another recording (`recordings.py`).
+(`compare.py`), another backend (`engine_run.py`), another recording (`recordings.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tileir.execute.recording.tiles import numbers_of, tile_answer
 from tileir.execute.schedule import block_at
 from tileir.ir.types import F64, Type
 
-MOST_MOMENTS: Final = 5_000
-"""Of one tile block so many moments that differ are kept, the first ones; the others are counted."""
+MOST_DIFFERENCES: Final = 5_000
+"""How many values that differ are kept for one tile block, the first ones; the others are counted."""
 SEARCHED_STEPS: Final = 2_000
 """The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
 
@@ -35,8 +35,8 @@ Part = Sequence[int]
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Moment:
-    """A value that differs when it has been computed."""
+class ValueDifference:
+    """A value that differs between the runs, at the step that computed it."""
 
     block: int
     step: int
@@ -48,32 +48,32 @@ class Moment:
     """Whether the difference is one that counts: `Comparison.criterion` says which do."""
 
     def __repr__(self) -> str:
-        return f"<Moment: tile block {self.block}, step {self.step}, value {self.value}: {self.difference!r}>"
+        return f"<ValueDifference: tile block {self.block}, step {self.step}, value {self.value}: {self.difference!r}>"
 
 
 @dataclass(eq=False, repr=False)
 class BlockComparison:
-    """The moments of one tile block at which values differ, in order."""
+    """The values of one tile block that differ, in the order in which they are computed."""
 
     block: int
-    moments: list[Moment] = field(default_factory=list)
+    differences: list[ValueDifference] = field(default_factory=list)
     total: int = 0
-    """How many there are; no more than `MOST_MOMENTS` are kept."""
-    first: Moment | None = None
+    """How many differ; at most `MOST_DIFFERENCES` are kept."""
+    first: ValueDifference | None = None
     """The first that is wrong."""
 
-    def add(self, moment: Moment) -> None:
+    def add(self, found: ValueDifference) -> None:
         self.total += 1
-        if len(self.moments) < MOST_MOMENTS:
-            self.moments.append(moment)
-        if moment.wrong and self.first is None:
-            self.first = moment
+        if len(self.differences) < MOST_DIFFERENCES:
+            self.differences.append(found)
+        if found.wrong and self.first is None:
+            self.first = found
 
-    def __iter__(self) -> Iterator[Moment]:
-        return iter(self.moments)
+    def __iter__(self) -> Iterator[ValueDifference]:
+        return iter(self.differences)
 
     def __len__(self) -> int:
-        return len(self.moments)
+        return len(self.differences)
 
 
 @dataclass(slots=True, eq=False)
@@ -108,7 +108,7 @@ class Comparison(ABC):
         self.notes: list[str] = []
         """What could not be compared, in sentences."""
         self._blocks: dict[int, BlockComparison] = {}
-        self._first: Moment | None = None
+        self._first: ValueDifference | None = None
         self._searched: int = 0
 
     @abstractmethod
@@ -117,14 +117,14 @@ class Comparison(ABC):
 
     @abstractmethod
     def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
-        """A value at a moment in both runs, each with its element type."""
+        """A value at a step of both runs, each with its element type."""
 
     def array_differences(self) -> list[ArrayDifference]:
         """Arrays that differ when the launch is over."""
         return []
 
     def block(self, block: int) -> BlockComparison:
-        """The moments of a tile block, by number, at which values differ."""
+        """The values of a tile block, by number, that differ."""
         found = self._blocks.get(block)
         if found is None:
             self.recording.place(block)
@@ -134,11 +134,11 @@ class Comparison(ABC):
         return found
 
     @property
-    def first(self) -> Moment | None:
+    def first(self) -> ValueDifference | None:
         """The first wrong value of the launch, in the order in which tile blocks began; None if none is."""
         return self.search(None)
 
-    def search(self, steps: int | None) -> Moment | None:
+    def search(self, steps: int | None) -> ValueDifference | None:
         """The same among the first tile blocks that have so many steps together, at least one (None: all)."""
         blocks, counts = self.recording.blocks.number, self.recording.blocks.steps
         done = int(counts[: self._searched].sum())
@@ -159,25 +159,25 @@ class Comparison(ABC):
         if note not in self.notes:
             self.notes.append(note)
 
-    def describe(self, moment: Moment) -> str:
-        """A moment in words: where it is, the line of the program, and how far off it is."""
-        program, difference = self.recording.program, moment.difference
-        place = parenthesized(block_at(moment.block, self.recording.grid))
-        lines = [f"tile block {place}, step {moment.step}: {program.text(moment.operation)}"]
-        script = program.script_line(moment.operation)
+    def describe(self, found: ValueDifference) -> str:
+        """The step that computed a value, its line in the program, and how much the value differs."""
+        program = self.recording.program
+        block = parenthesized(block_at(found.block, self.recording.grid))
+        lines = [f"tile block {block}, step {found.step}: {program.text(found.operation)}"]
+        script = program.script_line(found.operation)
         if script is not None:
             lines.append(f"  at {script.file}:{script.line}: {script.text}")
-        name = program.script_name(moment.value) or program.name(moment.value)
-        lines.append(f"  {name}: {distance_words(difference)}")
+        name = program.script_name(found.value) or program.name(found.value)
+        lines.append(f"  {name} {difference_text(found.difference)}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
         lines = [f"{self.title}: {self.criterion}"]
         first = self.first
-        lines += ["no value is wrong"] if first is None else ["the first wrong value:", self.describe(first)]
+        lines += ["no value is wrong"] if first is None else ["first wrong value:", self.describe(first)]
         for one in self.array_differences():
             name = self.recording.arrays[one.array].name
-            lines.append(f"array {name} at the end: {distance_words(one.difference)}")
+            lines.append(f"after the launch, array {name} {difference_text(one.difference)}")
         return "\n".join([*lines, *[f"note: {note}" for note in self.notes]])
 
     def _repr_html_(self) -> str:
@@ -192,15 +192,15 @@ class Comparison(ABC):
         notes = list(self.notes)
         count = len(self.recording.blocks)
         if first is None and self._searched < count:
-            notes.append(f"Looked for the first wrong value in {self._searched} of {count} tile blocks.")
-        if compared.total > len(compared.moments):
-            notes.append(f"The first {len(compared.moments)} of {compared.total} moments are listed.")
+            notes.append(f"Searched for the first wrong value in {self._searched} of {count} tile blocks.")
+        if compared.total > len(compared.differences):
+            notes.append(f"The first {len(compared.differences)} of {compared.total} values that differ are listed.")
         return {
             "id": self.id,
             "title": self.title,
             "criterion": self.criterion,
             "block": block,
-            "differences": [_answer(moment, ["step", "operation", "value", "wrong"]) for moment in compared.moments],
+            "differences": [_answer(each, ["step", "operation", "value", "wrong"]) for each in compared.differences],
             "total": compared.total,
             "first": None if first is None else {"block": first.block, "step": first.step, "value": first.value},
             "arrays": arrays,
@@ -223,25 +223,24 @@ class Comparison(ABC):
         }
 
 
-def distance_words(difference: Difference) -> str:
-    """How far apart two tiles are."""
-    count = several(difference.count, "element")
-    words = [f"{difference.different} of {count}" if difference.count > 1 else "it"]
-    if not isfinite(difference.largest):
-        words.append("a NaN or an infinity against another number")
+def difference_text(difference: Difference) -> str:
+    """A predicate: `differs by 8.492 (relative 0.31)`, `differs in 3 of 64 elements, first at [0, 1], by at most 2`."""
+    if difference.count == 1:
+        text = "differs"
     else:
-        words.append(f"by {difference.largest:.4g} at most, relative {difference.relative:.3g}")
-        if difference.ulps is not None:
-            words.append(f"{difference.ulps:.4g} ulps")
-    if difference.place:
-        words.append(f"first {bracketed(difference.place)}")
-    return ", ".join(words)
+        text = f"differs in {difference.different} of {several(difference.count, 'element')}"
+        text += f", first at {bracketed(difference.index)}," if difference.index else ","
+    if not isfinite(difference.largest):
+        return f"{text.removesuffix(',')}: a NaN or an infinity in one run, another number in the other"
+    most = "" if difference.count == 1 else "at most "
+    ulps = "" if difference.ulps is None else f", {difference.ulps:.4g} ulps"
+    return f"{text} by {most}{difference.largest:.4g} (relative {difference.relative:.3g}{ulps})"
 
 
-def _answer(one: Moment | ArrayDifference, names: list[str]) -> dict[str, Any]:
+def _answer(one: ValueDifference | ArrayDifference, names: list[str]) -> dict[str, Any]:
     """Some fields of what differs, and its difference; what JSON has no number for is null."""
     answer = {name: getattr(one, name) for name in names}
     for name, value in asdict(one.difference).items():
         if name != "overall":
             answer[name] = None if isinstance(value, float) and not isfinite(value) else value
-    return {**answer, "place": list(one.difference.place)}
+    return {**answer, "index": list(one.difference.index)}

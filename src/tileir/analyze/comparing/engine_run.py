@@ -64,18 +64,18 @@ def why_not(engine: Backend, recording: Recording) -> str:
 class EngineComparison(ValueComparison):
     """A recording beside the same launch on another engine."""
 
-    missing = "is not written down by the kernel at this moment"
+    missing = "is not recorded by the kernel at this step"
 
     def __init__(self, recording: Recording, engine: str) -> None:
         super().__init__(recording)
         found = find_engine(engine)
         if reason := why_not(found, recording):
-            raise LaunchError(f"{found.called} cannot be compared with: {reason}")
+            raise LaunchError(f"{found.called} cannot be compared: {reason}")
         self.engine: Backend = found
         self.id = found.name
         self.title = f"on {found.called}"
         self.criterion = (
-            f"The launch is run again on {found.called}, from the same memory; the kernel writes its values down. "
+            f"The launch is run again on {found.called}, from the same memory; the kernel records its values. "
             "Every difference counts."
         )
         self._probed: ProbedKernel = ProbedKernel(recording.program.entry)
@@ -88,11 +88,11 @@ class EngineComparison(ValueComparison):
         self._entries: tuple[int, dict[int, list[Array]]] = (-1, {})
         self._arrays: list[ArrayDifference] | None = None
         if self._probed.left_out:
-            self.notes.append(f"{self._probed.left_out} values are not compared, as the kernel has so many.")
+            self.notes.append(f"{self._probed.left_out} values are not compared: the kernel has too many.")
         products = [one for one in recording.program.operations if one.declaration in PRODUCTS]
         if products and not recording.launch.exact:
             self.notes.append(
-                "Engines add up products of floats in their own orders, unless the kernel is compiled with exact=True."
+                "Backends add up products of floats in their own orders, unless the kernel is compiled with exact=True."
             )
 
     def array_differences(self) -> list[ArrayDifference]:

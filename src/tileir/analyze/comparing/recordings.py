@@ -12,7 +12,13 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment, differing_arrays
+from tileir.analyze.comparing.comparison import (
+    ArrayDifference,
+    BlockComparison,
+    Comparison,
+    ValueDifference,
+    differing_arrays,
+)
 from tileir.analyze.comparing.widened import compared_element
 from tileir.execute.array_difference import difference_of
 from tileir.execute.dtypes import Array
@@ -111,7 +117,7 @@ class ValueComparison(Comparison):
         compared = BlockComparison(block)
         program = self.recording.program
         here, there = self.values_of(self.recording, block), self.other_values(block)
-        moments: list[Moment] = []
+        differences: list[ValueDifference] = []
         for number, contents in there.items():
             value = program.values[number]
             element, owner = compared_element(value), value.defining_operation
@@ -120,8 +126,8 @@ class ValueComparison(Comparison):
             for (step, content), other in zip(here.found.get(number, []), contents, strict=False):
                 difference = difference_of(element, content, other)
                 if difference is not None:
-                    moments.append(Moment(block, step, operation, number, difference, True))
-        for moment in sorted(moments, key=lambda one: (one.step, one.value)):
+                    differences.append(ValueDifference(block, step, operation, number, difference, True))
+        for moment in sorted(differences, key=lambda one: (one.step, one.value)):
             compared.add(moment)
         if not here.is_whole:
             self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
@@ -149,7 +155,7 @@ class ValueComparison(Comparison):
 class RecordingComparison(ValueComparison):
     """A recording beside another one."""
 
-    missing = "is not computed so often in the other recording"
+    missing = "is computed fewer times in the other recording"
 
     def __init__(self, recording: Recording, other: Recording, id: str = "recording", title: str = "") -> None:
         super().__init__(recording)
@@ -175,7 +181,9 @@ class RecordingComparison(ValueComparison):
         left, right = self.values_of(self.recording, block), self.values_of(self.other, block)
         is_whole = left.is_whole and right.is_whole
         if is_whole and any(len(times) != len(right.found.get(number, [])) for number, times in left.found.items()):
-            self.note_once("Some tile blocks take other ways through the program: what both computed is compared.")
+            self.note_once(
+                "Some tile blocks take different branches: only the values that both runs computed are compared."
+            )
         return compared
 
     def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:

@@ -57,7 +57,7 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
     notes = [*work.unknown, *work.notes, *left_out]
     if occupancy.cluster > 1:
         spread = f"a tile block is spread over a cluster of {occupancy.cluster} thread blocks, on multiprocessors that"
-        notes.append(f"{spread} lie together: not all of them may find such a place")
+        notes.append(f"{spread} lie together: not all of them may have such a location")
     if work.footprint and work.footprint <= target.gpu.l2_cache:
         fits = f"all of it fits into the level-2 cache of {quantity(target.gpu.l2_cache, 'B')}"
         notes.append(f"{fits}: a launch that finds it there does not wait for memory")
@@ -77,7 +77,7 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
     if is_busy():
         notes.append("this machine has other work to do: what it can do may be more than was measured")
     ceilings = [
-        Ceiling("f32 matrix products", machine.products * machine.cores, bool(work.matrix_flops)),
+        Ceiling("f32 matmuls", machine.products * machine.cores, bool(work.matrix_flops)),
         Ceiling("f32", machine.arithmetic * machine.cores, bool(work.flops)),
     ]
     title = f"this processor ({machine.name}, {machine.cores} cores)"
@@ -94,7 +94,7 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
 def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy:
     """What the compiled kernel takes, if there is a compiler that takes it in time."""
     if not assemble:
-        return Occupancy(reason="the kernel was not compiled, as asked for")
+        return Occupancy(reason="the kernel was not compiled, as requested")
     count = sum(1 for _ in entry.walk())
     if count > _MOST_OPERATIONS:
         return Occupancy(reason=f"a kernel of {count} operations takes long to compile")
@@ -120,7 +120,7 @@ def _arrays(work: Work, names: Sequence[str]) -> list[ArrayCost]:
 def _ceilings(work: Work, peaks: Peaks) -> list[Ceiling]:
     kinds = {kind.rpartition(" ")[2] for kind in work.by_kind("floating")}
     used = {matrix_name(element) for element in work.matrix_flops}
-    ceilings = [Ceiling(f"{name} matrix products", value * 1e12, name in used) for name, value in peaks.matrix.items()]
+    ceilings = [Ceiling(f"{name} matmuls", value * 1e12, name in used) for name, value in peaks.matrix.items()]
     ceilings.append(Ceiling("f32", peaks.f32 * 1e12, bool(kinds - {"f64"}) or "f32" in used))
     if peaks.f64:
         ceilings.append(Ceiling("f64", peaks.f64 * 1e12, "f64" in kinds))

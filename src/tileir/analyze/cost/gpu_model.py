@@ -122,7 +122,7 @@ def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
     fast = min(_L2_BYTES * gpu.multiprocessors, _L2_OF_WHOLE.get(gpu.key, 1 << 30)) * gpu.clock * 1e3
     footprint, moved = work.footprint, work.bytes_moved
     through = f"{quantity(footprint, 'B')} at {MEMORY_SHARE:.0%} of {quantity(peak, 'B/s')}"
-    asked = f"{quantity(moved, 'B')} that tile blocks ask for at {quantity(fast, 'B/s')}"
+    asked = f"{quantity(moved, 'B')} that tile blocks request at {quantity(fast, 'B/s')}"
     return [
         Term("memory", footprint / (peak * MEMORY_SHARE), through),
         Term("level-2 cache", moved / fast if moved > footprint else 0.0, asked),

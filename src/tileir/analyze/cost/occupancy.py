@@ -66,7 +66,7 @@ class Waves(NamedTuple):
 def occupancy_of(resources: Resources, gpu: Gpu) -> Occupancy:
     """What a multiprocessor of a GPU holds of a kernel that was compiled for it."""
     if not resources.threads:
-        return Occupancy(reason="the compiled kernel does not say how many threads it has")
+        return Occupancy(reason="the compiled kernel does not state how many threads it has")
     warps = -(-resources.threads // WARP_SIZE)
     registers, shared, spills = resources.registers, resources.shared, resources.spills
     limits = {

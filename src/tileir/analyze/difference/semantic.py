@@ -32,10 +32,10 @@ from tileir.ir.traversal import functions
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 _NOWHERE: Final = (
-    "every value that both compute is the same in the interpreter: the difference is in operations that only one of "
-    "them has, in what they store, or in the backend"
+    "every value that both programs compute is equal in the interpreter: the difference is in operations that only "
+    "one of them has, in what they store, or in the backend"
 )
-_NOT_FOUND: Final = "the first values that both compute are the same, and no more were looked at"
+_NOT_FOUND: Final = "the values compared so far are equal; later ones were not compared"
 
 
 class FirstValue(NamedTuple):
@@ -62,10 +62,10 @@ class DifferentArray(NamedTuple):
     after: str
 
     def text(self) -> str:
-        apart = "" if self.difference.largest == float("inf") else f", by {self.difference.largest:.6g} at most"
+        apart = "" if self.difference.largest == float("inf") else f", by at most {self.difference.largest:.6g}"
         return (
             f"argument {self.argument} differs in {self.difference.different} of "
-            f"{several(self.difference.count, 'element')}, first in {bracketed(self.difference.place)}: "
+            f"{several(self.difference.count, 'element')}, first at {bracketed(self.difference.index)}: "
             f"{self.before} -> {self.after}{apart}"
         )
 
@@ -89,11 +89,11 @@ class KernelRuns:
     notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.arrays) or self.printed or not self.fail_alike
+        return bool(self.arrays) or self.printed or not self.fail_equally
 
     @property
-    def fail_alike(self) -> bool:
-        """Whether both ended in the same error, or none did; the addresses of arrays are everybody's own."""
+    def fail_equally(self) -> bool:
+        """Whether both ended in the same error, or none did; the addresses of arrays differ from run to run."""
         return len({_ADDRESS.sub("0x..", failure) for failure in self.failures}) == 1
 
 
@@ -126,25 +126,25 @@ class SemanticDifference:
         if kernel.launch is not None:
             lines.append(f"  launched with {kernel.launch.text()}")
         for title, failure in zip(self._programs.titles, kernel.failures, strict=True):
-            if failure and not kernel.fail_alike:
+            if failure and not kernel.fail_equally:
                 lines.append(f"  {title} fails: {failure}")
         lines += [f"  {array.text()}" for array in kernel.arrays]
         if kernel.printed:
-            lines.append("  they print different texts")
+            lines.append("  the programs print different text")
         if kernel.first is not None:
             lines += self._origin(kernel.first)
         return [*lines, *notes]
 
     def _origin(self, first: FirstValue) -> list[str]:
-        time = f", the {first.time + 1}. time" if first.time else ""
+        time = f", iteration {first.time + 1} of its operation" if first.time else ""
         left, right = self._listing.line(first.left), self._listing.line(first.right)
         value = self._programs.name(first.left.results[first.result])
-        lines = [f"  it begins in tile block {parenthesized(first.block)} with {value}{time}"]
+        lines = [f"  the first value that differs is {value} in tile block {parenthesized(first.block)}{time}"]
         if left == right:
             lines.append(f"    {left}")
         else:
             lines += [f"    - {left}", f"    + {right}"]
-        place = f" in {bracketed(first.difference.place)}" if first.difference.place else ""
+        place = f" at {bracketed(first.difference.index)}" if first.difference.index else ""
         many = f"; {first.difference.different} of {several(first.difference.count, 'element')} differ"
         lines.append(f"    {first.before} -> {first.after}{place}{many if first.difference.count > 1 else ''}")
         return lines
@@ -167,7 +167,7 @@ class SemanticDifference:
                     "argument": array.argument,
                     "different": array.difference.different,
                     "elements": array.difference.count,
-                    "first": list(array.difference.place),
+                    "first": list(array.difference.index),
                     "before": array.before,
                     "after": array.after,
                 }
@@ -181,7 +181,7 @@ class SemanticDifference:
                 "operation": first.left.name,
                 "left": self._listing.line(first.left),
                 "right": self._listing.line(first.right),
-                "element": list(first.difference.place),
+                "element": list(first.difference.index),
                 "before": first.before,
                 "after": first.after,
             },
@@ -222,7 +222,7 @@ def run_both(
             try:
                 result.first, is_whole = first_value(programs, left, right, launch)
             except TileIRError as error:
-                result.notes.append(f"the values cannot be followed: {error.message}")
+                result.notes.append(f"the values cannot be compared: {error.message}")
                 break
             if result.first is None:
                 result.notes.append(_NOWHERE if is_whole else _NOT_FOUND)
@@ -293,7 +293,7 @@ def first_value(
 
 def _element_text(content: Any, difference: Difference) -> str:
     """The first element that differs, as a number."""
-    value = numpy.asarray(content)[difference.place]
+    value = numpy.asarray(content)[difference.index]
     if value.dtype.kind in "biu":
         return str(value.item())
     return f"{float(value):.9g}"

@@ -20,7 +20,7 @@ from tileir.text.syntax.format import CALLED, LITERAL, VARIABLE, WORD, elements_
 LEGEND: Final[tuple[tuple[str, str], ...]] = (
     ("`%x`", "a value"),
     ("`type(%x)`", "the type of a value"),
-    ("`NAME`", "an attribute, or another piece the page describes"),
+    ("`NAME`", "an attribute, or another part that the page describes"),
     ("`x?` `(x y)?`", "may be left out"),
     ("`(x | y)`", "one of these"),
     ("`x, ...`", "a list, separated by commas"),

@@ -114,14 +114,14 @@ TYPES: Final[tuple[Documentation, ...]] = (
 ELEMENT_TYPES: Final[dict[str, str]] = {
     "i1": "One bit: a truth value.  It occupies one byte in memory",
     "i4": "An integer of 4 bits; conversions, `pack` and `unpack` take it, arithmetic does not",
-    "i8": "An integer of 8 bits; operations say whether they read it as signed",
-    "i16": "An integer of 16 bits; operations say whether they read it as signed",
-    "i32": "An integer of 32 bits; operations say whether they read it as signed",
-    "i64": "An integer of 64 bits; operations say whether they read it as signed",
+    "i8": "An integer of 8 bits; operations state whether they read it as signed",
+    "i16": "An integer of 16 bits; operations state whether they read it as signed",
+    "i32": "An integer of 32 bits; operations state whether they read it as signed",
+    "i64": "An integer of 64 bits; operations state whether they read it as signed",
     "f16": "IEEE half precision",
     "bf16": "The upper half of an f32: the same range with 8 bits of precision",
     "f32": "IEEE single precision",
-    "tf32": "The range of f32 with 11 bits of precision, for matrix products",
+    "tf32": "The range of f32 with 11 bits of precision, for matmuls",
     "f64": "IEEE double precision",
     "f8E4M3FN": "8 bits, 4 of them exponent; no infinity, one NaN for each sign",
     "f8E5M2": "8 bits, 5 of them exponent, with the conventions of IEEE 754",
@@ -154,7 +154,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "same_elements",
         "Promise of `assume`: a tile consists of groups of equal elements",
         "same_elements<[EXTENT, ...]>",
-        "For tiles of integers or pointers.  One extent per dimension gives the shape of a group; all elements of a "
+        "For tiles of integers or pointers.  One extent per dimension is the shape of a group; all elements of a "
         "group are equal.",
         "same_elements<[2, 4]>",
         group="Assumptions",
@@ -172,7 +172,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "dense",
         "The elements of a constant or global",
         "<ELEMENT: (NUMBER | [NUMBER, ...])>",
-        "A single number is the value of all elements, a nested list gives each of them.  Numbers are decimal "
+        "A single number is the value of all elements, a nested list has each of them.  Numbers are decimal "
         "integers, decimal floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  "
         "The drafts write `dense<0>`, which is also accepted (docs/reference/conflicts.md A1).",
         "<f32: [1.0, 2.5]>\n<i32: 0>\n<i1: true>",
@@ -261,12 +261,12 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
     },
     "rounding": {
         "nearest_even": "to the nearest value, ties to the even one",
-        "zero": "towards zero",
+        "zero": "toward zero",
         "negative_inf": "downwards",
         "positive_inf": "upwards",
         "approx": "the fast approximation of the hardware, f32 only",
         "full": "the full range; precise for exp and tanh, less than IEEE for divf",
-        "nearest_int_to_zero": "to an integer, towards zero",
+        "nearest_int_to_zero": "to an integer, toward zero",
         "nearest_away": "to the nearest value, ties away from zero",
     },
     "comparison_predicate": {

@@ -22,7 +22,7 @@ def number_pages(text: str) -> list[Page]:
     rows = _meanings(number, found)
     pages = [operation_page(declaration) for declaration in found]
     if len(rows) > len(pages):
-        summary = f"{number} in bytecode; where it stands tells which of these it is" if rows[1:] else "in bytecode"
+        summary = f"{number} in bytecode; where it stands decides which of these it is" if rows[1:] else "in bytecode"
         blocks = (Table(("place", "meaning"), tuple(rows)), Paragraph(_WHERE))
         pages.insert(0, Page(f"{number:#04x}", "Bytecode", summary, (), (Section("Meanings", blocks),)))
     return pages

@@ -80,7 +80,7 @@ def _column_widths(rows: list[tuple[str, ...]], width: int) -> list[int]:
 
 def overview_text(width: int = WIDEST) -> str:
     """Everything there is, under its headings."""
-    lines = ["tileir explain NAME tells about each of these", ""]
+    lines = ["tileir explain NAME describes each of these", ""]
     for group, entries in groups():
         lines.append(group.upper())
         room = max(len(entry.name) for entry in entries)

@@ -193,7 +193,7 @@ def version_page(version: Version) -> Page:
     renamed = [f"`{d.mnemonic}` is spelled `{d.newer_mnemonic}`" for d in declared if d.newer_mnemonic is not None]
     rows = [(f"`{title_of(d)}`", d.summary) for d in new]
     sections = pages.sections_of(
-        ("Brought", [Paragraph(text if is_first else "")]),
+        ("Added", [Paragraph(text if is_first else "")]),
         ("Operations", [Table(("operation", "meaning"), [] if is_first else rows)]),
         ("New in older operations", [Table(("operation", "new", "meaning"), later)]),
         ("Types and keywords", [Bullets(_other_news(version))]),

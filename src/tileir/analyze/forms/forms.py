@@ -179,7 +179,7 @@ def _engine_forms() -> list[tuple[Backend, BackendRepresentation]]:
 
 def _bytecode_form(data: bytes | str, entry: str | None) -> Representation:
     """The bytes of a module as a form; those of one of its kernels are linked."""
-    assert isinstance(data, bytes), "what has no bytecode is not asked for it"
+    assert isinstance(data, bytes), "what has no bytecode has no view of it"
     found = annotate(data)
     assert found.module is not None, "it was written just now"
     listing = Listing(found, FirstLinePrinter(found.module, generic=False))

@@ -13,7 +13,7 @@ from tileir.execute.locations.source_locations import author_frames
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 
-NO_SOURCE: Final = "the program does not say what it comes from"
+NO_SOURCE: Final = "the program does not state its source"
 
 
 class Source(NamedTuple):

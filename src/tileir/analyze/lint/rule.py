@@ -36,7 +36,7 @@ GROUPS: Final = {
     "performance": "what another way of writing it makes cheaper, on any target",
     "hardware": "what a target has no room, no units or no instructions for",
     "portability": "what other versions or targets do not have",
-    "style": "for who wants it; off unless it is selected",
+    "style": "optional; off unless it is selected",
     "silences": "comments that silence findings",
 }
 

@@ -172,7 +172,7 @@ def _asked(question: Callable[[Any], str], candidate: object) -> str:
 # --- ready-made questions: what a check says of a program, what passes and engines do with it ---
 
 FINE: Final = "fine"
-SAYS: Final = "says: "
+REPORTS: Final = "reports: "
 """An error in words for the user, which is no crash."""
 CRASHED: Final = "crashed: "
 """An exception that no user should see."""
@@ -185,11 +185,11 @@ def ask_check(program: Program) -> str:
     context = VerifyContext()
     verify_operation(program.module, context)
     messages = [diagnostic.message for diagnostic in context.diagnostics]
-    return SAYS + "\n".join(messages) if messages else FINE
+    return REPORTS + "\n".join(messages) if messages else FINE
 
 
 def ask_contents(data: bytes) -> str:
-    """What is said of a file when it is checked."""
+    """The findings of a file when it is checked."""
     from tileir.interface import load
 
     return _outcome(lambda: load(data))[0]
@@ -247,7 +247,7 @@ def same_difference(answer: str, original: str) -> bool:
 
 def is_crash(answer: str) -> bool:
     """Whether an answer is none that a user should ever get."""
-    return not answer.startswith((FINE, SAYS, DIFFERENT, GONE))
+    return not answer.startswith((FINE, REPORTS, DIFFERENT, GONE))
 
 
 def kind_of_crash(answer: str) -> str:
@@ -265,7 +265,7 @@ def _outcome(work: Callable[[], Any]) -> tuple[str, Any]:
         cause = error.__cause__
         return f"{CRASHED}{type(cause).__name__}: {cause}", None
     except TileIRError as error:
-        return SAYS + str(error), None
+        return REPORTS + str(error), None
     except Exception as error:
         return f"{CRASHED}{type(error).__name__}: {error}", None
 

@@ -152,7 +152,7 @@ class Search(Generic[Subject]):
     def run(self, reduce: Callable[[Search[Subject]], None]) -> Search[Subject]:
         """Reduce the best candidate until nothing helps, or until a KeyboardInterrupt."""
         if not self._test(self.best):
-            raise NotInterestingError("the program is not interesting to begin with: the test says no to it")
+            raise NotInterestingError("the program is not interesting itself: the test fails for it")
         try:
             reduce(self)
             self.complete = True

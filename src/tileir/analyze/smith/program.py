@@ -54,7 +54,7 @@ _FAMILIES = (
     Family("shapes", "reshape, permute, broadcast, cat, extract, insert", MOVES * 3 + ARITHMETIC),
     Family("reductions", "reduce and scan of integers, extremes, positions and exact sums",
            REDUCTIONS * 10 + ARITHMETIC + MOVES),
-    Family("functions", "exp, log, sin and the like, seen through comparisons that every approximation answers alike",
+    Family("functions", "exp, log, sin and the like, compared so that every approximation has the same result",
            FUNCTIONS * 3 + ARITHMETIC),
     Family("control_flow", "if, for, loop, with break, continue and return, nested, carrying values and tokens",
            BRANCHES * 6 + TERMINATORS + ARITHMETIC + MEMORY),

@@ -48,7 +48,7 @@ _ADDED: Final = {
 _computed: Final[list[bool]] = []
 """Not empty once a product was computed here."""
 _NOTE: Final = (
-    "note: a GPU sums the products of float16, bfloat16 and TF32 in another order than torch and kernels do here: "
+    "note: a GPU sums products of float16, bfloat16 and TF32 in another order than torch and kernels do here: "
     "sums near zero may differ by more than a comparison allows that holds on a GPU"
 )
 

@@ -200,7 +200,7 @@ class Plan:
 
     def gradients(self, named: Named, grads: Sequence[Any]) -> Named:
         """What the backward function returns, by the names of arguments; `grads` are those of the outputs."""
-        assert self.backward is not None, "asked for where there is one"
+        assert self.backward is not None, "there is one"
         named = named | dict(zip([f"grad_{name}" for name in self.outputs], grads, strict=True))
         found = self.backward(**{name: named[name] for name in self.needed})
         arrays = self.differentiable
@@ -209,13 +209,13 @@ class Plan:
             names = arrays if self._inner is None else [name.removeprefix("grad_") for name in self._inner.outputs]
             if len(made) != len(names):
                 raise LaunchError(
-                    f"backward gives {len(made)} gradients, but there are {', '.join(names)}: "
+                    f"backward returns {len(made)} gradients, but there are {', '.join(names)}: "
                     "give one for each, or a dict from names to gradients"
                 )
             found = dict(zip(names, made, strict=True))
         for name in found:
             if name not in arrays:
-                raise LaunchError(f"backward gives a gradient for '{name}': there are {', '.join(arrays)}")
+                raise LaunchError(f"backward returns a gradient for '{name}': there are {', '.join(arrays)}")
         return dict(found)
 
     def launch(self, named: Named, outputs: Sequence[Any], options: dict[str, Any]) -> None:

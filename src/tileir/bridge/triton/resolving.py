@@ -26,7 +26,7 @@ def resolved(kernel: Any, grid: Any, arguments: Sequence[object], keywords: Mapp
     if not isinstance(kernel, module.runtime.jit.KernelInterface):
         raise LaunchError(f"{type_text(kernel)} cannot be launched as a Triton kernel: decorate it with @triton.jit")
     if module.knobs.runtime.interpret:
-        raise LaunchError("Triton's interpreter was asked for with TRITON_INTERPRET: unset it to run kernels here")
+        raise LaunchError("TRITON_INTERPRET selects Triton's interpreter: unset it to run kernels here")
     hook_triton(module)
     requested: list[Launched] = []
     before = REQUESTED.set(requested)

@@ -240,7 +240,7 @@ class AttributeTable(NestedTable):
 def plain_attribute(entry: DictionaryEntry, user: ByteReader) -> Attribute:
     """The value of an entry nobody declared."""
     if entry.attribute is None:
-        user.fail(f"nothing says which enumeration attribute '{entry.name}' belongs to")
+        user.fail(f"nothing states which enumeration attribute '{entry.name}' belongs to")
     return entry.attribute
 
 

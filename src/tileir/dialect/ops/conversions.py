@@ -233,7 +233,7 @@ EXTI: Final[OperationDeclaration] = _conversion(
     summary="Extend integers to a greater width",
     description=(
         "Widens each element: with zeros if `unsigned`, with copies of the sign bit if `signed`.  The value is kept; "
-        "the target must be strictly wider.  A signed extension turns the `i1` value true into -1."
+        "the target must be strictly wider.  A signed extension makes the `i1` value true -1."
     ),
     example="%w = exti %i signed : tile<4xi32> -> tile<4xi64>",
     attributes=(_SIGNEDNESS,),
@@ -311,7 +311,7 @@ INT_TO_PTR: Final[OperationDeclaration] = _conversion(
     {"source": I64_TILE, "result": POINTER_TILE},
     section="8.4.6",
     opcode=0x33,
-    summary="Turn integers into pointers",
+    summary="Convert integers to pointers",
     description=(
         "Uses each 64-bit element, read as unsigned, as an address.  The inverse is `ptr_to_int`.  The program is "
         "responsible for accessing only valid addresses."
@@ -323,7 +323,7 @@ PTR_TO_INT: Final[OperationDeclaration] = _conversion(
     {"source": POINTER_TILE, "result": I64_TILE},
     section="8.4.7",
     opcode=0x56,
-    summary="Turn pointers into integers",
+    summary="Convert pointers to integers",
     description="Returns the address of each element as a 64-bit integer.  The inverse is `int_to_ptr`.",
     example="%i = ptr_to_int %p : tile<4xptr<f32>> -> tile<4xi64>",
     inference=Inference(lambda call: [with_element(call.tile("source"), I64)]),

@@ -66,14 +66,14 @@ BROADCAST: Final[OperationDeclaration] = OperationDeclaration(
     "broadcast",
     section="8.3.1",
     opcode=0x0B,
-    summary="Stretch dimensions of extent one",
+    summary="Expand dimensions of extent one",
     description=(
         "Repeats the source along each dimension whose extent is one until it has the extent of the result.  All "
         "other dimensions, the rank and the element type stay; add dimensions with `reshape` first."
     ),
     example="%r = broadcast %row : tile<1x8xf32> -> tile<4x8xf32>",
-    operands=(operand("source", ANY_TILE, "the tile to stretch"),),
-    results=(result("result", ANY_TILE, "the stretched tile"),),
+    operands=(operand("source", ANY_TILE, "the tile to expand"),),
+    results=(result("result", ANY_TILE, "the expanded tile"),),
     traits=PURE,
     rules=(same_rank("source", "result"), SAME_ELEMENT_EVERYWHERE, TypeRule(_broadcast_fits, "")),
     name_hints=("bcast",),
@@ -201,13 +201,13 @@ EXTRACT: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x26,
     summary="Take a sub-tile out of a tile",
     description=(
-        "Cuts the source into sub-tiles of the result's shape and returns the one the indices name.  An index counts "
+        "Divides the source into sub-tiles of the result's shape and returns the one the indices name.  An index counts "
         "sub-tiles, not elements: index 2 with a result extent of 4 starts at element 8.  Each result extent "
         "divides the source extent.  An index without a sub-tile is undefined behavior."
     ),
     example="%r = extract %t[%i, %j] : tile<32x8xf32> -> tile<4x2xf32>",
     operands=(
-        operand("source", ANY_TILE, "the tile to cut"),
+        operand("source", ANY_TILE, "the tile to divide"),
         operand("indices", SCALAR_I32, "the number of the sub-tile along each dimension", VARIADIC),
     ),
     results=(result("result", ANY_TILE, "the sub-tile"),),

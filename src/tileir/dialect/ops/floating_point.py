@@ -135,7 +135,7 @@ CMPF: Final[OperationDeclaration] = OperationDeclaration(
     summary="Element-wise comparison",
     description=(
         "Compares two tiles element by element and returns a tile of `i1`: 1 where the predicate holds, 0 "
-        "elsewhere.  The ordering says what NaN means: an `ordered` comparison with a NaN is false, an "
+        "elsewhere.  The ordering decides about NaN: an `ordered` comparison with a NaN is false, an "
         "`unordered` one is true, whatever the predicate.  The two zeros are equal.  The spellings `olt`, `ueq` "
         "and the like of other dialects are read as a predicate and an ordering."
     ),
@@ -185,7 +185,7 @@ FLOOR: Final[OperationDeclaration] = elementwise(
 )
 FMA: Final[OperationDeclaration] = elementwise(
     "fma",
-    {"lhs": "the left factor", "rhs": "the right factor", "acc": "what is added to the product"},
+    {"lhs": "the left operand", "rhs": "the right operand", "acc": "what is added to the product"},
     section="8.7.13",
     opcode=0x28,
     summary="Element-wise fused multiply and add",
@@ -303,7 +303,7 @@ REMF: Final[OperationDeclaration] = elementwise(
     summary="Element-wise remainder",
     description=(
         "Returns `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
-        "or an infinite dividend gives NaN, an infinite divisor the finite dividend itself.  The draft speaks of the "
+        "or an infinite dividend results in NaN, an infinite divisor the finite dividend itself.  The draft speaks of the "
         "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/reference/conflicts.md C7)."
     ),
     returns="the remainder",

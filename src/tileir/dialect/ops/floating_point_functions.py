@@ -272,7 +272,7 @@ POW: Final[OperationDeclaration] = elementwise(
     summary="Element-wise power",
     description=(
         "Raises each element of the source to the power of the exponent's.  A negative base with an exponent that "
-        "is no integer gives NaN; any base to the power of zero gives 1.  13.4 spells the operation `fpowf`, the "
+        "is no integer results in NaN; any base to the power of zero is 1.  13.4 spells the operation `fpowf`, the "
         f"draft `powf`; all three are read.  {_HALF}"
     ),
     example="%r = pow %x, %e : tile<4xf32>",
@@ -288,8 +288,8 @@ FPOWI: Final[OperationDeclaration] = OperationDeclaration(
     since=V13_4,
     summary="Element-wise power with an integer exponent",
     description=(
-        "Raises each element of the source to the power of a signed integer of at most 32 bits.  The exponent "
-        "zero gives 1, a negative exponent the reciprocal of the power."
+        "Raises each element of the source to the power of a signed integer of at most 32 bits.  With the "
+        "exponent zero the result is 1, with a negative exponent the reciprocal of the power."
     ),
     example="%r = fpowi %x, %i : tile<4xf32>, tile<4xi32>",
     operands=(

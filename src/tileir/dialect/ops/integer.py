@@ -102,7 +102,7 @@ DIVI: Final[OperationDeclaration] = elementwise(
     opcode=0x15,
     summary="Element-wise integer division",
     description=(
-        "Divides element by element.  The quotient is rounded towards zero, or with `rounding` towards negative "
+        "Divides element by element.  The quotient is rounded toward zero, or with `rounding` toward negative "
         "infinity (a floor division, signed only) or positive infinity (a ceiling division).  Division by zero is "
         "undefined behavior, and so is the signed division of the smallest number by -1; for that reason the "
         "operation may not be executed speculatively."
@@ -204,7 +204,7 @@ REMI: Final[OperationDeclaration] = elementwise(
     opcode=0x5A,
     summary="Element-wise integer remainder",
     description=(
-        "Returns the remainder of the division that rounds towards zero, so that a signed remainder has the sign of the "
+        "Returns the remainder of the division that rounds toward zero, so that a signed remainder has the sign of the "
         "dividend.  A zero divisor is undefined behavior.  Unlike `divi` the operation counts as pure."
     ),
     example="%r = remi %a, %b signed : tile<4xi32>",

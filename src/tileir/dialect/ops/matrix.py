@@ -149,7 +149,7 @@ MMAF: Final[OperationDeclaration] = OperationDeclaration(
     "mmaf",
     opcode=0x49,
     class_name="MmaF",
-    summary="Matrix product of floats, accumulated",
+    summary="Multiply matrices of floats and accumulate",
     description=(
         f"Multiplies two matrices and adds a third: `lhs * rhs + acc`.  {_SHAPES}  The inputs share one element "
         "type: f8E4M3FN, f8E5M2 and f16 accumulate in f16 or f32; bf16, tf32 and f32 in f32; f64 in f64.  The "
@@ -177,7 +177,7 @@ MMAF_SCALED: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x72,
     class_name="MmaFScaled",
     since=V13_3,
-    summary="Matrix product of block-scaled floats, accumulated",
+    summary="Multiply matrices of block-scaled floats and accumulate",
     description=(
         f"Multiplies two matrices whose elements carry a common scale per block along K, and adds a third.  "
         f"{_SHAPES}  The scales have the shapes M x K/V and K/V x N, where V is the size of a block: 32 for f8 "
@@ -214,7 +214,7 @@ MMAI: Final[OperationDeclaration] = OperationDeclaration(
     chapter="Integer",
     opcode=0x4A,
     class_name="MmaI",
-    summary="Matrix product of integers, accumulated",
+    summary="Multiply matrices of integers and accumulate",
     description=(
         f"Multiplies two matrices of `i8`, each read as signed or unsigned, and adds a matrix of `i32`.  {_SHAPES}"
         "  Products are exact; the sum wraps modulo 2^32."

@@ -144,7 +144,7 @@ STORE_PTR_TKO: Final[OperationDeclaration] = memory_access(
     summary="Scatter a tile to memory through a tile of pointers",
     description=(
         "Writes one element per pointer.  Where the mask is false nothing is written.  An i1 is written as a byte, 0 "
-        "or 1.  Writing outside an allocation is undefined; if two elements go to the same place, it is unspecified "
+        "or 1.  Writing outside an allocation is undefined; if two elements go to the same address, it is unspecified "
         "which one stays.  Program order does not order the store: only tokens do.  The ordering is weak (no one else "
         "accesses these locations at the same time; no scope), relaxed or release (others within the scope may)."
     ),
@@ -226,7 +226,7 @@ GDC_LAUNCH_DEPENDENTS_TKO: Final[OperationDeclaration] = OperationDeclaration(
     summary="Let the grids that depend on this one start",
     description=(
         "Signals that grids launched to overlap with this one may begin (grid dependency control, sm_90 and "
-        "newer).  They start once every tile block of this grid has signalled or ended.  It promises nothing about "
+        "newer).  They start once every tile block of this grid has signaled or ended.  It promises nothing about "
         "memory: a dependent grid that reads what this one writes waits with `gdc_wait_tko`."
     ),
     example="%t1 = gdc_launch_dependents_tko token = %t -> token",

@@ -126,9 +126,9 @@ ASSUME: Final[OperationDeclaration] = OperationDeclaration(
     summary="Promise a fact about a value",
     description=(
         "Returns the value, with a fact that the compiler may rely on; a promise that does not hold is "
-        "undefined behavior.  `div_by<D>` says that every integer or pointer is a multiple of D; with `every E "
+        "undefined behavior.  `div_by<D>` states that every integer or pointer is a multiple of D; with `every E "
         "along A` only the first of each group of E along dimension A is, and the others count up from it.  "
-        "`bounded<L, U>` has signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` says that the "
+        "`bounded<L, U>` has signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` states that the "
         "tile consists of blocks of that shape with one value each."
     ),
     example="%r = assume div_by<16>, %p : tile<ptr<f32>>",

@@ -55,7 +55,7 @@ MODULE: Final[OperationDeclaration] = OperationDeclaration(
     description=(
         "Holds the kernels and global variables that are compiled together.  It is the outermost operation of a "
         "program and a symbol table: names inside it are unique, and references inside it mean its symbols.  "
-        "The order of its items has no meaning.  `producer` names the tool that made the program; 13.3 brought it."
+        "The order of its items has no meaning.  `producer` names the tool that made the program; 13.3 added it."
     ),
     example='cuda_tile.module @kernels attributes {producer = "example"} {\n  entry @k() {\n    return\n  }\n}',
     attributes=(

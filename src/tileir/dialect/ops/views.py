@@ -136,7 +136,7 @@ GET_TENSOR_SHAPE: Final[OperationDeclaration] = OperationDeclaration(
     opcode=0x2F,
     summary="The shape of a tensor view",
     description=(
-        "Returns one unsigned integer per dimension of the tensor, static and dynamic alike.  If an extent does not "
+        "Returns one unsigned integer per dimension of the tensor, static or dynamic.  If an extent does not "
         "fit in the result type the behavior is undefined."
     ),
     example="%n:2 = get_tensor_shape %tv : tensor_view<?x64xf32, strides=[64,1]> -> tile<i32>",
@@ -191,7 +191,7 @@ MAKE_PARTITION_VIEW: Final[OperationDeclaration] = OperationDeclaration(
     summary="See a tensor as a grid of tiles",
     description=(
         "Divides a tensor view into adjacent tiles that do not overlap; the last ones may extend past its edge.  The "
-        "result type says everything: the tile shape, what elements outside the tensor read as (`padding_value`), "
+        "result type has everything: the tile shape, what elements outside the tensor read as (`padding_value`), "
         "and which dimension of the tensor each dimension of the tile runs along (`dim_map`)."
     ),
     example=(

@@ -39,7 +39,7 @@ class OnOtherDevice(Exception):
 
 def attribute_of(value: object, name: str) -> Any:
     """An attribute of a foreign object; whatever goes wrong inside it is a `BadArray`."""
-    return _asked(lambda: getattr(value, name), f"fails when it is asked for {name}")
+    return _asked(lambda: getattr(value, name), f"fails when its attribute '{name}' is read")
 
 
 def has_attribute(value: object, name: str) -> bool:
@@ -105,7 +105,7 @@ def checked(
         if low < 0 or high > _ADDRESSES:
             raise BadArray(f"reaches from {low:#x} to {high:#x}, which are no addresses")
         if on_host and not _is_mapped(low, high):
-            raise BadArray(f"says that it reaches from {low:#x} to {high:#x}, where this process has no memory")
+            raise BadArray(f"reports that it reaches from {low:#x} to {high:#x}, where this process has no memory")
     return address, shape, strides, dtype, writable, owner
 
 
@@ -175,7 +175,7 @@ def _in_buffer(
     holder: object, offset: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, owner: object
 ) -> ArrayDescription:
     """An array inside what Python's buffer protocol gives."""
-    failure = "gives no address, and no buffer either"
+    failure = "has no address and no buffer"
     memory = _asked(lambda: numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8), failure)
     start = int(memory.ctypes.data)
     described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
@@ -187,7 +187,7 @@ def _in_buffer(
 
 def from_buffer(value: object) -> Any:
     """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
-    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), "gives no buffer that NumPy understands")
+    return _asked(lambda: numpy.asarray(memoryview(cast(Any, value))), "has no buffer that NumPy understands")
 
 
 # --- DLPack ---
@@ -224,9 +224,9 @@ _DTYPES: Final = {
 def device_of(value: object) -> int:
     if not has_attribute(value, "__dlpack_device__"):
         return 1
-    device = _asked(attribute_of(value, "__dlpack_device__"), "fails when it is asked for its device")
+    device = _asked(attribute_of(value, "__dlpack_device__"), "fails when its device is read")
     if not isinstance(device, tuple) or len(device) != 2:
-        raise BadArray(f"says that its device is {device!r}, which should be a kind and a number")
+        raise BadArray(f"reports that its device is {device!r}, which should be a kind and a number")
     return int(device[0]) if isinstance(device[0], int) else _integer(device[0], "the kind of its device")
 
 
@@ -247,7 +247,7 @@ def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int
     if version:
         managed = _Versioned.from_address(address)
         if managed.major != 1:
-            raise BadArray(f"gives a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
+            raise BadArray(f"returns a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
         tensor, writable = managed.tensor, not managed.flags & _READ_ONLY
     else:
         # As NumPy sees it: what cannot say that it may be written to may not.
@@ -297,11 +297,11 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 def _address(capsule: object) -> tuple[int, int]:
     """Whether a capsule is of the kind with a version, and where its structure is."""
     if type(capsule).__name__ != "PyCapsule":
-        raise BadArray(f"gives {type_text(capsule)} for a DLPack capsule")
+        raise BadArray(f"returns {type_text(capsule)} for a DLPack capsule")
     for version, name in enumerate((b"dltensor", b"dltensor_versioned")):
         if _capsule_is_valid(capsule, name):
             return version, int(_capsule_pointer(capsule, name))
-    raise BadArray("gives a DLPack capsule that was used already, or that is for something else")
+    raise BadArray("returns a DLPack capsule that was used already, or that is for something else")
 
 
 # --- addresses of NumPy arrays ---

@@ -246,7 +246,7 @@ def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) ->
     if accumulator is F64:
         return _steps(double.fma(NEAREST_EVEN), widen(F64))
     if accumulator is not F32 and accumulator is not F16:
-        raise ValueError(f"no matrix product accumulates in {accumulator.name}")
+        raise ValueError(f"no matmul accumulates in {accumulator.name}")
     chain = _steps(_single_step, widen(lhs))
     return chain if accumulator is F32 else lambda a, b, c: chain(a, b, c.astype(numpy.float32)).astype(numpy.float16)
 

@@ -213,7 +213,7 @@ def quantize(element: FloatType, rounding: str) -> Unary:
 def narrow(element: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
     """The kernel that rounds doubles to values of an element type, once.
 
-    Too large values follow `tileir.ir.floats`: infinity, else NaN, else the largest value; a mode that rounds towards
+    Too large values follow `tileir.ir.floats`: infinity, else NaN, else the largest value; a mode that rounds toward
     zero stops at the largest value.  Below zero the unsigned formats give NaN; f8E8M0FNU has no zero and gives its
     smallest value; f4E2M1FN has no NaN and gives its largest value, as NVIDIA's conversion instructions do.
     """

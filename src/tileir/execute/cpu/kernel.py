@@ -47,7 +47,7 @@ class Request(NamedTuple):
     grid: BlockId
     arguments: Arguments
     options: LaunchOptions
-    # Where the arguments were looked at already: what puts them, as numbers, into a record; words about further memory.
+    # Where the arguments were examined already: what puts them, as numbers, into a record; words about further memory.
     fill: Fill | None = None
     numbers: tuple[Any, ...] = ()
     words: Sequence[int] = ()

@@ -109,7 +109,7 @@ class PreparedKernel(ABC):
         Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
         the `Sanitizer` that is to be told what is found.
         """
-        raise LaunchError("the backend of this kernel says that it sanitizes, and its kernels cannot")
+        raise LaunchError("the backend of this kernel reports that it sanitizes, and its kernels cannot")
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
         """The short way for launches with such options and arguments of a kind; None if there is none."""
@@ -133,7 +133,7 @@ class PreparedKernel(ABC):
 
         Kernels on a GPU are also given `target`, the GPU that the code is for, if the user names one.
         """
-        raise LaunchError(f"the backend of this kernel says that it shows '{stage}', and its kernels cannot")
+        raise LaunchError(f"the backend of this kernel reports that it shows '{stage}', and its kernels cannot")
 
     def located(self, stage: str) -> LocatedText:
         """The code at the stage of one of the engine's `forms`, with the locations of each line, if it knows them."""
@@ -178,7 +178,7 @@ class Backend(ABC):
     def refusal(self, entry: Operation, options: LaunchOptions) -> str:
         """Why it does not run this kernel in this way, with what to do instead; empty if it does."""
         if options.sanitize and "sanitize" not in self.options:
-            return f"{self.called} does not look for mistakes: compile with backend='interpreter'"
+            return f"{self.called} does not look for errors: compile with backend='interpreter'"
         if options.sanitize == "all" and "observer" not in self.options:
             return "sanitize='all' is the interpreter's: compile with backend='auto' or 'interpreter'"
         if (options.schedule != FORWARD and "schedule" not in self.options) or not self._watches(options.observer):

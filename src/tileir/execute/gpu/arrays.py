@@ -81,7 +81,7 @@ def _from_interface(value: object) -> DeviceBuffer:
     address, shape = described[0], described[1]
     ordinal, context = pointer_place(address) if address else (-1, 0)
     if ordinal < 0 and 0 not in shape:
-        raise BadArray(f"says that it is at {address:#x}, where no GPU has memory")
+        raise BadArray(f"reports that it is at {address:#x}, where no GPU has memory")
     return DeviceBuffer(described, "array", ordinal, context, interface_stream(value))
 
 
@@ -243,5 +243,5 @@ def synchronize(stream: int, attempt: str) -> None:
 def is_capturing(stream: int) -> bool:
     """Whether launches to a stream make a graph, and do not run."""
     status = ctypes.c_int()
-    driver().call("cuStreamIsCapturing", "asking about a stream", stream, ctypes.byref(status))
+    driver().call("cuStreamIsCapturing", "reading a stream", stream, ctypes.byref(status))
     return status.value != 0

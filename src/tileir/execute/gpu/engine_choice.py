@@ -44,7 +44,7 @@ class ChosenKernel(GpuLauncher):
         self._kernels: Final[dict[str, GpuLauncher]] = {}
         for engine in engines:
             made = engine.prepare(entry, globals, settings)
-            assert isinstance(made, GpuLauncher), "engines of this package have such kernels"
+            assert isinstance(made, GpuLauncher), "backends of this package have such kernels"
             self._kernels[engine.name] = made
         self._triton: Final = next(each for each in self._kernels.values() if isinstance(each, TritonKernel))
         self._fast: Final = settings.fast
@@ -154,7 +154,7 @@ def compiler_stamps() -> list[str]:
 
 def _load(kernel: GpuLauncher, launching: Launching) -> None:
     code = kernel.code_for(launching)
-    assert code is not None, "there is code for arguments that were looked at"
+    assert code is not None, "there is code for arguments that were examined"
     code.load(launching.place, launching.context)
 
 

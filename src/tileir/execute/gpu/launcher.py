@@ -117,7 +117,7 @@ class GpuLauncher(PreparedKernel):
     def filled(self, launching: Launching) -> tuple[LaunchedCode, Record, Any]:
         """The code for a launch, a record that is filled for it, and the function, in the context that is current."""
         code = self.code_for(launching)
-        assert code is not None, "there is code for arguments that were looked at"
+        assert code is not None, "there is code for arguments that were examined"
         function = code.function(launching.place, launching.context)
         record = code.packer.take()
         try:

@@ -217,7 +217,7 @@ def repeated(
 ) -> Callable[[], None] | None:
     """The launch, which checks tensors and the current stream; None if arrays cannot be inspected in little time."""
     place, bound = launching.place, launching.bound
-    assert bound is not None, "the arguments were looked at"
+    assert bound is not None, "the arguments were examined"
     moved: list[tuple[Callable[[], int], int]] = []
     libraries = set()
     for buffer, label in bound.buffers:

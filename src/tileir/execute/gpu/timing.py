@@ -119,7 +119,7 @@ def has_space(ranges: Sequence[MemoryRange]) -> bool:
     if not ranges:
         return True
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    driver().call("cuMemGetInfo_v2", "asking for free memory", ctypes.byref(free), ctypes.byref(total))
+    driver().call("cuMemGetInfo_v2", "reading the size of free memory", ctypes.byref(free), ctypes.byref(total))
     return sum([size for _, size in ranges]) <= free.value // _SHARE
 
 

@@ -162,7 +162,7 @@ def run_alloca(operation: Operation, frame: Frame) -> None:
     try:
         region = block.memory.allocate(size, alignment, reserved_label(block.id))
     except MemoryError:
-        message = f"asks for {size} bytes aligned to {alignment}, more than is available"
+        message = f"requests {size} bytes aligned to {alignment}, more than is available"
         raise ExecutionError(message, operation, block.id, (size, alignment)) from None
     block.allocations.append(region)
     frame[operation.results[0]] = numpy.uint64(region.start)

@@ -42,7 +42,7 @@ _LONGEST: Final = 65535  # The largest width or precision, in characters; C prom
 
 def _limited(number: str) -> str:
     if len(number.lstrip("0")) > 5 or int(number or "0") > _LONGEST:
-        raise LaunchError(f"'print_tko' asks for a field of {number} characters: {_LONGEST} is the most")
+        raise LaunchError(f"'print_tko' requests a field of {number} characters: {_LONGEST} is the most")
     return number
 
 

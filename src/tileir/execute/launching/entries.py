@@ -74,7 +74,7 @@ def check_grid(grid: object) -> BlockId:
             return x, y, z
     extents = (grid,) if _is_integer(grid) else grid
     if hasattr(grid, "__dlpack__") or (hasattr(grid, "__array_interface__") and not _is_integer(grid)):
-        raise LaunchError("the grid comes first, as in (4,) or (16, 16, 1), but an array was given in its place")
+        raise LaunchError("the grid comes first, as in (4,) or (16, 16, 1), but an array was given instead")
     if not isinstance(extents, (tuple, list)) or not 1 <= len(extents) <= 3:
         raise LaunchError(f"a grid is one to three extents, as in (4,) or (16, 16, 1), but {grid!r} was given")
     if not all(_is_integer(extent) and not isinstance(extent, bool) for extent in extents):

@@ -72,7 +72,7 @@ class Archive:
             # What is compressed is damaged, or in a way that `zipfile` does not know.
             raise RecordingError(f"{name} cannot be read") from None
         if len(data) != size:
-            raise RecordingError(f"{name} is not of the size that it says")
+            raise RecordingError(f"{name} is not of the size that it states")
         self._left -= size
         return data
 

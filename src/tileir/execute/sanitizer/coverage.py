@@ -205,9 +205,9 @@ class Coverage(Ledger):
         else:
             details.append(f"they store {values[0]} and {values[1]}: it is undefined which one stays")
         go = "goes" if count == 1 else "go"
-        details.append(f"{count} of the {several(total, 'element')} it writes {go} to the place of an earlier one")
+        details.append(f"{count} of the {several(total, 'element')} it writes {go} to the address of an earlier one")
         place = Place(access.operation, access.block.id, element_of(access, second))
-        advice = "give each its own place, or combine them with an atomic"
+        advice = "give each its own address, or combine them with an atomic"
         hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
         title = phrase(f"one {THIS} writes an element twice", access.operation)
         return Finding("written-twice", title, place, details, hint)

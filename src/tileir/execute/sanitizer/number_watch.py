@@ -117,7 +117,7 @@ class NumberWatch(Ledger):
         return found
 
     def _computed(self, operation: Operation, wide: Array, wrong: Array) -> str:
-        """The first such element, as in `divf of 1, 0 gives inf`."""
+        """The first such element, as in `divf of 1, 0 is inf`."""
         place = numpy.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape)
         result = spelled_number(wide[place])
         if operation.declaration in PRODUCTS:
@@ -127,7 +127,7 @@ class NumberWatch(Ledger):
             largest = [spelled_number(numpy.abs(numbers).max()) for numbers in factors]
             return phrase(
                 f"{THIS} of a row with numbers up to {largest[0]}, a column with numbers up to {largest[1]} and "
-                f"{spelled_number(added[place])} gives {result}",
+                f"{spelled_number(added[place])} is {result}",
                 operation,
             )
         given = [
@@ -135,8 +135,8 @@ class NumberWatch(Ledger):
             for value, content in zip(operation.operands, self._operands, strict=True)
             if isinstance(value.type, TileType) and numpy.asarray(content).shape == wrong.shape
         ]
-        infix = f"{f' {SYMBOL} '.join(given)} gives {result}" if len(given) == 2 else ""
-        return phrase(f"{THIS} of {', '.join(given)} gives {result}", operation, infix=infix)
+        infix = f"{f' {SYMBOL} '.join(given)} is {result}" if len(given) == 2 else ""
+        return phrase(f"{THIS} of {', '.join(given)} is {result}", operation, infix=infix)
 
     def _add(
         self, kind: WatchKind, name: str, operation: Operation, block: TileBlock, wrong: Array, computed: str

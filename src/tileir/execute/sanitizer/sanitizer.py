@@ -140,7 +140,7 @@ def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
         place.element = error.numbers or None
         text = f": {operation.message}" if operation.message else ""
         title = phrase(f"{THIS} failed{text}", operation)
-        return Finding("assert", title, place, details, "the program itself says that this must not happen")
+        return Finding("assert", title, place, details, "the program itself states that this must not happen")
     title = phrase(f"{THIS} {error.message}", operation)
     if operation.declaration in (EXTRACT, INSERT):
         return Finding("index", title, place, details, _index_hint(operation, error.numbers))

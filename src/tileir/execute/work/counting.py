@@ -87,7 +87,7 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
         found.written += traffic.bytes if operation.declaration.writes else 0
     notes: list[str] = []
     if walked < grid[0] * grid[1] * grid[2]:
-        notes.append(f"{walked} of {grid[0] * grid[1] * grid[2]} tile blocks were looked at: the others are like them")
+        notes.append(f"{walked} of {grid[0] * grid[1] * grid[2]} tile blocks were counted: the others are like them")
     if walker.sampled:
         notes.append("some iterations of long loops stand for those around them")
     return Work(

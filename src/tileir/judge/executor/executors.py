@@ -89,7 +89,7 @@ class UserExecutor:
         assert callable(self._given)
         made = self._given()
         if not hasattr(made, "submit"):
-            raise SweepError(f"executor={self._given!r} gives {made!r}, which is no executor: it has no 'submit'")
+            raise SweepError(f"executor={self._given!r} returns {made!r}, which is no executor: it has no 'submit'")
         self._made = made
         return made
 

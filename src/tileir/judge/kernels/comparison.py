@@ -41,7 +41,7 @@ def compare(
         except NotCarried as error:
             found = JudgeStage("results", "failed", f"{where}{error}", "results cannot be read")
         except _OtherShapes as error:
-            cause = "results of other shapes or element types than the reference's"
+            cause = "results with shapes or element types that the reference does not have"
             found = JudgeStage("results", "failed", f"{where}{error}", cause)
         if found.outcome != "passed":
             correct, unchanged = JudgeStage("correct", "skipped"), JudgeStage("unchanged", "skipped")
@@ -66,7 +66,7 @@ class Computed(NamedTuple):
 def _computed(directory: str, name: str, most: int) -> Computed:
     held = load(read_foreign(directory, name, most), as_numpy=True)
     if not isinstance(held, dict) or not isinstance(held.get("results"), list):
-        raise NotCarried("this is no file of results")
+        raise NotCarried("this is not a file of results")
     changed = held.get("changed")
     return Computed(held["results"], changed if isinstance(changed, dict) else {})
 
@@ -87,10 +87,12 @@ def _pairs(found: Computed, expected: Computed) -> list[tuple[str, Any, Any]]:
     for name, mine, theirs in pairs:
         if mine is None and theirs is not None:
             is_input = name.startswith("input")
-            raise _OtherShapes(f"{name} is not changed, but the reference does" if is_input else f"{name} is None")
+            raise _OtherShapes(
+                f"{name} is not changed, but the reference changes it" if is_input else f"{name} is None"
+            )
         one, other = _words(mine), _words(theirs)
         if one != other and not any(isinstance(each, (bool, int, float)) for each in (mine, theirs)):
-            raise _OtherShapes(f"{name} is {one}, the reference's is {other}")
+            raise _OtherShapes(f"{name} is {one}, that of the reference is {other}")
     return pairs
 
 
@@ -113,7 +115,7 @@ def _judge_values(step: JudgeStage, where: str, pair: tuple[str, Any, Any], stat
     for figure, error in (("max_error", errors.greatest), ("mean_error", errors.mean)):
         step.measured[figure] = max(step.measured.get(figure, 0.0), error)
     if errors.wrong and step.outcome == "passed":
-        _fail(step, f"{name}: {errors.words(expected)}", f"{DIFFERENT} ({expected.dtype.name})")
+        _fail(step, f"{name}: {errors.message(expected)}", f"{DIFFERENT} ({expected.dtype.name})")
         step.details.update(wrong=errors.wrong, elements=int(expected.size), first=list(errors.first))
         if errors.nans:
             step.details["nan"] = errors.nans
@@ -159,15 +161,17 @@ class Errors:
                 self.wrong += int(places.size)
         self.mean: float = total / finite if finite else 0.0
 
-    def words(self, expected: Array) -> str:
-        place = f"[{', '.join([str(each) for each in self.first])}]" if self.first else ""
+    def message(self, expected: Array) -> str:
+        """As in `3 of 64 elements are wrong; the first, [0, 5], is 1, not 2`."""
+        count, verb = self.wrong, "is" if self.wrong == 1 else "are"
         nan = f", {self.nans} of them NaN" if self.nans else ""
-        wrong = f"{self.wrong:,} of {expected.size:,} elements are wrong{nan}; the first"
-        if self.wrong == 1:
-            wrong = f"one of {expected.size:,} elements is wrong{nan}"
-        allowed = f" (allowed: {self.tolerance.relative:.3g} of it + {self.tolerance.absolute:.3g})"
-        exact = not any(self.tolerance)
-        return f"{wrong}, {place} is {self.first_found}" + ("" if exact else allowed)
+        index = f"[{', '.join([str(each) for each in self.first])}]" if self.first else "it"
+        first = index if count == 1 else f"the first, {index},"
+        elements = f"{expected.size:,} element{'' if expected.size == 1 else 's'}"
+        message = f"{count:,} of {elements} {verb} wrong{nan}; {first} is {self.first_found}"
+        if not any(self.tolerance):
+            return message
+        return f"{message} (allowed: {self.tolerance.relative:.3g} of it + {self.tolerance.absolute:.3g})"
 
 
 def _shown(value: Any) -> str:
@@ -187,7 +191,7 @@ def _deterministic(directory: str, most: int, is_there: bool) -> JudgeStage:
     if once == again:
         return JudgeStage("deterministic", "passed")
     return JudgeStage(
-        "deterministic", "failed", "a second run with the same inputs gives other results", "not deterministic"
+        "deterministic", "failed", "a second run with the same inputs has other results", "not deterministic"
     )
 
 

@@ -168,7 +168,7 @@ class _Judging:
                     return report
             except BadMessage:
                 report = ModuleReport()
-            forged = JudgeStage(names[0], "failed", "it tells something else than what it did", "a forged report")
+            forged = JudgeStage(names[0], "failed", "it reports something else than what it did", "a forged report")
             step = report.failed or forged
             step.message, step.cause = step.message[:_LONGEST], step.cause[:_LONGEST] or cause_of(step.message)
             step.name = step.name if step.name in names else names[0]

@@ -108,7 +108,7 @@ def _judge(step: JudgeStage, verb: str, about: str, kept: KeptLaunch, plan: Judg
         return run(program, [launch], engine, plan.limits.threads)
 
     if verb == "optimize":
-        assert plan.optimize is not None, "the plan says so"
+        assert plan.optimize is not None, "the plan states it"
         after = results(optimize(kept.module, plan.optimize), first)
         compare_results(step, results(module, first), after, ("before, it", "optimized, it"), [])
     elif verb == "compare":
@@ -135,9 +135,9 @@ def _cost(
     figures["baseline_seconds"] = theirs
     speedup = figures["speedup"] = float(f"{theirs / seconds:.4g}")
     if least is not None and speedup < least:
-        step.outcome, step.cause = "failed", "slower than what is asked for"
+        step.outcome, step.cause = "failed", "slower than what is required"
         times = f"estimated at {seconds * 1e6:.3g} us on {target}, the baseline at {theirs * 1e6:.3g} us"
-        step.message = f"{times}: a speedup of {speedup:.3g}, and {least:g} is asked for"
+        step.message = f"{times}: a speedup of {speedup:.3g}, and {least:g} is required"
 
 
 def _estimated(kept: KeptLaunches, target: str, plan: JudgePlan) -> float:
@@ -224,7 +224,7 @@ def _array_word(array: Array, element: Type, way: tuple[str, str]) -> str:
     """The memory of an array, first element to last, as one row; empty where there are too many to give one by one."""
     size = array.dtype.itemsize
     if memory_dtype(element).itemsize != size or any(stride < 0 or stride % size for stride in array.strides):
-        raise NotCarried("an array lies in memory in a way that no words say")
+        raise NotCarried("an array lies in memory in a way that no text describes")
     span = 0
     if array.size:
         span = 1 + sum([(n - 1) * (stride // size) for n, stride in zip(array.shape, array.strides, strict=True)])

@@ -304,7 +304,7 @@ def case_of(module: Any, seed: int, shape: Any) -> Case:
         seed_everything(seed)
         init = module.get_init_inputs()
         if isinstance(init, (list, tuple)) and len(init) == 2 and init[0] == [] and isinstance(init[1], dict):
-            raise WrongModule("get_init_inputs gives arguments by name: give them by position")
+            raise WrongModule("get_init_inputs returns arguments by name: give them by position")
     return Case(seed, on_gpu(found) if name == "get_inputs" else found, init)
 
 

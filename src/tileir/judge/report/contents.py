@@ -69,7 +69,7 @@ class SweepEntry:
     """The first step that did not pass; empty if all did."""
     message: str
     cause: str
-    """What is said of that step."""
+    """The findings of that step."""
     steps: tuple[tuple[str, Outcome], ...]
     """All steps, with their outcomes; one object for all items with the same."""
     seconds: float
@@ -229,7 +229,7 @@ class FailureKind:
     entries: list[SweepEntry] = field(default_factory=list)
     """The items that show it, the smallest first."""
     message: str = ""
-    """What is said of the smallest."""
+    """The findings of the smallest."""
     reproducer: str = ""
     """The digest of the item whose reproducer shows it; empty if there is none."""
     reproducer_size: int = 0

@@ -52,7 +52,7 @@ def text_report(
 
 
 def _message(kind: FailureKind, width: int, paint: Paint) -> str:
-    """What is said of the smallest program."""
+    """The findings of the smallest program."""
     head = f"{kind.key}  {harmless(kind.smallest.name)}, {steps_of(kind)}"
     lines = [paint(harmless(shortened(head, width or len(head))), kind.outcome)]
     message = (kind.message or kind.cause).splitlines()

@@ -260,7 +260,7 @@ def _task_result(reports: list[ChildReport], plan: JudgePlan) -> TaskResult:
         last = report.steps[-1]
         return TaskResult(None, JudgeStage(report.last, last.outcome, last.message, last.cause))
     # Foreign code reported something in the place of the task.
-    message = "it says that it is over, and not what it did"
+    message = "it reports its end, and not what it did"
     return TaskResult(None, JudgeStage(report.last, "forbidden", message, message))
 
 

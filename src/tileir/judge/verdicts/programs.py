@@ -106,7 +106,7 @@ class _ProgramSteps:
 
     def optimize(self, step: JudgeStage) -> None:
         level = self._plan.optimize
-        assert level is not None, "the plan says so"
+        assert level is not None, "the plan states it"
         self._optimized = optimize(clone(self._subject.module), level)
         step.details["operations"] = sum(1 for _ in self._optimized.walk())
 

@@ -48,10 +48,10 @@ def findings_answer(recording: Recording) -> dict[str, Any]:
         other = other_row(recording, finding, seen)
         found.append(described(recording, finding, seen, other))
     checked: dict[Kind, str] = {}
-    notes = ["The launch was not sanitized: nothing was looked for."]
+    notes = ["The launch was not sanitized."]
     if recording.sanitize:
         checked.update(CHECKED)
-        notes = ["Elements that no store writes, or one store writes twice, were not looked for: sanitize='all'."]
+        notes = ["Elements that no store writes, or one store writes twice, are found with sanitize='all'."]
     if recording.sanitize == "all":
         checked.update(COVERED)
         notes = []
@@ -128,7 +128,7 @@ CHECKED: Final[dict[Kind, str]] = {
 """What the sanitizer looks for."""
 COVERED: Final[dict[Kind, str]] = {
     "unwritten": "elements that are never written, of an array that the kernel stores to",
-    "written-twice": "elements of one store that go to the same place",
+    "written-twice": "elements of one store that go to the same address",
 }
 """What it also looks for where all is asked for."""
 
@@ -156,7 +156,7 @@ def numbers_answer(recording: Recording) -> dict[str, Any]:
     # Counts go on growing while others run.
     found = [described(recording, *each) for each in [*seen, *[(note, Seen(-1)) for note in report.notes]]]
     total = len(recording.blocks)
-    notes = [f"{len(blocks):,} of {several(total, 'tile block')} were looked at."] if total > len(blocks) else []
+    notes = [f"{len(blocks):,} of {several(total, 'tile block')} were examined."] if total > len(blocks) else []
     checked = [{"kind": kind, "text": text} for kind, text in _LOOKED_FOR.items()]
     return {"findings": found, "checked": checked, "notes": notes}
 

@@ -91,7 +91,7 @@ def read_parameters(question: str, given: Mapping[str, str | int]) -> dict[str, 
     """The parameters of a question as the functions that answer it take them."""
     expected = QUESTIONS.get(question)
     if expected is None:
-        raise QuestionError(f"nobody can answer '{_shown(question)}': ask one of {', '.join(QUESTIONS)}")
+        raise QuestionError(f"there is no answer to '{_shown(question)}': use one of {', '.join(QUESTIONS)}")
     for name in given:
         if name not in expected:
             takes = f"it takes {', '.join(expected)}" if expected else "it takes none"

@@ -47,9 +47,9 @@ USAGE = Usage(
         Option(f"--dump {'|'.join(DUMPED)}", "print what a kernel is at a stage, sass for its instructions"),
         options.OPTIMIZE.with_help("how much the assembler optimizes (default: 3)"),
         options.FAST.with_help("let Triton fuse, approximate and flush: results differ in their last bits"),
-        Option("--lineinfo", "tell profilers which line of the source each instruction comes from"),
+        Option("--lineinfo", "record for profilers which line of the source each instruction comes from"),
         Option("--resource-usage", "print registers, stack, shared memory and spills of each kernel"),
-        Option("--remarks", "print what the assembler says about its choices: tensor cores, TMA"),
+        Option("--remarks", "print remarks of the assembler on its choices: tensor cores, TMA"),
         options.TIMEOUT.with_help("stop the compiler after this time (default: 120)"),
         options.MEMORY_LIMIT.with_help("the most memory that the compiler may take (default: 16G)"),
         Option(f"--host {'|'.join(HOSTS)}", "the machine that launches the kernel (default: this one)"),
@@ -63,7 +63,7 @@ USAGE = Usage(
 
 FILE may be '-' for standard input, and may be text or bytecode. With --output-dir cubins are named NAME.cubin. Where
 there are several targets each cubin has its own in its name, as in NAME.sm_90.cubin, also with -o. Cubins are not
-written to a terminal; without -o and --output-dir, none is written where --resource-usage, --remarks or --json ask for
+written to a terminal; without -o and --output-dir, none is written where --resource-usage, --remarks or --json print
 something else. Other files still compile where one cannot be compiled.
 
 The assembler makes one cubin of all kernels of a program. Triton makes one of each: of several they have the kernel in

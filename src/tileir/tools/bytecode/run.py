@@ -234,7 +234,7 @@ def _engine(given: Arguments) -> Backend | None:
     if given.has("dump"):
         given.refuse(("output", "json"), "is about a launch, and --dump runs nothing")
     else:
-        given.refuse(("target",), "says which GPU '--dump sass' is for: a kernel runs on the GPU of this machine")
+        given.refuse(("target",), "selects the GPU of '--dump sass': a kernel runs on the GPU of this machine")
     needed = {**_OF_CODE, **_OBSERVING, **({"sanitize": "observer"} if given.value("sanitize") == "all" else {})}
     asked = [option for option in needed if given.has(option) and given.value(option) != "forward"]
     name = given.value("backend", AUTO)

@@ -30,13 +30,13 @@ USAGE = Usage(
         options.ENTRY.with_help("the kernel (default: the only one; of a script, all)"),
         options.ARG,
         options.SCHEDULE,
-        Option("--sanitize", "stop at mistakes of the kernel, as 'catch sanitizer' does"),
+        Option("--sanitize", "stop at findings of the sanitizer, as 'catch sanitizer' does"),
         options.WATCH_NAN.with_help("stop where a NaN or an infinity is made, as 'catch nan' does"),
         options.NAMES,
         options.RECORDING_LIMIT,
         Option("-ex, --ex COMMAND", "carry out a command of the debugger; repeat for several"),
         Option("-x FILE", "carry out the commands in a file"),
-        Option("-batch, --batch", "end when these are done, and ask nothing; exit status 1 if one of them failed"),
+        Option("-batch, --batch", "end when these are done, without a prompt; exit status 1 if one of them failed"),
         Option("--dap", "speak the debug adapter protocol, for editors, on standard input and output"),
         Option("--tcp HOST:PORT", "the same at an address, for one editor after the other"),
         *options.READING,
@@ -51,7 +51,7 @@ In a script of your own, tileir.debug(kernel, grid, args) does the same.
 Commands are those of gdb: run, next, step, continue, backtrace, info, .., and reverse-next, reverse-continue, ..
 to go back; 'help' lists them. Ctrl-C stops a launch that is running.
 
-With --dap the editor says what is launched. Where FILE is '-', commands come by -ex or -x.""",
+With --dap the editor chooses what is launched. Where FILE is '-', commands come by -ex or -x.""",
     least=0,
     most=-1,
 )
@@ -116,9 +116,9 @@ def _how(given: Arguments) -> dict[str, Any]:
 
 
 def _adapter(given: Arguments) -> int:
-    given.refuse([name for name in given.options if name not in ("dap", "tcp")], "is not for --dap: the editor says it")
+    given.refuse([name for name in given.options if name not in ("dap", "tcp")], "is not for --dap: the editor sets it")
     if given.operands:
-        raise ToolFailure("--dap takes no FILE: the editor says what is launched")
+        raise ToolFailure("--dap takes no FILE: the editor chooses what is launched")
     from tileir.serve.debugger.adapter.editor import GREETED, host, serve, standard_channel
 
     if given.has("tcp"):

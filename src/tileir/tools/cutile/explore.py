@@ -42,8 +42,8 @@ USAGE = Usage(
         Option(
             "--picture [ARRAY[:COLOR]=]FILE.svg", "draw an array (default: the first written) by block, time, count"
         ),
-        Option("--compare FILE", "a recording, as --record writes it, to look at beside this launch; may be repeated"),
-        Option("--sanitize[=mistakes|all|none]", "what is looked for (default: mistakes), as in tileir run"),
+        Option("--compare FILE", "a recording, as --record writes it, to compare with this launch; may be repeated"),
+        Option("--sanitize[=errors|all|none]", "what the sanitizer reports (default: errors), as in tileir run"),
         Option("--record FILE", "write the recording of the launch to a file"),
         options.TARGET.with_help("what costs are estimated for, as h200 or sm_90; may be repeated (default: all)"),
         options.RECORDING_LIMIT,
@@ -63,7 +63,7 @@ The page is served to this machine only, at an address that nobody can guess, un
 )
 
 _PORTS = (0, 65535)
-_SANITIZE: dict[str, bool | Literal["all"]] = {"mistakes": True, "all": "all", "none": False}
+_SANITIZE: dict[str, bool | Literal["all"]] = {"errors": True, "all": "all", "none": False}
 
 
 @command(USAGE)
@@ -166,7 +166,7 @@ def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[obje
             targets=given.names("target") or None,
             compare=others,
             uninitialized=unwritten,
-            sanitize=_SANITIZE[given.value("sanitize", "mistakes")],
+            sanitize=_SANITIZE[given.value("sanitize", "errors")],
         )
     record = given.value("record")
     if record and made.recording is not None:

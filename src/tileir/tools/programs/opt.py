@@ -69,7 +69,7 @@ USAGE = Usage(
         Option("--passes PASSES", "run these passes instead: names with commas, with options as NAME{OPTION=VALUE}"),
         Option("--load FILE.py", "run this Python file first, to register your own passes"),
         Option("--rules parity|full", "NVIDIA's public rules only, or the drafts' as well"),
-        Option("--fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
+        Option("--fuse-fma", "with -O, also fuse multiplications and additions, which changes rounding"),
         Option("--print-after-all", "show the program after each pass, on standard error"),
         Option("--timing", "show the time each pass took, on standard error"),
         Option("--statistics", "show how often each rule fired, on standard error"),

@@ -55,8 +55,8 @@ USAGE = Usage(
         *options.READING,
     ),
     """\
-One of --interesting, --crashes, --differs and --message says when a candidate is interesting. The path of the candidate
-takes the place of {} in CMD, or comes last. The arguments of a launch are those of --arg, of a comment
+One of --interesting, --crashes, --differs and --message decides when a candidate is interesting. The path of the
+candidate replaces {} in CMD, or is its last argument. The arguments of a launch are those of --arg, of a comment
 '// tileir: --grid 4 --arg ..' at the top of FILE, or random. The result does not depend on --jobs. Ctrl-C ends the
 search; the best program so far is written.""",
     statuses={1: "the program has errors, or is not interesting itself"},
@@ -212,15 +212,15 @@ class _Reducing:
 def _check(given: Arguments) -> None:
     """Refuse a command line that does not say what is interesting, or says it twice."""
     if sum(map(given.has, WAYS)) != 1:
-        raise ToolFailure(f"say what is interesting with one of {' or '.join([f'--{way}' for way in WAYS])}")
+        raise ToolFailure(f"choose what is interesting with one of {' or '.join([f'--{way}' for way in WAYS])}")
     given.only_one("backend", "passes")
     engines = _engines(given)
     if given.has("interesting"):
-        given.refuse(("backend", "passes"), "is not for --interesting: CMD says what runs")
+        given.refuse(("backend", "passes"), "is not for --interesting: CMD chooses what runs")
     elif given.has("differs") and len(engines) != 2:
         raise ToolFailure("--differs is about two backends: add --backend interpreter,cpu")
     elif given.has("crashes") and not given.has("backend") and not given.has("passes"):
-        raise ToolFailure("say what crashes: add --backend NAME or --passes PASSES")
+        raise ToolFailure("name what crashes: add --backend NAME or --passes PASSES")
     elif not given.has("differs") and len(engines) > 1:
         raise ToolFailure("several backends are for --differs: name one")
     with refusing():

@@ -35,9 +35,9 @@ USAGE = Usage(
         QUIET,
     ),
     """\
-The same command gives the same program on every machine. Its first line is its launch, in the words of 'tileir run',
-which takes them from there: 'tileir run FILE'. In a .npz file argument_0, argument_1, .. are what the program is
-launched with, and expected_N is the array that argument N must be afterwards, bit for bit.""",
+The same command prints the same program on every machine. Its first line is its launch, with the options of
+'tileir run', which reads it: 'tileir run FILE'. In a .npz file argument_0, argument_1, .. are the arguments of the
+launch, and expected_N is the array that argument N must be afterwards, bit for bit.""",
     statuses={1: ""},
 )
 

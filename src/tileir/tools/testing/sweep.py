@@ -34,7 +34,7 @@ _LONGEST_MESSAGE = 200
 _LONGEST_CAUSE = 80
 
 _OF_SEEDS = (
-    Option("--family NAME", "the family that seeds are for; may be repeated (default: what each seed gives)"),
+    Option("--family NAME", "the family that seeds are for; may be repeated (default: that of each seed)"),
     Option("--ops NAMES", "the operations that programs of seeds are made of"),
     options.VERSION.with_help("the version that programs of seeds keep to (default: the newest)"),
     Option("--size N", "about how many operations programs of seeds have"),

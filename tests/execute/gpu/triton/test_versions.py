@@ -55,4 +55,4 @@ def test_a_package_that_does_not_say_its_version_is_refused(tmp_path: Path, monk
     (tmp_path / "triton").mkdir()
     (tmp_path / "triton" / "__init__.py").write_text("")
     monkeypatch.setenv("TILEIR_TRITON", str(tmp_path))
-    assert "does not say its version" in toolchain.why_missing()
+    assert "does not report its version" in toolchain.why_missing()

@@ -69,7 +69,7 @@ def test_names_that_are_imported_one_by_one() -> None:
         (
             "ct.load(array=a, index=(0,), shape=(4,))",
             "array",
-            "'array' of load is given by its place, without its name",
+            "'array' of load is given by its position, without its name",
         ),
         ("ct.bid()", "ct.bid", "bid: missing a required argument: 'axis'"),
         ("ct.bid(0, 1)", "ct.bid", "bid: too many positional arguments"),

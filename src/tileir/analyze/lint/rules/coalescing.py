@@ -118,7 +118,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {{
     "hardware",
     "Rows of a tensor begin at addresses that are no multiples of 16 bytes",
     reason="Threads read 16 bytes at once where they are aligned, and the tensor memory accelerator of sm_90 and later "
-    "(TMA) takes no other rows: this one is read in smaller pieces, by more instructions.",
+    "(TMA) takes no other rows: this one is read in smaller parts, by more instructions.",
     remedy="Pad the rows of the array: a stride of 104 instead of 100 for f16.",
     example=(_rows(100), _rows(104)),
 )
@@ -181,7 +181,7 @@ def _start(base: Value, subject: Subject) -> int:
     "hardware",
     "A view is not known to be aligned to 16 bytes",
     reason="A compiler may use wide loads and the tensor memory accelerator only where it knows that addresses are "
-    "multiples of 16 bytes: they are for most arrays, but nobody has said so.",
+    "multiples of 16 bytes: they are for most arrays, but nothing states it.",
     remedy="Promise it: `%a = assume div_by<16>, %p : tile<ptr<f16>>`, and for a stride of f16 `assume div_by<8>`. "
     "Launches that break the promise are undefined; `tileir run --sanitize` finds them.",
     severity=REMARK,

@@ -191,7 +191,7 @@ def token_orders_nothing(subject: Subject) -> Iterable[LintFinding]:
 @Rule(
     "memory",
     "A store is overwritten before anything can read it",
-    reason="It costs bandwidth for nothing, and often another place was meant by one of the two.",
+    reason="It costs bandwidth for nothing, and often one of the two was meant for another address.",
     remedy="Delete the first store, or order what should read it between the two.",
     example="""\
 -entry @k(%p: tile<ptr<f32>>, %a: tile<f32>, %b: tile<f32>) {
@@ -247,10 +247,10 @@ def _is_for_several(subject: Subject) -> bool:
 
 @Rule(
     "memory",
-    "Every tile block of the grid writes to the same place",
-    reason="The kernel asks which tile block it is, but this store does not depend on it: all write over each other, "
+    "Every tile block of the grid writes to the same address",
+    reason="The kernel reads its tile block id, but this store does not depend on it: all write over each other, "
     "and which one is last is chance.",
-    remedy="Let the place depend on the block's id, add up with `atomic_rmw_tko`, or let one tile block write.",
+    remedy="Let the address depend on the block's id, add up with `atomic_rmw_tko`, or let one tile block write.",
     example="""\
  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
    %x, %y, %z = get_tile_block_id : tile<i32>
@@ -272,7 +272,7 @@ def same_store_in_every_block(subject: Subject) -> Iterable[LintFinding]:
         return
     for store in subject.operations(*_STORES):
         if not _differs(subject, store) and not subject.varying.chooses(store):
-            message = "every tile block writes to the same place: nothing of it depends on the block's id"
+            message = "every tile block writes to the same address: nothing in it depends on the block's id"
             yield LintFinding(store, message)
 
 

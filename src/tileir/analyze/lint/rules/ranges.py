@@ -24,7 +24,7 @@ _MASKED: Final = [each for each in REGISTRY.by_name.values() if "mask" in [opera
     "suspicious",
     "A mask is always true, or never",
     reason="Elements under a mask are accessed one by one unless a compiler finds out that all are there. A mask that "
-    "is always the same is often one whose limit was mistaken.",
+    "is always the same is often one whose limit is wrong.",
     remedy="Leave the mask out, or delete the access; or correct the comparison.",
     for_scripts=False,
     example="""\
@@ -131,7 +131,7 @@ def constant_condition(subject: Subject) -> Iterable[LintFinding]:
             notes.append((f"this is always {_TRUTHS[known]}", maker))
         message = f"the {'second' if known else 'first'} branch never runs"
         if len(branching.regions) < 2 or not branching.regions[1].blocks:
-            message = "it need not be asked" if known else "what is inside never runs"
+            message = "it needs no test" if known else "what is inside never runs"
         yield LintFinding(branching, f"the condition is always {_TRUTHS[known]}: {message}", notes=notes)
     for choice in subject.operations(ops.SELECT):
         known = subject.facts.integer(choice.operands[0])

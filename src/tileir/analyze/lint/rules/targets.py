@@ -85,7 +85,7 @@ def register_spill(subject: Subject) -> Iterable[LintFinding]:
         where = "made here" if value.defining_operation is not None else "carried by the loop"
         notes.append((f"a {value.type.spelling}, {where}, takes {registers}", value.defining_operation))
     if live.factors:
-        notes.append((f"{live.factors} of them are factors of the product, which has no tensor cores", None))
+        notes.append((f"{live.factors} of them are operands of the matmul, which has no tensor cores", None))
     yield LintFinding(live.operation, message, notes=notes, remedy=_remedy(entry, live, lacking))
 
 
@@ -104,8 +104,8 @@ def _remedy(entry: Operation, live: LiveTiles, lacking: list[Architecture]) -> s
 
 @Rule(
     "hardware",
-    "The factors of products that an iteration loads do not fit into shared memory",
-    reason="Tensor cores read factors from there, and those of the next iteration should arrive in the meantime: what "
+    "The operands of matmuls that an iteration loads do not fit into shared memory",
+    reason="Tensor cores read operands from there, and those of the next iteration should arrive in the meantime: what "
     "does not fit goes through registers, which then run out.",
     remedy="Use tiles that are less deep along K: a row of 64 to 128 bytes is enough.",
     example=(_loop_program(128, 512), _loop_program(128, 64)),
@@ -121,7 +121,7 @@ def shared_memory_exceeded(subject: Subject) -> Iterable[LintFinding]:
         lacking = subject.affected([gpu for gpu in subject.gpus if needed > gpu.shared_memory_per_block])
         if lacking:
             capacity = max([each.shared_memory_per_block for each in lacking]) // 1024
-            message = f"the factors of an iteration take {-(-needed // 1024)} KiB of shared memory; "
+            message = f"the operands of an iteration take {-(-needed // 1024)} KiB of shared memory; "
             message += f"a tile block has no more than {capacity} KiB on {named(lacking)}"
             shown = [(f"{_bytes(load.results[0]) // 1024} KiB are loaded here", load) for load in found[:_SHOWN]]
             yield LintFinding(loop, message, notes=shown)
@@ -137,10 +137,10 @@ _KINDS: Final = {ops.ENTRY: "entry", ops.LOAD_VIEW_TKO: "view", ops.STORE_VIEW_T
 
 @Rule(
     "hardware",
-    "A hint asks for what the GPU or the program cannot give",
+    "A hint requests what the GPU or the program does not have",
     reason="Hints are advice, and bad advice is silently ignored or followed: as many tile blocks on a multiprocessor "
-    f"as were asked for may leave each too few registers. Hints of kernels are {', '.join(HINTS_OF_KIND['entry'])}.",
-    remedy="Ask for less, use smaller tiles, or leave the hint out.",
+    f"as were requested may leave each too few registers. Hints of kernels are {', '.join(HINTS_OF_KIND['entry'])}.",
+    remedy="Request less, use smaller tiles, or leave the hint out.",
     example="""\
 -entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) optimization_hints=<sm_90 = {occupancy = 4 : i32}> { // here
 +entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) optimization_hints=<sm_90 = {occupancy = 2 : i32}> {
@@ -171,7 +171,7 @@ def contradicting_hints(subject: Subject) -> Iterable[LintFinding]:
                     yield LintFinding(operation, message)
                 without = name in ARCHITECTURES and not ARCHITECTURES[name].has_tma
                 if without and any(key == "allow_tma" for key, _ in hints.entries):
-                    yield LintFinding(operation, f"{name} has no TMA: the hint allow_tma says nothing")
+                    yield LintFinding(operation, f"{name} has no TMA: the hint allow_tma has no effect")
         if operation is entry:
             for architecture in _advised(attribute, subject):
                 yield from _too_many(operation, architecture)
@@ -234,7 +234,7 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
     "hardware",
     "The tiles of a product are too small for tensor cores",
     reason="They multiply 16 rows and 8 columns at once, and rows of 32 bytes; sm_90 and sm_100 are at their best with "
-    "64 rows or more. Smaller products are filled up with zeros, or computed by ordinary instructions, many times "
+    "64 rows or more. Smaller matmuls are filled up with zeros, or computed by ordinary instructions, many times "
     "slower.",
     remedy="Use larger tiles; if the problem has few rows, exchange rows and columns: `(B^T A^T)^T`.",
     example=(_program(8), _program(64)),
@@ -263,10 +263,10 @@ def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
 
 @Rule(
     "hardware",
-    "A product of f32, which tensor cores do not multiply",
-    reason="A tf32 has the exponents of f32 and 11 significant bits: factors are rounded to within 0.05 %, products "
+    "A matmul of f32, which tensor cores do not multiply",
+    reason="A tf32 has the exponents of f32 and 11 significant bits: operands are rounded to within 0.05 %, products "
     "are summed in f32, and tensor cores multiply them. For networks that is enough as a rule, for solvers it is not.",
-    remedy="Convert both factors: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
+    remedy="Convert both operands: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
     "each into a tf32 and what is left of it, and add three products.",
     severity=REMARK,
     example="""\
@@ -292,9 +292,9 @@ def f32_product(subject: Subject) -> Iterable[LintFinding]:
         times = f"{gains[0]}" if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
         message = f"f32 is multiplied without tensor cores: as tf32 up to {times} times as fast on {named(where)}"
         narrow = _narrow_source(product)
-        lost, remedy = "with 11 bits of each factor instead of 24", ""
+        lost, remedy = "with 11 bits of each operand instead of 24", ""
         if narrow:
-            lost = f"and nothing is lost, since the factors are made of {narrow}"
+            lost = f"and nothing is lost, since the operands are made of {narrow}"
             remedy = f"Multiply {narrow} as it is: it accumulates in f32 too."
         yield LintFinding(product, f"{message}, {lost}", remedy=remedy)
 
@@ -317,7 +317,7 @@ def _gain(architecture: Architecture) -> float:
 @Rule(
     "portability",
     "An operation, attribute or type is newer than the stated version",
-    reason="Drivers and tools refuse bytecode with pieces that came after the version they know.",
+    reason="Drivers and tools refuse bytecode with features that came after the version they know.",
     remedy="Write it with what the older version has, or raise the version that is stated; `tileir as "
     "--bytecode-version` rewrites what it can.",
     per_module=True,

@@ -104,7 +104,7 @@ def unused_load(subject: Subject) -> Iterable[LintFinding]:
 @Rule(
     "unused",
     "An assumption is made of a value that nobody uses",
-    reason="An `assume` says something about its result: who goes on with its operand loses what was promised.",
+    reason="An `assume` promises something about its result: code that uses its operand instead loses the promise.",
     remedy="Use the result of the `assume` instead of its operand, or delete it.",
     for_scripts=False,
     example="""\
@@ -216,7 +216,7 @@ def _varies(subject: Subject, value: Value, loop: Operation) -> bool:
     "performance",
     "A tile is loaded twice, with no write in between",
     reason="The second load is another way to memory for what is in registers already.",
-    remedy="Use what the first load gave, unless registers are short.",
+    remedy="Use the result of the first load, unless registers are short.",
     severity=REMARK,
     example="""\
  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
@@ -329,7 +329,7 @@ UNKNOWN_RULE: Final = Rule(
 UNUSED_SILENCE: Final = Rule(
     "silences",
     "A comment silences a finding that is not there",
-    reason="It would hide the finding if it came back, and tells the reader of something that is no longer so.",
+    reason="It would hide the finding if it came back, and misleads the reader.",
     remedy="Delete the comment, or the names in it that silence nothing.",
     example="""\
  entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {

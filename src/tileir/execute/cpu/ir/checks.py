@@ -37,7 +37,7 @@ class Check:
             return ExecutionError(message, operation, block, (detail, axis, count))
         if self.kind == "memory":
             size, alignment = self.details
-            message = f"asks for {size} bytes aligned to {alignment}, more than is available"
+            message = f"requests {size} bytes aligned to {alignment}, more than is available"
             return ExecutionError(message, operation, block, (size, alignment))
         return ExecutionError(f"has a step of {detail}: it must be positive", operation, block)
 

@@ -106,7 +106,7 @@ class Target:
         """Refuse to run code that this machine has no instructions for, which would end the process."""
         if not self.runnable:
             raise LaunchError(
-                f"code for the CPU '{self.name}' can be looked at here, but not run: "
+                f"code for the CPU '{self.name}' can be shown here, but not run: "
                 f"this machine is '{host('native').name}'"
             )
 

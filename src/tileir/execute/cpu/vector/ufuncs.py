@@ -195,7 +195,7 @@ def _shift(builder: Builder, instruction: str, value: Register, amount: Register
 
 
 def _divide(builder: Builder, instruction: str, left: Register, right: Register) -> tuple[Register, Register]:
-    """The quotient towards zero, and where the divisor is zero; there, and on overflow, the divisor counts as 1."""
+    """The quotient toward zero, and where the divisor is zero; there, and on overflow, the divisor counts as 1."""
     is_signed = instruction == "sdiv"
     size = left.dtype.itemsize
     known = literal_integer(right)
@@ -261,16 +261,16 @@ def _is_regular(value: Any) -> Any:
     return (numpy.absolute(value) < numpy.inf) & (value != 0)
 
 
-def _nextafter(value: Any, towards: Any) -> Any:
+def _nextafter(value: Any, toward: Any) -> Any:
     _, integer = _form_of(value, "nextafter")
     pattern = value.view(integer)
     one = integer.type(1)
     # Away from zero a pattern grows.
-    grows = (value < towards) ^ (pattern < 0)
-    sign = towards.view(integer) & numpy.iinfo(integer).min
+    grows = (value < toward) ^ (pattern < 0)
+    sign = toward.view(integer) & numpy.iinfo(integer).min
     moved = numpy.where(value == 0, sign | one, pattern + numpy.where(grows, one, -one))
-    result = numpy.where(value == towards, towards, moved.view(value.dtype))
-    return numpy.where((value != value) | (towards != towards), value + towards, result)
+    result = numpy.where(value == toward, toward, moved.view(value.dtype))
+    return numpy.where((value != value) | (toward != toward), value + toward, result)
 
 
 def _frexp(value: Any) -> tuple[Any, Any]:

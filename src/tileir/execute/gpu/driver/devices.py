@@ -34,7 +34,7 @@ class Device:
     def __init__(self, of: Driver, ordinal: int) -> None:
         self._driver: Final = of
         self.ordinal: Final = ordinal  # Its number, as in "cuda:0".
-        self.handle: Final = of.number("cuDeviceGet", f"asking for GPU {ordinal}", ordinal)
+        self.handle: Final = of.number("cuDeviceGet", f"opening GPU {ordinal}", ordinal)
         self.capability: Final = (self.attribute(_MAJOR), self.attribute(_MINOR))
         """Its compute capability, as in (9, 0)."""
         self._context: int = 0
@@ -59,7 +59,9 @@ class Device:
         return f"cuda:{self.ordinal} ({self.name or 'a GPU'}, {self.target})"
 
     def attribute(self, number: int) -> int:
-        return self._driver.number("cuDeviceGetAttribute", f"asking GPU {self.ordinal} what it is", number, self.handle)
+        return self._driver.number(
+            "cuDeviceGetAttribute", f"reading GPU {self.ordinal} what it is", number, self.handle
+        )
 
     @property
     def context(self) -> int:
@@ -113,7 +115,7 @@ def target_here() -> str:
     """What to compile for on this machine: the GPU that is current, if there is one."""
     missing = why_no_gpu()
     if missing:
-        raise OptionError(f"say for which GPU, as in 'sm_90': {missing}")
+        raise OptionError(f"choose the GPU, as in 'sm_90': {missing}")
     return device(current_ordinal()).target
 
 
@@ -122,20 +124,20 @@ def require_driver(oldest: int) -> None:
     version = driver().version
     if version < oldest:
         raise NoGpuError(
-            f"the NVIDIA driver of this machine is too old for the code of this engine: it supports CUDA "
+            f"the NVIDIA driver of this machine is too old for the code of this backend: it supports CUDA "
             f"{version_words(version)}, and {version_words(oldest)} is needed: install a newer one"
         )
 
 
 def current_context() -> int:
-    return driver().handle("cuCtxGetCurrent", "asking for the current context")
+    return driver().handle("cuCtxGetCurrent", "reading the current context")
 
 
 def current_ordinal() -> int:
     """The number of the GPU whose context is current on this thread; 0 if there is no such context."""
     if not current_context():
         return 0
-    handle = driver().number("cuCtxGetDevice", "asking for the current GPU")
+    handle = driver().number("cuCtxGetDevice", "reading the current GPU")
     return next((found.ordinal for found in devices() if found.handle == handle), 0)
 
 
@@ -165,7 +167,7 @@ def pointer_place(address: int) -> tuple[int, int]:
     if code == INVALID_VALUE:
         return -1, 0
     if code:
-        raise of.error("cuPointerGetAttribute", code, f"asking whose memory {address:#x} is")
+        raise of.error("cuPointerGetAttribute", code, f"finding the owner of memory {address:#x} is")
     code = of.function("cuPointerGetAttribute")(ctypes.byref(context), _POINTER_CONTEXT, address)
     return ordinal.value, 0 if code else context.value
 

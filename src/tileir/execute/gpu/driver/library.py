@@ -69,11 +69,11 @@ class DriverError(LaunchError):
         self.code: int = code
         self.name: str = name  # The driver's name for the error, as in "CUDA_ERROR_ILLEGAL_ADDRESS".
         self._parts: tuple[str, str] = (attempt, words)
-        said = f"{name} ({words})" if words else name
+        reported = f"{name} ({words})" if words else name
         advice = _ADVICE.get(code, "")
         if code in _STICKY:
             advice = f"{why or 'a kernel that was launched before went wrong'}; {_LOST}"
-        super().__init__(f"{attempt} failed: {function} says {said}{f': {advice}' if advice else ''}")
+        super().__init__(f"{attempt} failed: {function} reports {reported}{f': {advice}' if advice else ''}")
 
     @property
     def is_sticky(self) -> bool:
@@ -203,7 +203,7 @@ def _initialized(given: str) -> Driver:
         if code == NOT_INITIALIZED:
             raise NoGpuError(failed.message)
         raise NoGpuError(f"there is no NVIDIA GPU that this process can use: {failed.message}")
-    found.version = found.number("cuDriverGetVersion", "asking the NVIDIA driver for its version")
+    found.version = found.number("cuDriverGetVersion", "reading the version of the NVIDIA driver")
     if found.version < OLDEST_DRIVER:
         raise NoGpuError(
             f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(found.version)}, and "

@@ -52,7 +52,7 @@ _INPUT: Final = "program.tileirbc"
 _OUTPUT: Final = "program.cubin"
 _SEARCH_SECONDS: Final = 15.0  # How long it is looked for the operation at which the assembler fails.
 _PARTS: Final = (
-    "the assembler gives no reason; it needs ptxas and libnvvm of its own version, of the packages nvidia-cuda-nvcc "
+    "the assembler states no reason; it needs ptxas and libnvvm of its own version, of the packages nvidia-cuda-nvcc "
     "and nvidia-nvvm"
 )
 _USUAL: Final = AssemblyOptions()
@@ -180,7 +180,7 @@ class _Attempt:
         """What to raise for an outcome without a cubin."""
         if outcome.timed_out:
             words = f"the assembler did not finish within {self.options.time_limit:g} s and was stopped"
-            hint = "products of f32 and f64 on large tiles take it long: use smaller tiles, or give it a longer limit"
+            hint = "matmuls of f32 and f64 on large tiles take it long: use smaller tiles, or give it a longer limit"
             return AssemblerTimeout(self.diagnostics(words, hint))
         limit = self.options.memory_limit
         # A process may fail in any way at the limit for memory.
@@ -220,7 +220,7 @@ class _Attempt:
             return found
         located = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
         located.notes.append(
-            note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN)
+            note("the assembler states no reason; it fails from this operation of the kernel on", UNKNOWN)
         )
         return [located]
 

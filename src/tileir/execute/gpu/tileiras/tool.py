@@ -77,7 +77,7 @@ class Assembler:
         output = self._output("--version")
         found = re.search(r"\bV(\d+(?:\.\d+)+)", output) or re.search(r"\brelease (\d+(?:\.\d+)+)", output)
         if found is None:
-            raise CompilationError(f"{self._called} is no assembler for Tile IR: it does not say its version")
+            raise CompilationError(f"{self._called} is no assembler for Tile IR: it does not report its version")
         return found[1]
 
     @cached_property
@@ -134,7 +134,7 @@ class Assembler:
             raise CompilationError(f"the assembler {self._called} cannot be run: {error.strerror or error}") from None
         if outcome.status != 0:
             how = "does not end" if outcome.timed_out else f"ends with status {outcome.status}"
-            raise CompilationError(f"{self._called} is no assembler for Tile IR: it {how} when asked for {option}")
+            raise CompilationError(f"{self._called} is no assembler for Tile IR: it {how} with the option {option}")
         return outcome.output
 
 

@@ -236,6 +236,6 @@ class Report:
 
 def _words(address: int, count: int) -> Any:
     found = numpy.empty(count, numpy.uint64)
-    attempt = "reading what a kernel has to say"
+    attempt = "reading what a kernel prints"
     driver().call("cuMemcpyDtoH_v2", attempt, ctypes.c_void_p(found.ctypes.data), address, found.nbytes)
     return found

@@ -11,7 +11,7 @@ one (`_counted` has the conditions); a counter that the `break` gives is carried
 
 Second, known values become constants: integers that facts decide, as what is left of Python's `//` and `%`, and floats
 computed of constants, by the interpreter.  ptxas before CUDA 13 rounds ties of `add.rn` and `sub.rn` of constants
-towards zero, and LLVM crashes on functions of constants that give subnormal numbers.
+toward zero, and LLVM crashes on functions of constants that give subnormal numbers.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _installed() -> str:
 def _read(folder: str, text: str, stamp: str) -> Triton:
     found = _VERSION.search(text)
     if found is None:
-        raise MissingDependencyError(f"the package 'triton' in '{folder}' does not say its version: {INSTALL}")
+        raise MissingDependencyError(f"the package 'triton' in '{folder}' does not report its version: {INSTALL}")
     return Triton(folder, f"{found[1]}.{found[2]}{found[3]}", (int(found[1]), int(found[2])), stamp)
 
 

@@ -61,7 +61,7 @@ export function createKinds(context) {
       ),
       ...notes([suspect === "" ? "" : blamed, note].filter((text) => text !== "")),
       reproducer === null ? null : sourceText(context, "Reproducer", reproducer),
-      element("h3", `What is said of ${context.report.programs.name[smallest]}`),
+      element("h3", `The findings of ${context.report.programs.name[smallest]}`),
       element("pre.message", { tabindex: 0, "aria-label": "The message" }, message || cause),
       source === null ? null : sourceText(context, "Smallest program", source),
       showCommand(context, key),

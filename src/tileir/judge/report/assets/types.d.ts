@@ -10,7 +10,7 @@ interface SweepReport {
   kinds: Kind[];
   steps: { name: string; counts: Record<string, number> }[];
   programs: Columns;
-  /** What is said of programs that failed, by their numbers. */
+  /** The findings of programs that failed, by their numbers. */
   failures: Record<string, { step: string; outcome: string; message: string }[]>;
   /** How many programs failed of which nothing is said here. */
   untold: number;

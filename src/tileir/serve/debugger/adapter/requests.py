@@ -228,7 +228,7 @@ class Dispatcher:
     def _work(self) -> None:
         while (message := self._waiting.get()) is not None:
             if message["seq"] in self.cancelled:
-                self._channel.refuse(message, "the request was cancelled", "cancelled")
+                self._channel.refuse(message, "the request was canceled", "cancelled")
             else:
                 self._answer(message)
 

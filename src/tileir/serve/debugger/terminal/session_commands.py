@@ -17,7 +17,7 @@ from tileir.serve.debugger.terminal.shell import COMMANDS, INFO, BadCommand, cou
 _command = partial(COMMANDS.command, group="running")
 _GROUPS: Final = {
     "running": "Running the launch, forwards and backwards",
-    "breakpoints": "Making the launch stop at certain places",
+    "breakpoints": "Making the launch stop at certain points",
     "data": "Showing values and arrays",
     "stack": "Showing the stack and the source",
     "support": "The debugger itself",
@@ -146,7 +146,7 @@ class SessionCommands(BreakpointCommands, InspectionCommands):
                 for command in COMMANDS.commands.values():
                     if command.group == group:
                         self.say(f"  {command.names:24} {command.summary}")
-            self.say('"help COMMAND" says more. Any prefix that is unique will do for a command.')
+            self.say('"help COMMAND" describes it. Any prefix that is unique will do for a command.')
             return
         word, _, more = rest.partition(" ")
         command = COMMANDS.find(word)

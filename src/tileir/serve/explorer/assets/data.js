@@ -39,7 +39,7 @@ export async function answersOfServer(question, parameters = {}) {
   const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
   const asked = fetch(`answer/${encodeURIComponent(question)}?${query}`, { credentials: "omit" });
   const response = await asked.catch(() => {
-    throw new Error("tileir explore has ended: start it again to ask for more");
+    throw new Error("tileir explore has ended: start it again to load more");
   });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(answer.error ?? `the server answered ${response.status}`);

@@ -9,9 +9,9 @@ const LISTED = 200;
 
 /** How far apart, in words. @param {Difference} difference */
 function distance({ largest, ulps, relative }) {
-  if (largest === null) return "NaN or infinity against a number";
+  if (largest === null) return "a NaN or an infinity in one run";
   const last = ulps === null ? "" : `${precise(ulps, 4)} ulps, `;
-  return `${last}${precise(largest, 3)} at most${relative === null ? "" : `, relative ${precise(relative, 2)}`}`;
+  return `${last}at most ${precise(largest, 3)}${relative === null ? "" : `, relative ${precise(relative, 2)}`}`;
 }
 
 /** @param {Context} context @param {(id: string | null) => void} chosen */
@@ -50,14 +50,14 @@ export function createDifferences(context, chosen) {
       );
     });
     const left = moments.length - rows.length;
-    const filter = checkbox(`only what is wrong (${grouped(wrong.length)})`, onlyWrong, (checked) => {
+    const filter = checkbox(`only wrong values (${grouped(wrong.length)})`, onlyWrong, (checked) => {
       onlyWrong = checked;
       redraw();
     });
     return [
       wrong.length > 0 && wrong.length < differences.length ? filter : null,
       element("ol.plain.moments", ...rows),
-      left > 0 ? element("p.quiet", `and ${counted(left, "step")} more`) : null,
+      left > 0 ? element("p.quiet", `and ${counted(left, "value")} more`) : null,
     ];
   }
 
@@ -75,7 +75,7 @@ export function createDifferences(context, chosen) {
     }
     const { criterion, first, differences, arrays, total, block } = shown;
     const lines = arrays.map((one) => {
-      const text = `: ${grouped(one.different)} of ${grouped(one.count)}, first ${indexText(one.place)}, ${distance(one)}`;
+      const text = `: ${grouped(one.different)} of ${grouped(one.count)}, first at ${indexText(one.index)}, ${distance(one)}`;
       return element("li", element("code", summary.arrays[one.array]?.name ?? "?"), text);
     });
     fill(

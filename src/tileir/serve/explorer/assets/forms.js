@@ -31,7 +31,7 @@ export function createView(context) {
   const about = element("div.panel.toolbar.forms-operation", { role: "region", "aria-label": "The chosen operation" });
   const root = element(
     "section.forms.filling",
-    { "aria-label": "Forms of the program" },
+    { "aria-label": "Representations of the program" },
     element("div.toolbar", element("span.forms-help.quiet", HELP), more, fewer),
     row,
     about,
@@ -56,7 +56,7 @@ export function createView(context) {
     row.style.setProperty("--panes", String(count));
   }
 
-  /** What a new pane shows: from what the author wrote towards what runs. */
+  /** What a new pane shows: from what the author wrote toward what runs. */
   function firstForm() {
     const here = summary.forms.filter((form) => form.reason === null);
     const ids = here.map((form) => form.id);

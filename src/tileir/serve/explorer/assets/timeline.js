@@ -124,10 +124,10 @@ export function createTimeline(context) {
 
   function jumpTo() {
     const { grid } = summary;
-    const wanted = jump.value.split(/[^0-9]+/).filter((word) => word !== "").map(Number);
-    const [x = 0, y = 0, z = 0] = wanted;
+    const numbers = jump.value.split(/[^0-9]+/).filter((word) => word !== "").map(Number);
+    const [x = 0, y = 0, z = 0] = numbers;
     const place = x < grid[0] && y < grid[1] && z < grid[2] ? order.indexOf(x + grid[0] * (y + grid[1] * z)) : -1;
-    const isKnown = wanted.length > 0 && wanted.length <= 3 && place >= 0;
+    const isKnown = numbers.length > 0 && numbers.length <= 3 && place >= 0;
     jump.setAttribute("aria-invalid", String(!isKnown));
     if (isKnown) go(place, keptStep(place));
     else context.announce(`No tile block of the recording is at "${jump.value}"; the grid is ${grid.join(" x ")}.`);

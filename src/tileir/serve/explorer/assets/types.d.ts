@@ -293,7 +293,7 @@ interface Difference {
   /** In units in the last place of the element's type; null for integers, and as above. */
   ulps: number | null;
   /** The index of the first element that differs. */
-  place: number[];
+  index: number[];
 }
 
 /** A moment at which a value differs. */

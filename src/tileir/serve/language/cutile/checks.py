@@ -131,7 +131,7 @@ def _arguments(script: Script, call: ast.Call, member: Member) -> Iterator[TextD
             continue
         start = script.span(keyword)[0]
         if name in [each.name for each in member.parameters]:
-            message, meant = f"'{name}' of {member.name} is given by its place, without its name", None
+            message, meant = f"'{name}' of {member.name} is given by its position, without its name", None
         else:
             message, meant = f"{member.name} has no parameter '{name}'", _close(name, member.keywords)
         yield script_error(message, start, start + len(name), WRONG_ARGUMENTS, meant)

@@ -126,7 +126,7 @@ def division(build: Lowering, operation: Operation, left: TtirValue, right: Ttir
 
 
 def _rounded(build: Lowering, operands: _Operands, quotient: TtirValue, rounding: str) -> TtirValue:
-    """A quotient that was rounded towards zero, one more or less where something is left."""
+    """A quotient that was rounded toward zero, one more or less where something is left."""
     zero = build.integer(0, quotient.element, quotient.shape)
     product = build.apply("arith.muli", quotient, operands.divisor)
     rest = build.apply("arith.subi", operands.dividend, product)

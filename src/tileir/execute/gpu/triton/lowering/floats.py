@@ -185,7 +185,7 @@ def arithmetic(build: Lowering, operation: Operation, mnemonic: str, *values: Tt
     build.require_ptx(operation, "flush_to_zero" if flush else f"rounding<{rounding}>")
     mode = MODES[rounding] + (".ftz" if flush else "")
     if rounding == "nearest_even" and mnemonic in ("add", "sub"):
-        # ptxas before CUDA 13 rounds ties of sums that it computes itself towards zero; it computes no fma.
+        # ptxas before CUDA 13 rounds ties of sums that it computes itself toward zero; it computes no fma.
         left, right = values if mnemonic == "add" else reversed(values)
         one = build.number(1.0 if mnemonic == "add" else -1.0, "f32", left.shape)
         mnemonic, values = "fma", (left, one, right)

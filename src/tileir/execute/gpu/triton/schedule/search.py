@@ -120,8 +120,8 @@ class Search:
         plan = repeatable(entry)
         if plan is None:
             raise LaunchError(
-                f"@{entry.symbol_name} cannot be tuned: it prints, asserts, or writes where its arguments do not say: "
-                "launches of such kernels cannot be made again and again"
+                f"@{entry.symbol_name} cannot be tuned: it prints, asserts, or writes memory that its arguments do not "
+                "show, so that it cannot be launched repeatedly"
             )
         self._find_written(plan)
         default = self._compile(None)
@@ -161,7 +161,7 @@ class Search:
 
     def _find_written(self, plan: Repeatable) -> None:
         launching = self._launching
-        assert launching.bound is not None, "the arguments were looked at"
+        assert launching.bound is not None, "the arguments were examined"
         parameters = self._entry.regions[0].blocks[0].arguments
         for buffer, label in launching.bound.buffers:
             low = int(launching.values[label.number]) - (buffer.address - buffer.low)
@@ -208,7 +208,7 @@ class Search:
     def _trial_failure(self, schedule: Schedule) -> str:
         """Why a launch in a process of its own fails, with copies of the arrays; empty where it ends as it should."""
         launching, arguments = self._launching, list(self._launching.values)
-        assert launching.bound is not None, "the arguments were looked at"
+        assert launching.bound is not None, "the arguments were examined"
         buffers = launching.bound.buffers
         if sum([buffer.high - buffer.low for buffer, _ in buffers]) > _MOST_TRIAL_BYTES:
             return "not tried: its arrays are too large for a process of its own"
