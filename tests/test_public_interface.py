@@ -159,7 +159,7 @@ def public_names() -> dict[str, str]:
 
 
 # What raises a diagnostic with a code, and what is passed on as it came.
-INNER = ("Code", "ValueDifference", "Trial")
+INNER = ("Code", "ValueDifference", "TuningTrial")
 
 
 @pytest.mark.parametrize("name", sorted(public_names()))

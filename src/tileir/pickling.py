@@ -123,7 +123,7 @@ def made(kind: str, *parts: object) -> object:
     return _BY_NAME[kind](*parts)
 
 
-class Things:
+class ObjectTable:
     """Types, attributes, locations and diagnostics, each once and after those it is made of."""
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ def _program_rows(root: Operation) -> tuple[list[_Part], list[Parts], list[Parts
     results: list[Value] = [result for operation in operations for result in operation.results]
     arguments: list[Value] = [argument for block in blocks for argument in block.arguments]
     values = {value: number for number, value in enumerate([*results, *arguments])}
-    things = Things()
+    things = ObjectTable()
     rows: list[Parts] = []
     for operation in operations:
         if any(operand not in values for operand in operation.operands):
@@ -272,7 +272,7 @@ def reduced(thing: object) -> Reduced:
         return restored_part, (thing.parent, "blocks", thing.parent.blocks.index(thing))
     if isinstance(thing, (Region, Block, Value)):
         raise TypeError(f"{type_text(thing)} that belongs to no operation cannot be pickled")
-    things = Things()
+    things = ObjectTable()
     if isinstance(thing, TileIRError):
         diagnostics = [things.part(diagnostic) for diagnostic in thing.diagnostics]
         state = {name: value for name, value in vars(thing).items() if name != "diagnostics"}

@@ -15,7 +15,15 @@ from typing import Any, Final, cast
 
 import numpy
 
-from tileir.analyze.trial_launches import SAME_VALUE, Reach, Rejected, TooSlow, dynamic_axes, parameter_of, tensor_axis
+from tileir.analyze.trial_launches import (
+    SAME_VALUE,
+    Rejected,
+    TooSlow,
+    TrialObserver,
+    dynamic_axes,
+    parameter_of,
+    tensor_axis,
+)
 from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
@@ -131,7 +139,7 @@ class _Search:
         grid: list[int] = []
         for _ in range(_TRIALS):
             words = self._words(grid or [1, 1, 1], self._scalars(numbers, floats), counts)
-            reach = Reach()
+            reach = TrialObserver()
             self._run(words, reach)
             if reach.stray:
                 raise Rejected(reach.stray)
@@ -150,7 +158,7 @@ class _Search:
             return self._judged(words)
         raise Rejected("the more memory it has, the further it reaches")
 
-    def _grow(self, counts: dict[int, int], reach: Reach) -> bool:
+    def _grow(self, counts: dict[int, int], reach: TrialObserver) -> bool:
         before = dict(counts)
         for number, size in sorted(reach.needed.items()):
             if size > _MOST_BYTES:
@@ -158,7 +166,7 @@ class _Search:
             counts[number] = max(counts[number], -(-size // memory_bytes(self._pointees[number])))
         return counts != before
 
-    def _grid(self, reach: Reach, pick: _Pick) -> list[int]:
+    def _grid(self, reach: TrialObserver, pick: _Pick) -> list[int]:
         """As many blocks as there are tiles, where an axis counts them; else a few."""
         grid = [1, 1, 1]
         for axis in sorted(self._axes):
@@ -171,7 +179,7 @@ class _Search:
             grid[largest] = -(-grid[largest] // 2)
         return grid
 
-    def _extend(self, numbers: dict[Value, int], reach: Reach) -> None:
+    def _extend(self, numbers: dict[Value, int], reach: TrialObserver) -> None:
         """Make tensors larger where even the first tile block wants a tile that they do not have."""
         grew = False
         for parameter, extent in reach.extents.items():
@@ -182,7 +190,7 @@ class _Search:
         if not grew:
             raise Rejected("it has an index outside of the index space of a view")
 
-    def _smaller(self, grid: list[int], reach: Reach) -> list[int]:
+    def _smaller(self, grid: list[int], reach: TrialObserver) -> list[int]:
         fewer = [min(extent, reach.spaces.get(axis, extent)) for axis, extent in enumerate(grid)]
         if fewer == grid:
             free = [axis for axis in range(3) if axis not in reach.spaces and grid[axis] > 1]
@@ -234,7 +242,7 @@ class _Search:
     def _judged(self, words: LaunchDescription) -> tuple[LaunchArguments, bool]:
         """The launch, and whether nothing speaks against it."""
         sanitizer = Sanitizer()
-        self._run(words, Observers([sanitizer, Reach()]))
+        self._run(words, Observers([sanitizer, TrialObserver()]))
         titles = {finding.kind: finding.title for finding in reversed(sanitizer.report.findings)}
         for kind in _UNDEFINED:
             if kind in titles:

@@ -37,7 +37,7 @@ class TooSlow(Rejected):
     """A trial takes longer than anybody wants to wait."""
 
 
-class Reach(Observer):
+class TrialObserver(Observer):
     """Watches a trial.  The arrays lie far apart in memory that is reserved for them."""
 
     def __init__(self) -> None:

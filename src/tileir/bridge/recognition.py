@@ -34,7 +34,7 @@ from tileir.bridge.parameters import (
 from tileir.execute.arguments.array_memory import DATA_OFFSET, READS_HEADERS, word_at
 from tileir.execute.arguments.binding import HOST_ARRAY, TORCH_DTYPES, Buffer, tensor_dtype
 from tileir.execute.binder import torch_classes
-from tileir.execute.engine.interface import DirectLaunches, Given
+from tileir.execute.engine.interface import ArgumentKind, DirectLaunches
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.kernel import Kernel
 
@@ -195,9 +195,9 @@ def _inspect_list(annotation: Any, items: list[Any], found: Inspected) -> None:
     tables.append((table, memory))
 
 
-def _given(key: Sequence[Any]) -> list[Given]:
+def _given(key: Sequence[Any]) -> list[ArgumentKind]:
     """What of each argument stands in a record."""
-    found: list[Given] = []
+    found: list[ArgumentKind] = []
     for item in key:
         if isinstance(item, int):
             parameter, writable = _kinds[item]

@@ -21,7 +21,7 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.binding import TORCH_DTYPES, accepted_dtypes, tensor_dtype
-from tileir.execute.engine.interface import Given
+from tileir.execute.engine.interface import ArgumentKind
 from tileir.execute.errors import GENERATED
 from tileir.ir.types import F32, F64, IntegerType, Type
 
@@ -112,7 +112,7 @@ def slots_of_objects(
     return slots
 
 
-def slots_of_numbers(types: Sequence[Type], kind: Sequence[Given], head: str, refusal: str) -> Slots | None:
+def slots_of_numbers(types: Sequence[Type], kind: Sequence[ArgumentKind], head: str, refusal: str) -> Slots | None:
     """The code for arguments of a kind that were looked at; None if there is no short way for them.  Array 2 has the
     address p2, b2 follows it, and it has n2 bytes."""
     slots = Slots(head)

@@ -22,7 +22,7 @@ from tileir.judge.errors import message_of
 from tileir.judge.model import SweepInput, unreadable
 from tileir.program_files import EXTENSIONS, ProgramFiles, is_program
 
-Given: TypeAlias = "str | os.PathLike[str] | SweepInput | Operation"
+ProgramSource: TypeAlias = "str | os.PathLike[str] | SweepInput | Operation"
 """A path, a directory, a pattern, an archive, `@LIST` or `-`; or what was made in this process."""
 
 STANDARD_INPUT, KERNELS, _LIST = "-", ".py", "@"
@@ -66,7 +66,10 @@ class Inputs:
     """All that is swept, in order; it can be gone through once.  `references` are of the Python modules among it."""
 
     def __init__(
-        self, given: Given | Iterable[Given], seeds: SeedRange | None = None, references: References | None = None
+        self,
+        given: ProgramSource | Iterable[ProgramSource],
+        seeds: SeedRange | None = None,
+        references: References | None = None,
     ) -> None:
         if isinstance(given, (str, os.PathLike, SweepInput, Operation)):
             given = [given]
@@ -90,7 +93,7 @@ class Inputs:
         if self._seeds is not None:
             yield from self._seeds.items()
 
-    def _searched(self, given: Given) -> list[str | SweepInput]:
+    def _searched(self, given: ProgramSource) -> list[str | SweepInput]:
         """The files that a directory, a pattern or a list stands for; what was made in this process as an item."""
         if isinstance(given, SweepInput):
             return [given]

@@ -42,13 +42,13 @@ def test_examples(
     name: str, scalars: tuple[object, ...], waits: int, exchanges: int, chained: int, iterations: int
 ) -> None:
     work = work_of(tileir.load(EXAMPLES / f"{name}.mlir"), 8, *scalars)
-    assert work.stops == (8 * waits, 8 * exchanges, 8 * chained, 8 * iterations)
+    assert work.waits == (8 * waits, 8 * exchanges, 8 * chained, 8 * iterations)
     assert work.imbalance == 1.0
 
 
 def test_loads_of_a_product_are_not_waited_for() -> None:
     work = work_of(tileir.load(EXAMPLES / "matmul.mlir"), 4, 256, 64, 320)
-    assert work.stops == (0, 0, 0, 0)
+    assert work.waits == (0, 0, 0, 0)
 
 
 LOOP = """
@@ -76,8 +76,8 @@ STORED = """%s = store_view_tko weak %a, %v[%x] : tile<1xi32>, partition_view<ti
 @pytest.mark.parametrize(("body", "waits"), [("", 0), (STORED, 0), (CHASED, 1)])
 def test_place_that_comes_from_memory_is_waited_for(body: str, waits: int) -> None:
     work = work_of(tileir.parse(LOOP.format(body=body)), 3, 10)
-    assert work.stops.waits == 3 * 10 * waits
-    assert work.stops.iterations == 3 * 10
+    assert work.waits.waits == 3 * 10 * waits
+    assert work.waits.iterations == 3 * 10
 
 
 def test_heaviest_tile_block_is_told_from_the_others() -> None:

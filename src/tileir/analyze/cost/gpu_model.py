@@ -164,7 +164,7 @@ def _serial_term(work: Work, units: list[Term], target: GpuTarget, occupancy: Oc
     computing = 0.0
     for unit in units:
         computing += unit.seconds * each * (_PARTS / warps if unit.by_warps else 1.0) * (1.0 - unit.hidden)
-    waits, exchanges, chained, iterations = [number / blocks for number in work.stops]
+    waits, exchanges, chained, iterations = [number / blocks for number in work.waits]
     one_by_one = instructions_of(work).branching / blocks * BRANCH + chained * CHAIN
     computing += one_by_one / (occupancy.cluster * warps * WARP_SIZE) / clock
     stopped = waits * LATENCY + (exchanges * EXCHANGE + iterations * ITERATION) / clock

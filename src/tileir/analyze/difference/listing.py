@@ -142,11 +142,11 @@ def _locate(placed: PrintedLines) -> None:
             placed.lines[line] += f" loc({location})"
 
 
-Piece = tuple[str, bool]
+MarkedText = tuple[str, bool]
 """A part of a line, and whether it is different from the other line."""
 
 
-def marked_words(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
+def marked_words(left: str, right: str) -> tuple[list[MarkedText], list[MarkedText]]:
     """Two lines in pieces, those marked that only one of them has."""
     words, others = _WORD.findall(left), _WORD.findall(right)
     if len(words) > _MOST_WORDS or len(others) > _MOST_WORDS:
@@ -155,7 +155,7 @@ def marked_words(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
     return _pieces(words, {place for place, _ in pairs}), _pieces(others, {place for _, place in pairs})
 
 
-def _pieces(words: list[str], common: set[int]) -> list[Piece]:
+def _pieces(words: list[str], common: set[int]) -> list[MarkedText]:
     differs = [place not in common for place in range(len(words))]
     for place, word in enumerate(words):
         if not word.strip():
@@ -182,7 +182,7 @@ _REVERSE: Final = "\033[7m"
 _LEAST_WIDTH: Final = 40
 
 
-def _line_text(pieces: list[Piece], mark: Mark, color: bool) -> str:
+def _line_text(pieces: list[MarkedText], mark: Mark, color: bool) -> str:
     """A line, in the color of its mark and with differing words in reverse if there are colors."""
     if not color or mark == "same":
         return "".join([text for text, _ in pieces])
@@ -210,7 +210,7 @@ def hunks(rows: list[Row], context: int | None) -> Iterator[list[Row]]:
         yield rows[start:end]
 
 
-def _row_pieces(row: Row) -> tuple[list[Piece], list[Piece]]:
+def _row_pieces(row: Row) -> tuple[list[MarkedText], list[MarkedText]]:
     left, right = harmless(row.left or ""), harmless(row.right or "")
     return marked_words(left, right) if row.mark == "changed" else ([(left, False)], [(right, False)])
 
@@ -239,16 +239,16 @@ def _beside(row: Row, column: int, color: bool) -> list[str]:
     return lines
 
 
-def _wrapped(pieces: list[Piece], column: int) -> list[list[Piece]]:
+def _wrapped(pieces: list[MarkedText], column: int) -> list[list[MarkedText]]:
     """A line in as many as it needs; those that follow are indented as the first, and a little more."""
     whole = "".join([text for text, _ in pieces])
     indent = min(len(whole) - len(whole.lstrip(" ")) + 4, column // 2)
     differs = [differ for text, differ in pieces for _ in text]
     rows = textwrap.wrap(whole, column, subsequent_indent=" " * indent, expand_tabs=False, break_on_hyphens=False)
-    lines: list[list[Piece]] = []
+    lines: list[list[MarkedText]] = []
     end = 0
     for number, row in enumerate(rows):
-        line: list[Piece] = [(" " * indent, False)] if number else []
+        line: list[MarkedText] = [(" " * indent, False)] if number else []
         text = row[indent:] if number else row
         # Blanks at the end of a line are in none.
         start = whole.index(text, end)

@@ -22,7 +22,7 @@ MOST_LINES: Final = 20_000
 """Lines of a form that are kept: more, nobody reads, and a page of them is slow to show."""
 
 
-class Removed(NamedTuple):
+class RemovedLine(NamedTuple):
     """A line that the step before had and this one has not, and the line before which it stood."""
 
     line: int
@@ -43,7 +43,7 @@ class Representation:
     lines: list[str]
     links: list[list[int]]
     changed: list[bool] | None = None
-    removed: list[Removed] | None = None
+    removed: list[RemovedLine] | None = None
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tileir.analyze.bytecode_listing import Listing
-from tileir.analyze.forms.form import MOST_LINES, Numbers, Removed, Representation, numbered, operations_of
+from tileir.analyze.forms.form import MOST_LINES, Numbers, RemovedLine, Representation, numbered, operations_of
 from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.runs import heaviest_run
 from tileir.bytecode.annotated import Node, annotate
@@ -253,13 +253,13 @@ class _Recorder:
             for line, operations in enumerate(placed.operations[: len(form.lines)])
         ]
         # The lines of operations that went or moved away, each in front of the next one that stayed.
-        removed: list[Removed] = []
+        removed: list[RemovedLine] = []
         following = len(placed.lines)
         for operation in reversed(before):
             if operation in stayed:
                 following = placed.starts.get(operation, following)
             elif operation in self._placed.starts:
-                removed.append(Removed(following, self._placed.lines[self._placed.starts[operation]]))
+                removed.append(RemovedLine(following, self._placed.lines[self._placed.starts[operation]]))
         form.removed = removed[::-1]
         form.trim()
         self.forms.append(form)

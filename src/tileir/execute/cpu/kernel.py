@@ -24,7 +24,7 @@ from tileir.execute.cpu.runtime.parallel_launch import WORTH_SLICING, WORTH_WAKI
 from tileir.execute.cpu.runtime.target import Target, host
 from tileir.execute.cpu.runtime.thread_pool import affordable
 from tileir.execute.dtypes import from_memory, memory_dtype
-from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
+from tileir.execute.engine.interface import Again, ArgumentKind, DirectLaunches, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.memory import Memory, Region, reserved_label
 from tileir.execute.overlap import overlapped
@@ -86,7 +86,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         self._launch(Request(grid, arguments, options), sanitizer)
         return sanitizer.report
 
-    def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
+    def direct(self, kind: Sequence[ArgumentKind], options: LaunchOptions) -> DirectLaunches | None:
         fill = filling(self._binder, kind)
         return None if fill is None else _DirectLaunches(self, self.path(fill, options))
 

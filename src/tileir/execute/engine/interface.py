@@ -54,7 +54,7 @@ class LaunchOptions(NamedTuple):
     copies: bool = True  # Whether an engine on a GPU copies arrays of the host: where it is named, and not chosen.
 
 
-Given = tuple[int, bool] | None
+ArgumentKind = tuple[int, bool] | None
 """An argument of a kind that was looked at: of an array, how many parameters follow its pointer that belong to it, and
 whether its memory may be written to; None for a scalar."""
 Again = Callable[[], tuple[tuple[object, ...], Sequence[object]]]
@@ -111,7 +111,7 @@ class PreparedKernel(ABC):
         """
         raise LaunchError("the backend of this kernel reports that it sanitizes, and its kernels cannot")
 
-    def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
+    def direct(self, kind: Sequence[ArgumentKind], options: LaunchOptions) -> DirectLaunches | None:
         """The short way for launches with such options and arguments of a kind; None if there is none."""
         return None
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from tileir.execute.arguments.binding import BoundArguments, Pointer, bind
-from tileir.execute.engine.interface import DirectLaunches, Given, LaunchOptions, Measurement, PreparedKernel
+from tileir.execute.engine.interface import ArgumentKind, DirectLaunches, LaunchOptions, Measurement, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
 from tileir.execute.gpu.arrays import (
     DeviceBuffer,
@@ -141,7 +141,7 @@ class GpuLauncher(PreparedKernel):
         with current(context):
             return int(driver().function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None))
 
-    def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
+    def direct(self, kind: Sequence[ArgumentKind], options: LaunchOptions) -> DirectLaunches | None:
         return None if self.device_output else direct_launches(self, kind, options)
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:

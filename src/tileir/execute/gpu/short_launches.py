@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tileir.execute.arguments.binding import Pointer, accepted_dtypes
 from tileir.execute.binder import Slots, slots_of_numbers, slots_of_objects, torch_classes, torch_dtypes
-from tileir.execute.engine.interface import Again, DirectLaunches, Given, LaunchOptions
+from tileir.execute.engine.interface import Again, ArgumentKind, DirectLaunches, LaunchOptions
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.arrays import DeviceBuffer, cupy_stream, library_of, stream_handle, torch_stream
 from tileir.execute.gpu.driver.library import OTHER_CONTEXT, driver
@@ -198,7 +198,7 @@ class GpuDirect(DirectLaunches):
             self._run = _launch_function(self._kernel, self._slots, inspection)
 
 
-def direct_launches(kernel: Launcher, kind: Sequence[Given], options: LaunchOptions) -> GpuDirect | None:
+def direct_launches(kernel: Launcher, kind: Sequence[ArgumentKind], options: LaunchOptions) -> GpuDirect | None:
     """Direct launches of a kernel; None if there is no short way for arguments of this kind."""
     # The table of a list of arrays, which its length alone follows, is not on the GPU yet.
     if any(given is not None and given[0] == 1 for given in kind):

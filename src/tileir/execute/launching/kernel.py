@@ -24,9 +24,9 @@ from tileir.execute.arguments.binding import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine.interface import (
     FORWARD,
+    ArgumentKind,
     Backend,
     DirectLaunches,
-    Given,
     KernelSettings,
     LaunchOptions,
     PreparedKernel,
@@ -44,7 +44,7 @@ from tileir.ir.traversal import ancestors, clone
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
-    from tileir.execute.gpu.triton.code import Trial, Tuning
+    from tileir.execute.gpu.triton.code import Tuning, TuningTrial
     from tileir.execute.launching.timing import Timing
     from tileir.execute.observing.observer import Observer
     from tileir.execute.work.operations import Work
@@ -266,7 +266,7 @@ class Kernel:
 
     def direct(
         self,
-        kind: Sequence[Given],
+        kind: Sequence[ArgumentKind],
         arguments: tuple[object, ...],
         threads: int | None = None,
         unchecked: bool | None = None,
@@ -323,7 +323,7 @@ class Kernel:
         grid: int | tuple[int, ...],
         args: Sequence[object] = (),
         *,
-        progress: Callable[[int, int, Trial], None] | None = None,
+        progress: Callable[[int, int, TuningTrial], None] | None = None,
         stream: object = None,
     ) -> Tuning:
         """Search for the schedule with which Triton's code is fastest for launches like this one

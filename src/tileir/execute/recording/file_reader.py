@@ -29,7 +29,7 @@ from tileir.execute.recording.program import NumberedProgram, Path
 from tileir.execute.recording.recorded_launch import OwnedMemory, RecordedLaunch, Source
 from tileir.execute.recording.recorder import Records, Seen
 from tileir.execute.recording.recording import LIMIT, Recording
-from tileir.execute.sanitizer.report import AnyKind, Finding, Place, SanitizerReport
+from tileir.execute.sanitizer.report import AnyKind, Finding, FindingLocation, SanitizerReport
 from tileir.execute.schedule import block_order
 from tileir.interface import parse
 from tileir.ir.core import Operation
@@ -353,10 +353,10 @@ _DTYPES: Final[dict[str, numpy.dtype[Any]]] = {
 }
 
 
-def _place(head: dict[str, Any], program: NumberedProgram) -> Place:
+def _place(head: dict[str, Any], program: NumberedProgram) -> FindingLocation:
     operation, block, element = head["operation"], head.get("block"), head.get("element")
     require(operation < len(program.operations), "a finding is about an operation that is not there")
     require(block is None or len(block) == 3, "the tile block of a finding does not have three numbers")
     where = None if block is None else (block[0], block[1], block[2])
     owner = program.operations[operation] if operation >= 0 else program.entry
-    return Place(owner, where, None if element is None else tuple(element))
+    return FindingLocation(owner, where, None if element is None else tuple(element))

@@ -19,7 +19,7 @@ from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorded_launch import RecordedLaunch
 from tileir.execute.recording.recorder import BlockTable, Records, Seen
-from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
+from tileir.execute.sanitizer.report import Finding, FindingLocation, SanitizerReport
 from tileir.ir.diagnostics import source_of
 
 FORMAT: Final = "tileir recording"
@@ -223,13 +223,13 @@ def _finding(program: NumberedProgram, records: Records, finding: Finding) -> di
         **{name: getattr(finding, name) for name in ("kind", "title", "details", "hint", "count", "relation")},
         # The same for the author of a script.
         "scripts": [text for one in scripts for text in one],
-        "place": _place(program, finding.place),
+        "place": _place(program, finding.location),
         "other": None if finding.other is None else _place(program, finding.other),
         "seen": records.seen.get(finding, Seen(-1)),
     }
 
 
-def _place(program: NumberedProgram, place: Place) -> dict[str, Any]:
+def _place(program: NumberedProgram, place: FindingLocation) -> dict[str, Any]:
     operation = program.operation_numbers.get(place.operation, -1)
     return {"operation": operation, "block": place.block, "element": place.element}
 

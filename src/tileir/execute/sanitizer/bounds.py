@@ -30,7 +30,7 @@ from tileir.execute.locations.wording import ARRAY, THIS, Phrase, bracketed, phr
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.report import Finding, Index, Place
+from tileir.execute.sanitizer.report import Finding, FindingLocation, Index
 from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
@@ -212,14 +212,14 @@ class Bounds:
             ),
         ]
         hint = "guard the access with `if`, or correct the index: the behavior is undefined, even with padding"
-        place = Place(access.operation, access.block.id)
+        place = FindingLocation(access.operation, access.block.id)
         self._ledger.outside.setdefault(access.operation, set()).add(access.block.id)
         self._ledger.add(Finding("index-space", title, place, details, hint))
 
 
-def place_of(access: Access, chosen: Array) -> Place:
+def place_of(access: Access, chosen: Array) -> FindingLocation:
     """The place of the first chosen one of the touched elements."""
-    return Place(access.operation, access.block.id, element_of(access, int(chosen.argmax())))
+    return FindingLocation(access.operation, access.block.id, element_of(access, int(chosen.argmax())))
 
 
 def element_of(access: Access, number: int) -> Index | None:

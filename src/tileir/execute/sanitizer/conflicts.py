@@ -30,7 +30,7 @@ from tileir.execute.observing.observer import Access
 from tileir.execute.sanitizer.bounds import element_of
 from tileir.execute.sanitizer.events import HOST, NO_RELEASE, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Kind, Place
+from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, FindingLocation, Kind
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow, distinct
 from tileir.execute.sanitizer.uninitialized import ALLOCATIONS
 from tileir.execute.schedule import block_at
@@ -46,7 +46,7 @@ class Conflicts:
     def __init__(self, ledger: Ledger, events: Events) -> None:
         self._ledger: Ledger = ledger
         self._events: Events = events
-        self._doubts: Doubts = Doubts(ledger)
+        self._doubts: OrderNotes = OrderNotes(ledger)
         self._has_threads: bool | None = None  # Whether a tile block is a program of Triton's.
 
     def check(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
@@ -211,10 +211,12 @@ class Conflicts:
             finding = _unordered(access, earlier, place, other, target)
         self._ledger.add(finding)
 
-    def _parties(self, access: Access, shadow: Shadow, numbers: Array, earlier: Event) -> tuple[Place, Place, str]:
+    def _parties(
+        self, access: Access, shadow: Shadow, numbers: Array, earlier: Event
+    ) -> tuple[FindingLocation, FindingLocation, str]:
         element, address = self._locate(access, shadow, numbers, earlier.number)
-        other = Place(earlier.semantics.operation, block_at(earlier.block, access.block.grid))
-        return Place(access.operation, access.block.id, element), other, where_in(shadow.region, address)
+        other = FindingLocation(earlier.semantics.operation, block_at(earlier.block, access.block.grid))
+        return FindingLocation(access.operation, access.block.id, element), other, where_in(shadow.region, address)
 
     def _locate(
         self, access: Access, shadow: Shadow, numbers: Array, number: int
@@ -237,7 +239,7 @@ class Conflicts:
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:
     """The finding for an element that is read before anybody wrote it."""
-    place = Place(access.operation, access.block.id, element)
+    place = FindingLocation(access.operation, access.block.id, element)
     title = phrase(f"{THIS} reads uninitialized memory", access.operation)
     details = [f"nothing was stored to {where_in(region, address)} before"]
     hint = "store to it first, on every path that leads here"
@@ -248,7 +250,9 @@ def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, a
     return Finding("uninitialized", title, place, details, hint)
 
 
-def _race(access: Access, event: Event, earlier: Event, place: Place, other: Place, target: str) -> Finding:
+def _race(
+    access: Access, event: Event, earlier: Event, place: FindingLocation, other: FindingLocation, target: str
+) -> Finding:
     now, before = access.kind, earlier.semantics.kind
     what = "write" if now != "read" and before != "read" else "access"
     title = f"two tile blocks {what} the same memory, and nothing orders them"
@@ -279,7 +283,7 @@ def _stated(event: Event) -> str:
     return "" if event.semantics.words == "weak" else f" ({event.semantics.words})"
 
 
-def _unordered(access: Access, earlier: Event, place: Place, other: Place, target: str) -> Finding:
+def _unordered(access: Access, earlier: Event, place: FindingLocation, other: FindingLocation, target: str) -> Finding:
     this, before = access.operation, earlier.semantics.operation
     title = phrase(f"no token orders {THIS} after {OTHER}", this, before, script=f"nothing orders {THIS} after {OTHER}")
     details = [
@@ -309,7 +313,7 @@ IN_LOOP: Final = "load-and-store-in-a-loop"
 AGAIN: Final = "load-issued-again"
 
 
-class Doubts:
+class OrderNotes:
     """Looks at pairs of accesses of one tile block that tokens order."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -332,7 +336,7 @@ class Doubts:
         known.count += 1
         return ""
 
-    def report(self, what: str, place: Place, other: Place, target: str, token: Token) -> None:
+    def report(self, what: str, place: FindingLocation, other: FindingLocation, target: str, token: Token) -> None:
         """Add the note; `target` is the memory both touch."""
         details = [f"both touch {target}, and tokens order them: the program is right"]
         if what == MASKED:

@@ -36,7 +36,7 @@ from tileir.execute.memory import Memory, Region
 from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, Place, SanitizerReport
+from tileir.execute.sanitizer.report import ATOMIC_ADD, Finding, FindingLocation, SanitizerReport
 from tileir.execute.sanitizer.store_patterns import Pattern, is_within, tile_of_pointers, tile_of_view
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
@@ -206,7 +206,7 @@ class Coverage(Ledger):
             details.append(f"they store {values[0]} and {values[1]}: it is undefined which one stays")
         go = "goes" if count == 1 else "go"
         details.append(f"{count} of the {several(total, 'element')} it writes {go} to the address of an earlier one")
-        place = Place(access.operation, access.block.id, element_of(access, second))
+        place = FindingLocation(access.operation, access.block.id, element_of(access, second))
         advice = "give each its own address, or combine them with an atomic"
         hint = phrase(f"{advice} {ATOMIC_ADD}", script=f"{advice} {in_script(ATOMIC_ADD)}")
         title = phrase(f"one {THIS} writes an element twice", access.operation)
@@ -296,7 +296,7 @@ class Coverage(Ledger):
             hint = f"launch a grid of {parenthesized(tuple(needed))}: round up, as in -(-n // tile)"
         else:
             hint = "check the number of elements that is passed in, the indices, and the mask"
-        return Finding("unwritten", title, Place(operation, None), details, hint)
+        return Finding("unwritten", title, FindingLocation(operation, None), details, hint)
 
     def _belonging(self, region: Region, first: int, last: int) -> tuple[str, list[BlockId]]:
         """Which tile blocks the first and the last element of a box belong to, in words."""

@@ -16,7 +16,7 @@ from tileir.dialect import ops
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.wording import DTYPES, THIS, in_script, phrase
-from tileir.execute.sanitizer.report import Finding, Kind, Place
+from tileir.execute.sanitizer.report import Finding, FindingLocation, Kind
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import IntegerType
@@ -39,7 +39,7 @@ class NumberCheck:
     wrong: Wrong
     unsigned: bool = False  # Whether the operation reads its operands as unsigned.
 
-    def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
+    def finding(self, operation: Operation, place: FindingLocation, operands: list[Any], chosen: Any) -> Finding:
         chosen = numpy.asarray(chosen)
         number = int(chosen.reshape(-1).argmax())
         tiles = [numpy.broadcast_to(numpy.asarray(value), chosen.shape) for value in operands]
@@ -245,7 +245,7 @@ class CounterCheck(NumberCheck):
         room = (low.dtype.type(self._most) - low).view(numpy.uint64) - last
         return _found(runs & (way > room))
 
-    def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
+    def finding(self, operation: Operation, place: FindingLocation, operands: list[Any], chosen: Any) -> Finding:
         numbers = [int(numpy.asarray(value).reshape(-1)[0]) for value in operands[:3]]
         if self.unsigned:
             numbers = [number % (1 << self._width) for number in numbers]

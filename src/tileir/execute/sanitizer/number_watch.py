@@ -22,7 +22,7 @@ from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.integer_checks import first_element
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
+from tileir.execute.sanitizer.report import Finding, FindingLocation, SanitizerReport, WatchKind
 from tileir.ir.core import Operation
 from tileir.ir.registry import REGISTRY
 from tileir.ir.traits import ATOMIC, MATRIX_PRODUCT, OPEN_BITS
@@ -145,7 +145,7 @@ class NumberWatch(Ledger):
             return
         details = [computed]
         around = [each for each in ancestors(operation) if each.declaration in (ops.REDUCE, ops.SCAN)]
-        place = Place(operation, block.id)
+        place = FindingLocation(operation, block.id)
         if around:
             details.append(f"it happens while {around[0].declaration.mnemonic} combines elements")
         else:
@@ -220,7 +220,7 @@ class NumberWatch(Ledger):
         known = self._given_notes.get((verb, kind, operation))
         if known is None:
             title = phrase(f"{THIS} {verb} {name}{source}", operation)
-            note = Finding("note", title, Place(operation, block.id, first_element(found)), [], "")
+            note = Finding("note", title, FindingLocation(operation, block.id, first_element(found)), [], "")
             self.report.add(note)
         else:
             note, before = known

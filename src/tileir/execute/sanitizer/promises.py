@@ -14,7 +14,7 @@ from tileir.execute.locations.wording import ARRAY, THIS, bracketed, phrase, sev
 from tileir.execute.observing.observer import Access, TileBlock
 from tileir.execute.sanitizer.integer_checks import first_element
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.sanitizer.report import Finding, FindingLocation
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
@@ -27,7 +27,7 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
     if operation.declaration is ASSUME_COND:
         if operands[0].all():
             return True
-        place = Place(operation, block.id, first_element(~numpy.asarray(operands[0])))
+        place = FindingLocation(operation, block.id, first_element(~numpy.asarray(operands[0])))
         title = phrase(f"what {THIS} promises does not hold", operation)
         ledger.add(Finding("assume", title, place, [], _HINT))
         return False
@@ -50,7 +50,7 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
         total = int(wrong.sum())
         details.append(f"{total} of the {several(wrong.size, 'element')} break{'s' if total == 1 else ''} the promise")
     title = phrase(f"{THIS} promises {predicate.bare_text}, which does not hold", operation)
-    ledger.add(Finding("assume", title, Place(operation, block.id, element), details, _HINT))
+    ledger.add(Finding("assume", title, FindingLocation(operation, block.id, element), details, _HINT))
     return False
 
 
@@ -174,5 +174,5 @@ def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> Non
                 f"guard the access with `if`: dropping inbounds {advice}",
                 script=f"guard the access with `if`: dropping check_bounds=False {advice}",
             )
-        place = Place(access.operation, access.block.id, tuple(element))
+        place = FindingLocation(access.operation, access.block.id, tuple(element))
         ledger.add(Finding("inbounds", title, place, details, hint))

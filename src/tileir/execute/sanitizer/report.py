@@ -33,7 +33,7 @@ KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class FindingLocation:
     """Where something happened: an operation, a tile block and an element of the tile, None for no single one."""
 
     operation: Operation
@@ -53,7 +53,7 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Finding:
-    """One mistake of one operation; `count` is how often it was seen, `place` where it was seen first.
+    """One mistake of one operation; `count` is how often it was seen, `location` where it was first.
 
     `kind` is one of the kinds in docs/tools/sanitizer.md, `title` a one-line summary, `details` has the numbers,
     `other` is the second operation, for example in a race, and `relation` the word before it.  Notes are findings of
@@ -62,31 +62,31 @@ class Finding:
 
     kind: AnyKind
     title: str
-    place: Place
+    location: FindingLocation
     details: list[str]
     hint: str
     relation: str = ""
-    other: Place | None = None
+    other: FindingLocation | None = None
     count: int = field(default=1, init=False)
 
     @property
     def operation(self) -> Operation:
-        return self.place.operation
+        return self.location.operation
 
     @property
     def block(self) -> BlockId | None:
-        return self.place.block
+        return self.location.block
 
     @property
     def element(self) -> Index | None:
-        return self.place.element
+        return self.location.element
 
     def worded(self, names: Names = "script") -> Finding:
         """The finding in whose words its text is: those of the script, where it comes from one."""
         words = words_for(names)
         title, hint = _said(self.title, self, words), _said(self.hint, self, words)
         details = [_said(detail, self, words) for detail in self.details]
-        found = Finding(self.kind, title, self.place, details, hint, self.relation, self.other)
+        found = Finding(self.kind, title, self.location, details, hint, self.relation, self.other)
         found.count = self.count
         return found
 
@@ -95,7 +95,7 @@ class Finding:
         return _paragraph(self, Spelling(), words_for(names))
 
     def __repr__(self) -> str:
-        return f"Finding({self.kind!r}, {self.title!r}, {self.place.words})"
+        return f"Finding({self.kind!r}, {self.title!r}, {self.location.words})"
 
 
 class SanitizerReport:
@@ -164,7 +164,7 @@ class SanitizerError(TileIRError):
         diagnostics = []
         words = words_for(report.names)
         for finding in report.findings:
-            notes = [note(f"in {finding.place.words}", UNKNOWN)] if finding.place.words else []
+            notes = [note(f"in {finding.location.words}", UNKNOWN)] if finding.location.words else []
             if finding.other is not None:
                 there = user_location(finding.other.operation.location)
                 notes.append(note(f"{finding.relation} {finding.other.words}", there))
@@ -194,7 +194,7 @@ def _said(text: str, finding: Finding, words: ScriptMessages | None) -> str:
 
 def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | None) -> str:
     lines = [f"{finding.kind}: {_said(finding.title, finding, words)}"]
-    lines += _shown("at", finding.place, spelling, words)
+    lines += _shown("at", finding.location, spelling, words)
     if finding.other is not None and finding.other.operation is finding.operation:
         in_script = words is not None and words.expression(finding.operation) is not None
         same = "line" if in_script else "operation"
@@ -212,7 +212,7 @@ def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | Non
 _MARGIN = "      "
 
 
-def _shown(relation: str, place: Place, spelling: Spelling, words: ScriptMessages | None) -> list[str]:
+def _shown(relation: str, place: FindingLocation, spelling: Spelling, words: ScriptMessages | None) -> list[str]:
     """A place with the line of source that is there, or else the printed operation."""
     location = user_location(place.operation.location)
     if words is not None and isinstance(location, FileLocation) and words.expression(place.operation) is not None:

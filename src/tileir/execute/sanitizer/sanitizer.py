@@ -22,7 +22,7 @@ from tileir.execute.sanitizer.events import NOBODY, Events
 from tileir.execute.sanitizer.integer_checks import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.promises import check_assumption, check_inbounds, promised_dimensions
-from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.sanitizer.report import Finding, FindingLocation
 from tileir.execute.sanitizer.uninitialized import unwritten_bytes
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors
@@ -123,7 +123,7 @@ class Sanitizer(Ledger):
         for check in checks:
             wrong = check.wrong(*operands)
             if wrong is not None and not self.counted(check.kind, operation, None):
-                place = Place(operation, block.id, first_element(numpy.asarray(wrong)))
+                place = FindingLocation(operation, block.id, first_element(numpy.asarray(wrong)))
                 self.add(check.finding(operation, place, operands, wrong))
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
@@ -134,7 +134,7 @@ class Sanitizer(Ledger):
 def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
     """The finding for an error that ended a tile block; the others go on."""
     operation = error.operation
-    place = Place(operation, block.id)
+    place = FindingLocation(operation, block.id)
     details = ["the tile block ended here"]
     if isinstance(error, AssertionFailedError):
         place.element = error.numbers or None

@@ -12,7 +12,15 @@ from typing import Final
 
 from tileir.execute.errors import BlockId
 from tileir.execute.work.evaluation import Known, Root
-from tileir.execute.work.operations import AccessTraffic, ArrayTraffic, Kind, Stops, Work, block_computes, stops_of
+from tileir.execute.work.operations import (
+    AccessTraffic,
+    ArrayTraffic,
+    Kind,
+    WaitCounts,
+    Work,
+    block_computes,
+    wait_counts,
+)
 from tileir.execute.work.walker import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -78,7 +86,7 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
     computed: dict[Kind, int] = {}
     for block, times in walker.executions.items():
         block_computes(block, times, computed)
-    stops = [[each * times for each in stops_of(block)] for block, times in walker.executions.items()]
+    stops = [[each * times for each in wait_counts(block)] for block, times in walker.executions.items()]
     accesses: dict[str, AccessTraffic] = {}
     for operation, traffic in walker.traffic.items():
         found = accesses.setdefault(operation.declaration.mnemonic, AccessTraffic())
@@ -97,7 +105,7 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
         accesses,
         _arrays(walker, arguments),
         computed,
-        Stops(*[sum(each) for each in zip(*stops, strict=True)]),
+        WaitCounts(*[sum(each) for each in zip(*stops, strict=True)]),
         walker.imbalance(grid[0] * grid[1] * grid[2]),
         list(walker.unknown),
         notes + list(walker.assumed),

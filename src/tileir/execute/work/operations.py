@@ -78,8 +78,8 @@ _PASSED_ON: Final = (BROADCAST, FTOF, PERMUTE, RESHAPE)
 _WARPS: Final = 4  # Of a tile block, in what NVIDIA's assembler makes of most kernels.
 
 
-class Stops(NamedTuple):
-    """How often a tile block stops, in one execution of a block of the program or in a whole launch."""
+class WaitCounts(NamedTuple):
+    """How often a tile block waits, in one execution of a block of the program or in a whole launch."""
 
     waits: int  # For what it reads.
     exchanges: int  # For its own warps, in reductions and scans.
@@ -87,7 +87,7 @@ class Stops(NamedTuple):
     iterations: int  # For the next iteration of a loop that accesses memory for more than matrix products.
 
 
-def stops_of(block: Block) -> Stops:
+def wait_counts(block: Block) -> WaitCounts:
     """Those of one execution of a block, without those of blocks within it."""
     owner = block.parent_operation
     in_loop = owner is not None and owner.declaration is FOR
@@ -114,7 +114,7 @@ def stops_of(block: Block) -> Stops:
             for result in operation.results:
                 depths[result] = depth
     is_loop = owner is not None and owner.declaration.is_loop
-    return Stops(longest, exchanges, chained, int(is_loop and accesses > 0))
+    return WaitCounts(longest, exchanges, chained, int(is_loop and accesses > 0))
 
 
 def _is_waited_for(operation: Operation, in_loop: bool, is_late: bool) -> bool:
@@ -182,7 +182,7 @@ class Work:
     accesses: dict[str, AccessTraffic]  # By the mnemonic of the memory operation.
     arrays: list[ArrayTraffic]
     computed: dict[Kind, int]
-    stops: Stops  # How often tile blocks wait for memory and for their own warps, all of them together.
+    waits: WaitCounts  # How often tile blocks wait for memory and for their own warps, all of them together.
     imbalance: float  # How much more the heaviest tile block that was looked at does than the average.
     unknown: list[str]  # Why the counts are only a lower bound; empty if they are not.
     notes: list[str]  # How else they may differ from what runs.
@@ -260,7 +260,7 @@ class Work:
             "flops": self.flops,
             "matrix_flops": self.matrix_flops,
             "integer_operations": self.integer_operations,
-            "stops": self.stops._asdict(),
+            "waits": self.waits._asdict(),
             "imbalance": self.imbalance,
             "accesses": {
                 name: {"tiles": each.count, "bytes_read": each.read, "bytes_written": each.written}

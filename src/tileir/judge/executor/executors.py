@@ -18,7 +18,7 @@ from tileir.judge.machine import machine, sources
 from tileir.judge.model import JudgePlan, SweepInput, Verdict
 from tileir.judge.server_pool.pool import ServerGroup, judge_chunk
 
-GivenExecutor: TypeAlias = Executor | Callable[[], Executor]
+ExecutorSource: TypeAlias = Executor | Callable[[], Executor]
 """An executor, or a function that makes one: then one that breaks is replaced."""
 Judge: TypeAlias = Callable[[list[SweepInput], JudgePlan], list[Verdict]]
 
@@ -75,9 +75,9 @@ class ThreadExecutor:
 class UserExecutor:
     """An executor of the user's, whose workers may be on other machines; those must have the same tileir."""
 
-    def __init__(self, given: GivenExecutor, workers: int | None, judge: Judge = judge_chunk) -> None:
+    def __init__(self, given: ExecutorSource, workers: int | None, judge: Judge = judge_chunk) -> None:
         self._judge: Judge = judge
-        self._given: GivenExecutor = given
+        self._given: ExecutorSource = given
         self._made: Executor | None = None
         self._breaks: int = 0
         self._executor: Executor = cast(Executor, given) if hasattr(given, "submit") else self._new()

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TypeAlias
 
 from tileir.ir.diagnostics import OptionError
-from tileir.judge.executor.executors import ChunkExecutor, DaskExecutor, GivenExecutor, ThreadExecutor, UserExecutor
+from tileir.judge.executor.executors import ChunkExecutor, DaskExecutor, ExecutorSource, ThreadExecutor, UserExecutor
 from tileir.judge.executor.scheduler import Scheduler, SweepProgress
-from tileir.judge.inputs import Given, Inputs, References, SeedRange
+from tileir.judge.inputs import Inputs, ProgramSource, References, SeedRange
 from tileir.judge.model import OUTCOMES, JudgePlan, SweepInput, Verdict
 from tileir.judge.results.results import Results
 from tileir.judge.results.store import Store
@@ -53,14 +53,14 @@ class SweepResult:
 
 
 def sweep(
-    inputs: Given | Iterable[Given] | None = None,
+    inputs: ProgramSource | Iterable[ProgramSource] | None = None,
     results: str | os.PathLike[str] = "results.sqlite",
     *,
     seeds: Iterable[int] | SeedRange | None = None,
     plan: JudgePlan | None = None,
     reference: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    executor: GivenExecutor | None = None,
+    executor: ExecutorSource | None = None,
     dask: str | None = None,
     retry: Sequence[str] = (),
     fail_fast: bool = False,

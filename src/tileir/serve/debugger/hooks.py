@@ -32,7 +32,7 @@ from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
 
-Given = dict[Value, Any]  # The values that a hook uses; behind an operation its results.
+HookValues = dict[Value, Any]  # The values that a hook uses; behind an operation its results.
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Hook:
     """Something to do before an operation, or behind it."""
 
     operation: Operation
-    reach: Callable[[TileBlock, Position, Given], Stop | None]  # Returns a stop if there is a reason for one.
+    reach: Callable[[TileBlock, Position, HookValues], Stop | None]  # Returns a stop if there is a reason for one.
     uses: Sequence[Value] = ()
     is_behind: bool = False
     access: Callable[[Access], object] | None = None
@@ -102,7 +102,7 @@ class StopObserver(Observer):
             if self._interruption.is_wanted:
                 self._check_interruption(block, -1)
 
-    def _run(self, hooks: list[Hook], block: TileBlock, position: Position, given: Given) -> None:
+    def _run(self, hooks: list[Hook], block: TileBlock, position: Position, given: HookValues) -> None:
         found: Stop | None = None
         for hook in hooks:
             stop = hook.reach(block, position, given)
@@ -236,7 +236,7 @@ class HookMaker:
         return found
 
     def _reach(
-        self, breakpoint: Breakpoint, known: Known, block: TileBlock, position: Position, given: Given
+        self, breakpoint: Breakpoint, known: Known, block: TileBlock, position: Position, given: HookValues
     ) -> Stop | None:
         """A breakpoint is reached: the stop, if its tile block, condition and hit count say so."""
         if breakpoint.block is not None and block.id != breakpoint.block:
@@ -258,7 +258,7 @@ class HookMaker:
             return None
         return Stop("data" if breakpoint.kind == "data" else "breakpoint", position, "", numbers)
 
-    def _value(self, known: Known, given: Given, block: TileBlock, name: str) -> Any:
+    def _value(self, known: Known, given: HookValues, block: TileBlock, name: str) -> Any:
         if name in known:
             found = known[name]
             if isinstance(found, StaticValue) and found.value in given:
@@ -292,7 +292,7 @@ class HookMaker:
             if access.kind in kinds and bool(((access.touched >= low) & (access.touched < end)).any()):
                 last[access.block.number] = content()
 
-        def behind(block: TileBlock, position: Position, given: Given) -> Stop | None:
+        def behind(block: TileBlock, position: Position, given: HookValues) -> Stop | None:
             before = last.pop(block.number, None)
             if before is None or (watched == "write" and before == content()):
                 return None
@@ -306,10 +306,10 @@ class HookMaker:
         access, name = breakpoint.spec.access, str(breakpoint.spec.what).strip()
         last: dict[int, bytes] = {}
 
-        def used(value: Value, block: TileBlock, position: Position, given: Given) -> Stop | None:
+        def used(value: Value, block: TileBlock, position: Position, given: HookValues) -> Stop | None:
             return self._reach(breakpoint, {name: StaticValue(value, False)}, block, position, given)
 
-        def computed(value: Value, block: TileBlock, position: Position, given: Given) -> Stop | None:
+        def computed(value: Value, block: TileBlock, position: Position, given: HookValues) -> Stop | None:
             data = getattr(given.get(value), "tobytes", bytes)()
             if last.get(block.number) == data:
                 return None

@@ -18,7 +18,15 @@ from tileir.execute.schedule import block_at, block_number
 from tileir.ir.core import Operation
 from tileir.serve.debugger.breakpoints import Breakpoint, LaunchBreakpoints
 from tileir.serve.debugger.history import LaunchHistory, Reached
-from tileir.serve.debugger.hooks import AccessObserver, Checker, FindingObserver, Given, Hook, HookMaker, StopObserver
+from tileir.serve.debugger.hooks import (
+    AccessObserver,
+    Checker,
+    FindingObserver,
+    Hook,
+    HookMaker,
+    HookValues,
+    StopObserver,
+)
 from tileir.serve.debugger.stops import Event, Position, Stop
 from tileir.serve.debugger.value_names import ValueNames
 
@@ -99,7 +107,7 @@ class StopSearch:
         return None
 
     def _hook_at(self, there: Position, stop: Callable[[Position], Stop]) -> Hook:
-        def reach(block: TileBlock, position: Position, given: Given) -> Stop | None:
+        def reach(block: TileBlock, position: Position, given: HookValues) -> Stop | None:
             return stop(position) if position == there else None
 
         operation = int(self._history.steps(there.block)[there.step])

@@ -16,7 +16,7 @@ from tileir.execute.recording.accesses import OUT_OF_BOUNDS, missed_array
 from tileir.execute.recording.recorder import Seen
 from tileir.execute.recording.recording import Recording
 from tileir.execute.sanitizer.number_watch import NumberWatch, is_float
-from tileir.execute.sanitizer.report import Finding, Kind, Place
+from tileir.execute.sanitizer.report import Finding, FindingLocation, Kind
 from tileir.execute.schedule import block_number
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
@@ -72,7 +72,7 @@ def described(recording: Recording, finding: Finding, seen: Seen, other: int = -
         "hint": worded.hint,
         "count": finding.count,
         "note": finding.kind == "note",
-        "place": _place(recording, finding.place, seen.step, row),
+        "place": _place(recording, finding.location, seen.step, row),
         "relation": finding.relation,
         "other": None if finding.other is None else _place(recording, finding.other, -1, other),
     }
@@ -89,7 +89,7 @@ def _outside_row(recording: Recording, row: int) -> int:
     return row
 
 
-def _place(recording: Recording, place: Place, step: int, row: int) -> dict[str, Any]:
+def _place(recording: Recording, place: FindingLocation, step: int, row: int) -> dict[str, Any]:
     accesses = recording.accesses
     if row >= 0:
         step = int(accesses.step[row])

@@ -172,7 +172,7 @@ class _Job:
         return status
 
     def _report(
-        self, path: str, target: str, found: list[Diagnostic], piece: Piece | None = None, output: str = ""
+        self, path: str, target: str, found: list[Diagnostic], piece: CompiledOutput | None = None, output: str = ""
     ) -> None:
         """Report the outcome for a file and a target, or for one kernel of it."""
         name, resources = name_of(path), [] if piece is None else piece.resources
@@ -198,7 +198,7 @@ class _Job:
             return [select_entry(module, name or None)]
         return [None] if self.backend.is_whole else [*kernels]
 
-    def _write(self, place: str, piece: Piece, title: str) -> None:
+    def _write(self, place: str, piece: CompiledOutput, title: str) -> None:
         data = piece.data if not self.backend.stage or piece.data.endswith(b"\n") else piece.data + b"\n"
         if self.backend.stage and place == "-":
             # One after the other, with what each is of.
@@ -253,7 +253,7 @@ def _cells(file: str, target: str, kernel: str, each: Resources | None) -> list[
 # --- what compiles: NVIDIA's assembler, or Triton ---
 
 
-class Piece(NamedTuple):
+class CompiledOutput(NamedTuple):
     """What is written: the code of a module or of one of its kernels, or the text of a stage."""
 
     kernel: str
@@ -285,7 +285,7 @@ class CompileBackend:
         """Of files with code or text for a target."""
         return ".cubin" if not self.stage else f".{self.stage}"
 
-    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> CompiledOutput:
         """Compile a kernel, or with none all of a module."""
         raise NotImplementedError
 
@@ -307,7 +307,7 @@ class AssemblerBackend(CompileBackend):
         host, _, system = given.value("host").partition("-")
         self._options = AssemblyOptions(level, lineinfo, host, system, remarks, seconds, memory)
 
-    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> CompiledOutput:
         from tileir.execute.gpu.tileiras.assembly import assemble
 
         made = assemble(module if entry is None else entry, target, self._options)
@@ -316,7 +316,7 @@ class AssemblerBackend(CompileBackend):
             from tileir.execute.gpu.nvidia_tools import disassembled
 
             data = disassembled(made.cubin).encode("utf-8", "surrogateescape")
-        return Piece("", data, list(made.resources.values()), made.diagnostics)
+        return CompiledOutput("", data, list(made.resources.values()), made.diagnostics)
 
 
 class TritonBackend(CompileBackend):
@@ -352,7 +352,7 @@ class TritonBackend(CompileBackend):
 
         return ".hsaco" if not self.stage and triton_target(target).is_amd else super().extension(target)
 
-    def compile(self, entry: Operation | None, module: Operation, target: str) -> Piece:
+    def compile(self, entry: Operation | None, module: Operation, target: str) -> CompiledOutput:
         from tileir.execute.gpu.triton.compiler import make, stage_text
         from tileir.execute.gpu.triton.toolchain import NOT_RUN, triton_target
 
@@ -372,7 +372,7 @@ class TritonBackend(CompileBackend):
             resources += [made.resources] if made.resources is not None else []
         place = user_location(entry.location)
         diagnostics += [Diagnostic("remark", f"kernel @{kernel}: {each}", place) for each in notes]
-        return Piece(kernel, data, resources, diagnostics)
+        return CompiledOutput(kernel, data, resources, diagnostics)
 
 
 BACKENDS: dict[str, type[CompileBackend]] = {each.name: each for each in (AssemblerBackend, TritonBackend)}

@@ -6,7 +6,7 @@ import json
 import sys
 
 from tileir.execute.arguments.argument_text import grid_of
-from tileir.execute.gpu.triton.code import Trial, schedule_words
+from tileir.execute.gpu.triton.code import TuningTrial, schedule_words
 from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import Arguments, Usage
@@ -48,7 +48,7 @@ def run(given: Arguments) -> None:
     check_given(kernel.entry, wanted.arguments)
     values = made_arguments(kernel.entry, wanted.arguments)
 
-    def show(done: int, count: int, trial: Trial) -> None:
+    def show(done: int, count: int, trial: TuningTrial) -> None:
         result = f"{trial.seconds * 1e6:.2f} us" if trial.seconds else trial.words
         line = f"{done} of {count}: {schedule_words(trial.schedule)}: {result}"
         if given.has("verbose"):

@@ -16,7 +16,7 @@ from tests.execute.gpu.triton.product_programs import matmul
 import tileir
 from tileir.execute.engine.interface import LaunchOptions
 from tileir.execute.errors import CompilationError, LaunchError
-from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, Trial, schedule_words
+from tileir.execute.gpu.triton.code import Code, Schedule, Specialization, TuningTrial, schedule_words
 from tileir.execute.gpu.triton.kernel import TritonKernel
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule import search, trial
@@ -101,7 +101,7 @@ def tensors() -> tuple[Any, ...]:
 def test_the_fastest_schedule_is_found_used_and_kept(gpu: FakeDriver) -> None:
     kernel = Tuned({4: 300, 8: 100, 16: 200})
     given = tensors()
-    seen: list[tuple[int, int, Trial]] = []
+    seen: list[tuple[int, int, TuningTrial]] = []
     tuning = kernel.tune((1, 1, 1), given, ORDINARY, lambda *told: seen.append(told))
     assert tuning.schedule.num_warps == 8 and tuning.best.seconds == pytest.approx(100e-6)
     assert [told[0] for told in seen] == list(range(1, len(seen) + 1)) and {told[1] for told in seen} == {len(seen)}
@@ -141,7 +141,7 @@ def test_an_interrupt_keeps_the_best_so_far(gpu: FakeDriver) -> None:
     kernel = Tuned({4: 300, 8: 100, 2: 200, 16: 50, 1: 20})
     given = tensors()
 
-    def interrupt(done: int, count: int, trial: Trial) -> None:
+    def interrupt(done: int, count: int, trial: TuningTrial) -> None:
         if trial.schedule.num_warps == 8:
             raise KeyboardInterrupt
 

@@ -30,7 +30,7 @@ from tileir.execute.binder import (
     torch_dtypes,
 )
 from tileir.execute.cpu.runtime.launch_record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record, Span
-from tileir.execute.engine.interface import Again, Given
+from tileir.execute.engine.interface import Again, ArgumentKind
 from tileir.execute.errors import BlockId
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
@@ -208,7 +208,7 @@ def _quick_function(binder: Binder) -> Fill:
     return _filling(binder, slots, "slots, count, x, y, z, chunk, arguments", slots.lines, unusual)
 
 
-def filling(binder: Binder, kind: Sequence[Given]) -> Fill | None:
+def filling(binder: Binder, kind: Sequence[ArgumentKind]) -> Fill | None:
     """What fills records with arguments of a kind that the caller (the cuTile bridge, a bound launch) has checked; None
     if the kernel takes something else."""
     slots = slots_of_numbers(binder.types, kind, HEADER_FORMAT, "return None")

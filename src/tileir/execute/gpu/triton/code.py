@@ -100,7 +100,7 @@ class Limits(NamedTuple):
 # --- what a search has seen ---
 
 
-class Trial(NamedTuple):
+class TuningTrial(NamedTuple):
     schedule: Schedule
     seconds: float  # Of a launch; 0 where it was not timed.
     words: str = ""
@@ -109,14 +109,14 @@ class Trial(NamedTuple):
 class Tuning:
     """A search, as far as it got: the first of its trials is the default's."""
 
-    def __init__(self, kernel: str, gpu: str, default: Trial) -> None:
+    def __init__(self, kernel: str, gpu: str, default: TuningTrial) -> None:
         self.kernel: Final = kernel
         self.gpu: Final = gpu
-        self.trials: Final[list[Trial]] = [default]
+        self.trials: Final[list[TuningTrial]] = [default]
         self.is_interrupted: bool = False
 
     @property
-    def best(self) -> Trial:
+    def best(self) -> TuningTrial:
         return min([each for each in self.trials if each.seconds], key=lambda each: each.seconds)
 
     @property

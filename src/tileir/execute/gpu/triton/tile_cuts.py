@@ -34,7 +34,7 @@ class Uncut(Exception):
     """A tile cannot be cut."""
 
 
-class Cut:
+class TileSplit:
     """Tiles with the dimension that they are cut along."""
 
     def __init__(self, follows: bool = True) -> None:
@@ -163,7 +163,7 @@ def _same_axis(value: Value, axis: int, other: Value) -> int:
     return [place for place, extent in enumerate(wanted) if extent > 1][number]
 
 
-def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:
+def check_order(cut: TileSplit, block: Block, written: list[Operation]) -> None:
     """`Uncut` where a store in halves waits for a load in halves of other elements, or a load for such a store.
     What comes from an earlier run of `block`, the one that halves are written in, is done."""
     loads = {each for operation in written for each in pre_order(operation) if each.declaration in _LOADS}
@@ -178,7 +178,7 @@ def check_order(cut: Cut, block: Block, written: list[Operation]) -> None:
     _require(not any(awaited(load) & stores for load in loads))
 
 
-def _is_of_one_tile(cut: Cut, load: Operation, store: Operation) -> bool:
+def _is_of_one_tile(cut: TileSplit, load: Operation, store: Operation) -> bool:
     """Whether the same elements are loaded for a half as are stored."""
     if load.declaration is not ops.LOAD_VIEW_TKO or [load.view, *load.index] != [store.view, *store.index]:
         return False

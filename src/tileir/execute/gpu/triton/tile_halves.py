@@ -21,7 +21,7 @@ from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, PartitionViewType, TileType, partition_view_type, scalar_tile, tile_type
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.gpu.triton.schedule.features import Features, features_of
-from tileir.execute.gpu.triton.tile_cuts import MATMULS, Cut, Uncut, check_order, ends_only_at_its_end
+from tileir.execute.gpu.triton.tile_cuts import MATMULS, TileSplit, Uncut, check_order, ends_only_at_its_end
 from tileir.execute.gpu.triton.toolchain import TritonTarget
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation, Region
@@ -42,7 +42,7 @@ _FEWEST_K_BYTES: Final = 64
 _MOST_ROUNDS: Final = 8
 _ACCESSES: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)
 
-Place = Callable[[Value, Emit], Value]  # From the index of a whole tile to that of the half.
+HalfIndex = Callable[[Value, Emit], Value]  # From the index of a whole tile to that of the half.
 
 
 def split(entry: Operation, target: TritonTarget, fast: bool = False) -> list[str]:
@@ -83,7 +83,7 @@ def _single_uses(entry: Operation) -> None:
 class Halves:
     """Writes operations for one half of each tile that is cut."""
 
-    def __init__(self, cut: Cut, place: Place, mapping: dict[Value, Value]) -> None:
+    def __init__(self, cut: TileSplit, place: HalfIndex, mapping: dict[Value, Value]) -> None:
         self._cut: Final = cut
         self._place: Final = place
         self._views: Final[dict[tuple[Value, int], Value]] = {}
@@ -215,7 +215,7 @@ def _split_accumulators(entry: Operation, features: Features) -> str:
 
 
 def _halve(matmul: Operation, axis: int) -> bool:
-    cut = Cut()
+    cut = TileSplit()
     try:
         cut.begin(matmul.results[0], axis)
         block, moved = _moved(cut, matmul)
@@ -225,7 +225,7 @@ def _halve(matmul: Operation, axis: int) -> bool:
     return True
 
 
-def _moved(cut: Cut, matmul: Operation) -> tuple[Block, list[Operation]]:
+def _moved(cut: TileSplit, matmul: Operation) -> tuple[Block, list[Operation]]:
     """The block whose operations are computed in halves, and those of them and around that are."""
     makers = [value.defining_operation for value in cut.axes]
     inside = {each for each in [*makers, *cut.stores, *cut.loops, matmul] if each is not None}
@@ -263,7 +263,7 @@ def _top(operation: Operation, block: Block) -> Operation | None:
     return operation if each is None else each
 
 
-def _write_halves(cut: Cut, block: Block, moved: list[Operation]) -> None:
+def _write_halves(cut: TileSplit, block: Block, moved: list[Operation]) -> None:
     """A loop over the halves, where the last of the operations stands."""
     last = [each for each in moved if each.parent is block][-1]
     body = Block()
@@ -319,7 +319,7 @@ def _halve_k(loop: Operation) -> bool:
     is_counted = tile_of(block.arguments[0]).element is I32 and Facts().integer(loop.operands[2]) == 1
     if not is_counted or not matmuls or not ends_only_at_its_end(loop) or not _only_accumulates(block, matmuls):
         return False
-    cut = Cut(follows=False)
+    cut = TileSplit(follows=False)
     try:
         for matmul in matmuls:
             rank = len(tile_of(matmul.results[0]).shape)
@@ -351,7 +351,7 @@ def _only_accumulates(block: Block, matmuls: list[Operation]) -> bool:
     )
 
 
-def _write_twice(loop: Operation, cut: Cut) -> None:
+def _write_twice(loop: Operation, cut: TileSplit) -> None:
     outside = Emit(loop)
     start, end, step, *initial = loop.operands
     old = loop.regions[0].blocks[0]

@@ -46,7 +46,7 @@ def interruptible(debugger: Debugger) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class Leave(Exception):
+class SessionEnd(Exception):
     """The session ends: "quit", "detach", "done", .."""
 
 
@@ -87,13 +87,13 @@ class Terminal(SessionCommands):
         if stop.text:
             self.say(self.paint(stop.text, "red"))
         if self._is_of_script and not stops_at_end:
-            raise Leave("done")
+            raise SessionEnd("done")
         onwards = "'continue' goes on with the script" if self._is_of_script else "'run' begins again"
         self.say(f"[The launch is at its end; 'reverse-step' goes back, {onwards}]")
 
     def leave(self, how: str) -> None:
         if how != "kill":
-            raise Leave(how)
+            raise SessionEnd(how)
         self.is_running = False
         self.say("[The launch is killed]")
 
@@ -170,7 +170,7 @@ class Terminal(SessionCommands):
         try:
             self.begin(stop_on_entry)
             how = self.converse()
-        except Leave as end:
+        except SessionEnd as end:
             how = str(end)
         sys.stdout.flush()
         return "detach" if how == "batch" else how
@@ -183,7 +183,7 @@ class Terminal(SessionCommands):
                 self.execute(f"source {text}" if kind == "x" else text, typed=False)
             while not self._batch:
                 self._execute_line()
-        except Leave as end:
+        except SessionEnd as end:
             return str(end)
         return "batch"
 
@@ -193,7 +193,7 @@ class Terminal(SessionCommands):
             if line is None:
                 if sys.stdin is not None and sys.stdin.isatty():
                     self.say("quit")
-                raise Leave("quit")
+                raise SessionEnd("quit")
             self.execute(line)
         except KeyboardInterrupt:
             self.say("Quit")

@@ -195,7 +195,7 @@ class Placeholder(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-Piece = str | Placeholder
+SnippetPart = str | Placeholder
 
 
 class Visible(NamedTuple):
@@ -218,7 +218,7 @@ class Pool:
         self.names: set[str] = {value.name for value in self.values}
         self.types: list[Type] = list(self.by_type)
         # Statements that were made of it.
-        self.made: dict[object, list[Piece]] = {}
+        self.made: dict[object, list[SnippetPart]] = {}
 
     def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
         """A name like the wanted one that no visible value has."""

@@ -18,20 +18,20 @@ from tileir.ir.declaration import OPTIONAL, OperationDeclaration
 from tileir.ir.types import I32, I64, Type
 from tileir.ir.versions import V13_1
 from tileir.serve.language.completion.cursor import NEAREST, Cursor
-from tileir.serve.language.completion.operands import Expectation, Piece, Placeholder, Pool
+from tileir.serve.language.completion.operands import Expectation, Placeholder, Pool, SnippetPart
 from tileir.serve.language.completion.snippets import clause_pieces, plain_text, snippet_text
 from tileir.serve.language.document.statement import ATTRIBUTE, SYMBOL, TYPE, VALUE, WORD, Part, Statement, type_of
 
 Kind = lsp.CompletionItemKind
 _TENSOR: Final = "tensor_view<?xf32, strides=[1]>"
-_SKELETONS: Final[dict[str, list[Piece]]] = {
+_SKELETONS: Final[dict[str, list[SnippetPart]]] = {
     "tile": ["tile<", Placeholder("f32"), ">"],
     "ptr": ["ptr<", Placeholder("f32"), ">"],
     "tensor_view": ["tensor_view<", Placeholder("?xf32"), ", strides=[", Placeholder("1"), "]>"],
     "partition_view": ["partition_view<tile=(", Placeholder("16"), "), ", Placeholder(_TENSOR), ">"],
     "token": ["token"],
 }
-_PREDICATES: Final[dict[str, list[Piece]]] = {
+_PREDICATES: Final[dict[str, list[SnippetPart]]] = {
     "div_by": ["div_by<", Placeholder("16"), ">"],
     "bounded": ["bounded<", Placeholder("0"), ", ", Placeholder("?"), ">"],
     "same_elements": ["same_elements<[", Placeholder("1"), "]>"],
@@ -58,7 +58,7 @@ class Items:
         kind: lsp.CompletionItemKind,
         detail: str = "",
         *,
-        pieces: list[Piece] | None = None,
+        pieces: list[SnippetPart] | None = None,
         description: str = "",
         start: int | None = None,
         data: dict[str, str] | None = None,

@@ -25,9 +25,9 @@ from tileir.ir.versions import NEWEST, Version
 from tileir.serve.language.completion.operands import (
     Chosen,
     Expectation,
-    Piece,
     Placeholder,
     Pool,
+    SnippetPart,
     choose_operands,
     element_tile,
     usual_attributes,
@@ -61,12 +61,12 @@ _WITH_RESULT: Final = {
 }
 
 
-def plain_text(pieces: list[Piece]) -> str:
+def plain_text(pieces: list[SnippetPart]) -> str:
     """The statement with the texts of its placeholders."""
     return "".join([piece if isinstance(piece, str) else piece.text for piece in pieces])
 
 
-def snippet_text(pieces: list[Piece]) -> str:
+def snippet_text(pieces: list[SnippetPart]) -> str:
     """The statement in the protocol's language of snippets."""
     written: list[str] = []
     number = 0
@@ -84,12 +84,12 @@ def snippet_text(pieces: list[Piece]) -> str:
 
 def statement_pieces(
     declaration: OperationDeclaration, pool: Pool, with_results: bool, version: Version = NEWEST
-) -> list[Piece]:
+) -> list[SnippetPart]:
     """The statement of an operation; its results are named only if they are not in the text."""
     key = (declaration, with_results, version)
     if key not in pool.made:
         chosen = choose_operands(declaration, pool)
-        pieces: list[Piece] = []
+        pieces: list[SnippetPart] = []
         for name in _result_names(declaration, pool, chosen) if with_results else []:
             pieces += [", " if pieces else "", Placeholder(name)]
         pieces += [" = " if pieces else "", spelled(declaration, version)]
@@ -107,7 +107,7 @@ def missing_results(declaration: OperationDeclaration, pool: Pool, count: int) -
     return _result_names(declaration, pool, choose_operands(declaration, pool))[count:]
 
 
-def _filled(template: str, declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[Piece]:
+def _filled(template: str, declaration: OperationDeclaration, pool: Pool, chosen: Chosen) -> list[SnippetPart]:
     first = {name: types[0] for name, types in chosen.types.items() if types}
     expectation = Expectation(declaration, chosen.types, usual_attributes(declaration, chosen.types), in_use=pool.types)
     found = [type for each in declaration.results for type in expectation.of_result(each.name, most=1)]
@@ -128,7 +128,7 @@ def _filled(template: str, declaration: OperationDeclaration, pool: Pool, chosen
         **{name: names[0] for name, names in chosen.names.items() if names},
         **{name: attribute.bare_text for name, attribute in expectation.attributes.items()},
     }
-    pieces: list[Piece] = []
+    pieces: list[SnippetPart] = []
     for number, text in enumerate(re.split(r"\[([^\]]*)\]", template)):
         plain = re.sub(r"\b(?:type|carried|element|scalar)\b", lambda match: texts[match[0]], text)
         pieces.append(Placeholder(texts.get(text, text)) if number % 2 else plain)
@@ -141,7 +141,7 @@ def _zero(element: Type) -> str:
     return "false" if isinstance(element, IntegerType) and element.width == 1 else "0"
 
 
-def _printed(declaration: OperationDeclaration, pool: Pool, chosen: Chosen, version: Version) -> list[Piece]:
+def _printed(declaration: OperationDeclaration, pool: Pool, chosen: Chosen, version: Version) -> list[SnippetPart]:
     """What the printer writes behind the name of an operation, with placeholders."""
     declared = {each.name: each for each in declaration.operands}
     types = {
@@ -159,7 +159,7 @@ def _printed(declaration: OperationDeclaration, pool: Pool, chosen: Chosen, vers
     printer.print_rest(made_operation(call, results, UNKNOWN))
     first, *tokens = [match for match in TOKEN.finditer(printer.text()) if match[1]]
     statement = Statement(declaration, [match[1] for match in tokens])
-    pieces: list[Piece] = []
+    pieces: list[SnippetPart] = []
     end, before = first.end(), None
     for number, match in enumerate(tokens):
         part, gap = statement.part(number), " " if match.start(1) > end else ""
@@ -185,10 +185,10 @@ def _placeholder(declaration: OperationDeclaration, part: Part, text: str, versi
 
 def clause_pieces(
     declaration: OperationDeclaration, first: Part, pool: Pool, types: dict[str, list[Type]], version: Version
-) -> list[Piece]:
+) -> list[SnippetPart]:
     """An optional clause from its first word on, `rounding<zero>`, `token=%t`; or just the word."""
     format = format_of(declaration)
-    pieces: list[Piece] = []
+    pieces: list[SnippetPart] = []
     end = first.start
     for part in format.clause(first):
         if " " in format.line[end : part.start].replace(", ...", ""):

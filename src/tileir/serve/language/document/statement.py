@@ -62,7 +62,7 @@ class Part:
 
 
 @dataclass
-class Piece:
+class FormatPart:
     """A piece of a format: the parts that it may begin and end with, and those that it cannot be without.
 
     Of several choices `required` has the first.
@@ -113,18 +113,18 @@ class OperationFormat:
         position = self._position + ahead
         return self._tokens[position] if position < len(self._tokens) else ""
 
-    def _choice(self) -> Piece:
+    def _choice(self) -> FormatPart:
         """sequence (`|` sequence)*"""
         found = self._sequence()
         while self._peek() == "|":
             self._position += 1
             other = self._sequence()
             may_be_empty = found.may_be_empty or other.may_be_empty
-            found = Piece(found.first + other.first, found.last + other.last, found.required, may_be_empty)
+            found = FormatPart(found.first + other.first, found.last + other.last, found.required, may_be_empty)
         return found
 
-    def _sequence(self) -> Piece:
-        items: list[Piece] = []
+    def _sequence(self) -> FormatPart:
+        items: list[FormatPart] = []
         while self._peek() not in ("", ")", "|"):
             if self._peek() == "," and self._peek(1) == "...":
                 before = self._tokens[max(self._position - 2, 0) : self._position]
@@ -144,14 +144,14 @@ class OperationFormat:
                 self._position += 1
                 if item.required and item.first == [item.required[0].index]:
                     self._clauses[item.first[0]] = item.required
-                item = Piece(item.first, item.last, [], True)
+                item = FormatPart(item.first, item.last, [], True)
             items.append(item)
         return self._joined(items)
 
-    def _joined(self, items: list[Piece]) -> Piece:
+    def _joined(self, items: list[FormatPart]) -> FormatPart:
         if len(items) == 1:
             return items[0]
-        found = Piece([], [], [part for item in items for part in item.required], True)
+        found = FormatPart([], [], [part for item in items for part in item.required], True)
         for item in items:
             self._follow_each(found.last, item.first)
             found.first += item.first if found.may_be_empty else []
@@ -164,7 +164,7 @@ class OperationFormat:
             follow = self._follow[last]
             follow.extend([first for first in firsts if first not in follow])
 
-    def _item(self) -> Piece:
+    def _item(self) -> FormatPart:
         token = self._peek()
         if token == "(":
             return self._parentheses()
@@ -185,7 +185,7 @@ class OperationFormat:
             return self._part(ATTRIBUTE, _OTHER_NAMES.get(token, token.lower()))
         return self._part(WORD, token)
 
-    def _parentheses(self) -> Piece:
+    def _parentheses(self) -> FormatPart:
         """Parentheses that hold a choice or may be left out belong to the grammar, others to the text."""
         if self._is_grouping():
             self._position += 1
@@ -208,7 +208,7 @@ class OperationFormat:
                 return self._tokens[position + 1 : position + 2] == ["?"]
         return False
 
-    def _part(self, kind: str, name: str) -> Piece:
+    def _part(self, kind: str, name: str) -> FormatPart:
         start, end = self._spans[self._position]
         self._position += 1
         part = Part(len(self.parts), kind, name, start, end)
@@ -224,7 +224,7 @@ class OperationFormat:
             part.enumeration, part.attribute = _keyword_of(declaration, name, earlier)
         self.parts.append(part)
         self._follow.append([])
-        return Piece([part.index], [part.index], [part])
+        return FormatPart([part.index], [part.index], [part])
 
 
 @cache

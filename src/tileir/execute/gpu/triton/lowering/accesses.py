@@ -117,7 +117,7 @@ def lower_tensor_shape(build: Lowering, operation: Operation) -> None:
         build.define(result, build.convert("arith.trunci", extent.wide(build), build.type_of(result)[0]))
 
 
-class Along(NamedTuple):
+class DimensionAccess(NamedTuple):
     """An access in one dimension of its tile."""
 
     lanes: int
@@ -164,7 +164,7 @@ class Along(NamedTuple):
 class Access(NamedTuple):
     type: TileViewType
     tensor: Tensor
-    dimensions: list[Along]
+    dimensions: list[DimensionAccess]
     shape: Shape  # Of the tile, without dimensions of one element.
 
 
@@ -180,7 +180,7 @@ def access_of(build: Lowering, operation: Operation) -> Access:
         extent, stride = tensor.shape[along], tensor.strides[along]
         if isinstance(type, GatherScatterViewType) and axis == type.sparse_dim:
             positions = build.value(index[axis])
-            dimensions.append(Along(lanes, extent, stride, None, 1, positions, True, bool(promised[axis])))
+            dimensions.append(DimensionAccess(lanes, extent, stride, None, 1, positions, True, bool(promised[axis])))
             continue
         # What gather views count in may be negative, as in Python.
         signed = isinstance(type, GatherScatterViewType) and build.facts.range(index[axis])[0] < 0
@@ -189,7 +189,7 @@ def access_of(build: Lowering, operation: Operation) -> Access:
         known = bool(promised[axis]) or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
         divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0
         alike = lanes == 1 or (divides and not signed)
-        dimensions.append(Along(lanes, extent, stride, first, step, None, signed, known, alike, last))
+        dimensions.append(DimensionAccess(lanes, extent, stride, first, step, None, signed, known, alike, last))
     return Access(type, tensor, dimensions, squeezed(type.tile_shape))
 
 
@@ -316,7 +316,7 @@ def inside(build: Lowering, access: Access) -> TtirValue | None:
     return build.apply("arith.andi", masks[0], spread[0]) if masks and bits else next(iter([*masks, *spread]), None)
 
 
-def _lanes_inside(build: Lowering, along: Along) -> TtirValue:
+def _lanes_inside(build: Lowering, along: DimensionAccess) -> TtirValue:
     if along.positions is None and not along.is_signed:
         lanes = build.range(along.lanes)
         return build.compare("slt", lanes, build.splat(_remaining(build, along), lanes.shape))
@@ -331,7 +331,7 @@ def _lanes_inside(build: Lowering, along: Along) -> TtirValue:
     return build.compare("ult", wide, build.splat(along.extent.wide(build), wide.shape))
 
 
-def _remaining(build: Lowering, along: Along) -> TtirValue:
+def _remaining(build: Lowering, along: DimensionAccess) -> TtirValue:
     """How many positions the tensor has from the first of the tile on, as i32; many are as good as more."""
     start = along.start(build)
     if start is None and along.extent.most < _MANY:

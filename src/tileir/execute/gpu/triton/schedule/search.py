@@ -27,7 +27,7 @@ from tileir.execute.gpu.driver.devices import copy_from_gpu
 from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.loaded_code import LaunchedCode, Launching, NotDescribed, launch_filled
 from tileir.execute.gpu.timing import MemoryRange, Repeatable, SavedMemory, has_space, measured, repeatable
-from tileir.execute.gpu.triton.code import Code, Schedule, Trial, Tuning
+from tileir.execute.gpu.triton.code import Code, Schedule, Tuning, TuningTrial
 from tileir.execute.gpu.triton.program import Program
 from tileir.execute.gpu.triton.schedule.features import Features, features_of
 from tileir.execute.gpu.triton.schedule.model import shared_bytes
@@ -56,7 +56,7 @@ _TRIAL: Final = (
 
 Compile = Callable[[Schedule | None], Code]
 Load = Callable[[Code], LaunchedCode]
-Progress = Callable[[int, int, Trial], None]
+Progress = Callable[[int, int, TuningTrial], None]
 """Called after each candidate: how many are done, of how many, and what became of it."""
 
 
@@ -136,14 +136,16 @@ class Search:
                 by_default = self._launch_of(default)
                 expected = self._results(by_default, saved)
                 seconds, _ = self._compared(by_default, by_default)
-                tuning = Tuning(entry.symbol_name or "", self._launching.place.name, Trial(default.schedule, seconds))
+                tuning = Tuning(
+                    entry.symbol_name or "", self._launching.place.name, TuningTrial(default.schedule, seconds)
+                )
                 pool = ThreadPoolExecutor(min(_MOST_COMPILERS, os.cpu_count() or 1))
                 try:
                     pending = [(schedule, pool.submit(self._compile, schedule)) for schedule in wanted]
                     for number, (schedule, future) in enumerate(pending):
                         made = self._made(future, codes)
                         if isinstance(made, str):
-                            trial = Trial(schedule, 0.0, made)
+                            trial = TuningTrial(schedule, 0.0, made)
                         else:
                             trial = self._timed(schedule, made, by_default, expected, saved, seconds)
                             codes[schedule] = made
@@ -190,20 +192,20 @@ class Search:
         expected: list[Any],
         saved: SavedMemory,
         seconds: float,
-    ) -> Trial:
+    ) -> TuningTrial:
         reason = self._trial_failure(schedule) if schedule.warp_specialize else ""
         if reason:
-            return Trial(schedule, 0.0, reason)
+            return TuningTrial(schedule, 0.0, reason)
         try:
             launch = self._launch_of(code)
         except NotDescribed:
-            return Trial(schedule, 0.0, "the driver makes no descriptor of an array")
+            return TuningTrial(schedule, 0.0, "the driver makes no descriptor of an array")
         found = zip(expected, self._results(launch, saved), self._written, strict=True)
         if not all(agree(ours, theirs, element, self._is_open) for ours, theirs, (_, element) in found):
-            return Trial(schedule, 0.0, "its results differ")
+            return TuningTrial(schedule, 0.0, "its results differ")
         # As if the default took as long each time: clocks rise and fall.
         default, taken = self._compared(by_default, launch)
-        return Trial(schedule, taken / default * seconds)
+        return TuningTrial(schedule, taken / default * seconds)
 
     def _trial_failure(self, schedule: Schedule) -> str:
         """Why a launch in a process of its own fails, with copies of the arrays; empty where it ends as it should."""
