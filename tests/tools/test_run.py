@@ -211,7 +211,7 @@ def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture
         (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU backend: add --backend cpu"),
         (["--backend", "cpu", "--trace", "0"], 2, "--trace is for the interpreter: add --backend interpreter"),
         (["--backend", "cpu", "--sanitize=all"], 2, "--sanitize=all is for the interpreter: add --backend interpreter"),
-        (["--sanitize=some"], 2, "'some' is not a value of '--sanitize': use mistakes or all"),
+        (["--sanitize=some"], 2, "'some' is not a value of '--sanitize': use errors or all"),
         (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan is for the interpreter: add --backend interpreter"),
         (
             ["--backend", "cpu", "--schedule", "reverse"],
