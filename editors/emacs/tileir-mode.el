@@ -55,10 +55,11 @@
     "join_tokens" "load_ptr_tko" "load_view_tko" "log" "log10" "log1p" "log2" "make_gather_scatter_view"
     "make_partition_view" "make_strided_view" "make_tensor_view" "make_token" "maxf" "maxi" "maximumf"
     "memory_fence_alias_tko" "minf" "mini" "minimumf" "mmaf" "mmaf_scaled" "mmai" "mulf" "mulhi"
-    "mulhii" "muli" "negf" "negi" "negsi" "noti" "offset" "ori" "pack" "permute" "popcnt" "pow" "powf"
-    "print" "print_tko" "ptr_to_int" "ptr_to_ptr" "recipf" "reduce" "remf" "remi" "reshape" "rsqrt"
-    "scan" "select" "shli" "shri" "sigmoid" "sin" "sinh" "sqrt" "store_ptr_tko" "store_view_tko" "subf"
-    "subi" "tan" "tanh" "tanhf" "trunci" "unpack" "unrealized_conversion_cast" "xori")
+    "mulhii" "muli" "multimem_load_reduce_view_tko" "multimem_reduce_view_tko" "multimem_store_view_tko"
+    "negf" "negi" "negsi" "noti" "offset" "ori" "pack" "permute" "popcnt" "pow" "powf" "print"
+    "print_tko" "ptr_to_int" "ptr_to_ptr" "recipf" "reduce" "remf" "remi" "reshape" "rsqrt" "scan"
+    "select" "shli" "shri" "sigmoid" "sin" "sinh" "sqrt" "store_ptr_tko" "store_view_tko" "subf" "subi"
+    "tan" "tanh" "tanhf" "trunci" "unpack" "unrealized_conversion_cast" "xori")
   "All other operations.")
 
 (defconst tileir-mode--types
@@ -79,12 +80,12 @@
 (defconst tileir-mode--syntax
   '("alignment" "allow_tma" "along" "array" "at" "attributes" "bounded" "callsite" "column"
     "compileUnit" "dense" "dim" "dim_map" "div_by" "every" "fast_acc" "file" "flush_to_zero" "fused"
-    "identities" "in" "inbounds" "iter_values" "latency" "layout" "line" "linkageName" "loc" "name"
-    "num_cta_in_cga" "num_elem" "num_worker_warps_per_cta" "occupancy" "optimization_hints" "overflow"
-    "padding_value" "producer" "propagate_nan" "reverse" "rounding" "same_elements" "saturating" "scope"
-    "scopeLine" "shape" "sm_100" "sm_103" "sm_107" "sm_110" "sm_120" "sm_121" "sm_80" "sm_86" "sm_87"
-    "sm_88" "sm_89" "sm_90" "sparse_dim" "step" "strict" "stride" "strides" "string" "to"
-    "traversal_strides" "type" "unit" "unknown")
+    "identities" "in" "inbounds" "iter_values" "latency" "layout" "line" "linkageName" "loc" "multicast"
+    "name" "num_cta_in_cga" "num_elem" "num_worker_warps_per_cta" "occupancy" "optimization_hints"
+    "overflow" "padding_value" "producer" "propagate_nan" "reverse" "rounding" "same_elements"
+    "saturating" "scope" "scopeLine" "shape" "sm_100" "sm_103" "sm_107" "sm_110" "sm_120" "sm_121"
+    "sm_80" "sm_86" "sm_87" "sm_88" "sm_89" "sm_90" "sparse_dim" "step" "strict" "stride" "strides"
+    "string" "to" "traversal_strides" "type" "unicast" "unit" "unknown")
   "Other words of the syntax.")
 ;; words: end
 

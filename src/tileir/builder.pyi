@@ -238,7 +238,7 @@ class Builder:
     @overload
     def atomic_load_tko(self, ptr: _Operand, mask: _Operand | None, token: _Operand | None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]: ...
     @overload
-    def atomic_red_view_tko(self, view: _Operand, *, index: _Operands = (), value: _Operand, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, mode: Literal["and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg"] | Attribute, location: Location | None = None, attributes: _Attributes = None) -> Value:
+    def atomic_red_view_tko(self, view: _Operand, *, index: _Operands = (), value: _Operand, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, mode: Literal["and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg"] | Attribute, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Atomic reduction into a tile of a view (since 13.3).
 
         view: the view to reduce into.
@@ -248,11 +248,12 @@ class Builder:
         memory_ordering_semantics: relaxed.
         memory_scope: tl_blk or device.
         mode: how the values are combined.
+        inbounds: for each index, whether the tile is known to lie within the tensor.
         """
     @overload
-    def atomic_red_view_tko(self, view: _Operand, index: _Operands, value: _Operand, *, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, mode: Literal["and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg"] | Attribute, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
+    def atomic_red_view_tko(self, view: _Operand, index: _Operands, value: _Operand, *, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, mode: Literal["and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg"] | Attribute, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
     @overload
-    def atomic_red_view_tko(self, view: _Operand, index: _Operands, value: _Operand, token: _Operand | None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, mode: Literal["and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
+    def atomic_red_view_tko(self, view: _Operand, index: _Operands, value: _Operand, token: _Operand | None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, mode: Literal["and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg"] | Attribute, *, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
     @overload
     def atomic_rmw_tko(self, pointers: _Operand, arg: _Operand, *, mask: _Operand | None = None, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, mode: Literal["and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg"] | Attribute, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]:
         """Atomic read-modify-write through a tile of pointers (since 13.1).
@@ -658,6 +659,50 @@ class Builder:
         lhs: the left operand.
         rhs: the right operand.
         overflow: which wrapping cannot happen.
+        """
+    @overload
+    def multimem_load_reduce_view_tko(self, view: _Operand, *, index: _Operands = (), token: _Operand | None = None, reduction: Literal["add", "min", "max", "and", "or", "xor", "umin", "umax"] | Attribute, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute = "weak", memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute | None = None, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]:
+        """Combine the tiles that several devices hold (since 13.5).
+
+        view: the view of the multicast memory.
+        index: which tile, one scalar per dimension.
+        token: what the load comes after.
+        memory_ordering_semantics: weak, relaxed or acquire.
+        memory_scope: who may access the memory at the same time.
+        reduction: how the values of the devices are combined.
+        inbounds: for each index, whether the tile is known to lie within the tensor.
+        """
+    @overload
+    def multimem_load_reduce_view_tko(self, view: _Operand, index: _Operands, *, token: _Operand | None = None, reduction: Literal["add", "min", "max", "and", "or", "xor", "umin", "umax"] | Attribute, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute = "weak", memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute | None = None, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]: ...
+    @overload
+    def multimem_load_reduce_view_tko(self, view: _Operand, index: _Operands, token: _Operand | None, reduction: Literal["add", "min", "max", "and", "or", "xor", "umin", "umax"] | Attribute, *, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute = "weak", memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute | None = None, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]: ...
+    @overload
+    def multimem_reduce_view_tko(self, view: _Operand, tile: _Operand, *, index: _Operands = (), token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, reduction: Literal["add", "min", "max", "and", "or", "xor", "umin", "umax"] | Attribute, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value:
+        """Combine a tile with the tiles of several devices (since 13.5).
+
+        view: the view of the multicast memory.
+        tile: the values to combine.
+        index: which tile, one scalar per dimension.
+        token: what the reduction comes after.
+        memory_ordering_semantics: relaxed or release.
+        memory_scope: who may access the memory at the same time.
+        reduction: how the values of the devices are combined.
+        inbounds: for each index, whether the tile is known to lie within the tensor.
+        """
+    @overload
+    def multimem_reduce_view_tko(self, view: _Operand, tile: _Operand, index: _Operands, *, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, reduction: Literal["add", "min", "max", "and", "or", "xor", "umin", "umax"] | Attribute, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
+    @overload
+    def multimem_reduce_view_tko(self, view: _Operand, tile: _Operand, index: _Operands, token: _Operand | None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, reduction: Literal["add", "min", "max", "and", "or", "xor", "umin", "umax"] | Attribute, *, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
+    def multimem_store_view_tko(self, view: _Operand, tile: _Operand, index: _Operands = (), token: _Operand | None = None, *, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute = "weak", memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute | None = None, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value:
+        """Store a tile on several devices (since 13.5).
+
+        view: the view of the multicast memory.
+        tile: the tile to write.
+        index: which tile, one scalar per dimension.
+        token: what the store comes after.
+        memory_ordering_semantics: weak, relaxed or release.
+        memory_scope: who may access the memory at the same time.
+        inbounds: for each index, whether the tile is known to lie within the tensor.
         """
     def negf(self, source: _Operand, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise negation (since 13.1).

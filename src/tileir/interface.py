@@ -209,7 +209,8 @@ def to_bytecode(
     if version is not None:
         number = version_named(version)
     elif origin is not None:
-        number = min(number, origin.version)
+        # A file of a version that is not released is written as that version again.
+        number = origin.version if layout == "public" else min(number, origin.version)
     return to_bytes(module, number, layout, preserve)
 
 

@@ -98,7 +98,7 @@ _RECIPES: list[Recipe] = [
     (location.SourceText, location.SourceText, "text name token_pattern first_line"),
     (debug_info.DIFile, debug_info.di_file, "name directory"),
     (debug_info.DICompileUnit, debug_info.di_compile_unit, "file"),
-    (debug_info.DISubprogram, debug_info.di_subprogram, "file line name linkage_name compile_unit scope_line"),
+    (debug_info.DISubprogram, debug_info.di_subprogram, "file line name linkage_name compile_unit scope_line flags"),
     (debug_info.DILexicalBlock, debug_info.di_lexical_block, "scope file line column"),
     (debug_info.DILocation, debug_info.di_location, "source scope"),
     (Diagnostic, _diagnostic, lambda d: (d.severity, d.message, d.location, d.code, d.values, *d.notes)),

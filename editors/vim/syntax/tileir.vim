@@ -21,10 +21,11 @@ syntax keyword tileirOperation gdc_launch_dependents_tko gdc_wait_tko get_global
 syntax keyword tileirOperation get_tensor_shape get_tile_block_id insert int_to_ptr iota itof join_tokens load_ptr_tko
 syntax keyword tileirOperation load_view_tko log log10 log1p log2 make_gather_scatter_view make_partition_view make_strided_view
 syntax keyword tileirOperation make_tensor_view make_token maxf maxi maximumf memory_fence_alias_tko minf mini minimumf mmaf
-syntax keyword tileirOperation mmaf_scaled mmai mulf mulhi mulhii muli negf negi negsi noti offset ori pack permute popcnt pow powf
-syntax keyword tileirOperation print print_tko ptr_to_int ptr_to_ptr recipf reduce remf remi reshape rsqrt scan select shli shri
-syntax keyword tileirOperation sigmoid sin sinh sqrt store_ptr_tko store_view_tko subf subi tan tanh tanhf trunci unpack
-syntax keyword tileirOperation unrealized_conversion_cast xori
+syntax keyword tileirOperation mmaf_scaled mmai mulf mulhi mulhii muli multimem_load_reduce_view_tko multimem_reduce_view_tko
+syntax keyword tileirOperation multimem_store_view_tko negf negi negsi noti offset ori pack permute popcnt pow powf print print_tko
+syntax keyword tileirOperation ptr_to_int ptr_to_ptr recipf reduce remf remi reshape rsqrt scan select shli shri sigmoid sin sinh
+syntax keyword tileirOperation sqrt store_ptr_tko store_view_tko subf subi tan tanh tanhf trunci unpack unrealized_conversion_cast
+syntax keyword tileirOperation xori
 syntax keyword tileirType gather_scatter_view partition_view ptr strided_view tensor_view tile token bf16 f16 f32 f4E2M1FN f64
 syntax keyword tileirType f8E4M3FN f8E5M2 f8E8M0FNU fnv8E5M3FNU i1 i16 i32 i4 i64 i8 tf32
 syntax keyword tileirConstant acq_rel acquire add addu and approx block cluster device equal exchange full gpu greater_than
@@ -35,10 +36,11 @@ syntax keyword tileirConstant umax umin unordered unsigned warp weak xchg xor ze
 syntax keyword tileirBoolean false true
 syntax keyword tileirWord alignment allow_tma along array at attributes bounded callsite column compileUnit dense dim dim_map
 syntax keyword tileirWord div_by every fast_acc file flush_to_zero fused identities in inbounds iter_values latency layout
-syntax keyword tileirWord line linkageName loc name num_cta_in_cga num_elem num_worker_warps_per_cta occupancy
+syntax keyword tileirWord line linkageName loc multicast name num_cta_in_cga num_elem num_worker_warps_per_cta occupancy
 syntax keyword tileirWord optimization_hints overflow padding_value producer propagate_nan reverse rounding same_elements
 syntax keyword tileirWord saturating scope scopeLine shape sm_100 sm_103 sm_107 sm_110 sm_120 sm_121 sm_80 sm_86 sm_87 sm_88
-syntax keyword tileirWord sm_89 sm_90 sparse_dim step strict stride strides string to traversal_strides type unit unknown
+syntax keyword tileirWord sm_89 sm_90 sparse_dim step strict stride strides string to traversal_strides type unicast unit
+syntax keyword tileirWord unknown
 " words: end
 
 syntax match tileirDialect "\<\%(cuda_tile\|builtin\)\."

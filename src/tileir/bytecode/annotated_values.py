@@ -91,7 +91,8 @@ class Meanings:
         if not isinstance(known, StringTable):
             return None
         debug = file.reader(sections.DEBUG)
-        return DocumentedDebugTable(debug, known) if self.documented else DebugTable(debug, known)
+        make = DocumentedDebugTable if self.documented else DebugTable
+        return make(debug, known, file.version)
 
     def _read_constants(self) -> None:
         """Read the fields of the constants.  A constant has a type only where it is used; its fields need none."""

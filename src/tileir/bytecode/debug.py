@@ -20,6 +20,7 @@ from tileir.ir.location import (
     call_site_location,
     file_location,
 )
+from tileir.ir.versions import V13_1, V13_5, Version, version_text
 
 COMPILE_UNIT: Final = 1
 FILE: Final = 2
@@ -40,10 +41,13 @@ _MOST_POSITIONS: Final = 256
 class _Field:
     """One field of a debug attribute; `part` is the class of the attribute that a reference refers to."""
 
-    def __init__(self, kind: int, what: str, owner: str, part: type[Attribute] = Attribute) -> None:
+    def __init__(
+        self, kind: int, what: str, owner: str, part: type[Attribute] = Attribute, since: Version = V13_1
+    ) -> None:
         self.kind: int = kind
         self.message: str = f"failed to read {what} when parsing {owner}"
         self.part: type[Attribute] = part
+        self.since: Version = since
 
 
 # The fields of each tag, in order; tags without fields are an unknown location.
@@ -70,6 +74,7 @@ _FIELDS: Final[list[list[_Field]]] = [
         _Field(_STRING, "linkage name attribute", "DISubprogramAttr"),
         _Field(_PART, "compile unit attribute", "DISubprogramAttr", debug_info.DICompileUnit),
         _Field(_NUMBER, "scope line number", "DISubprogramAttr"),
+        _Field(_NUMBER, "flags", "DISubprogramAttr", since=V13_5),
     ],
     [
         _Field(_PART, "callee attribute", "CallSiteLoc", Location),
@@ -91,8 +96,8 @@ def _take_apart(attribute: Attribute) -> _Contents | None:
         return LOCATION, [attribute.scope], [source.file], [source.line, source.column]
     if isinstance(attribute, debug_info.DISubprogram):
         names = [attribute.name, attribute.linkage_name]
-        lines = [attribute.line, attribute.scope_line]
-        return SUBPROGRAM, [attribute.file, attribute.compile_unit], names, lines
+        numbers = [attribute.line, attribute.scope_line, attribute.flags]
+        return SUBPROGRAM, [attribute.file, attribute.compile_unit], names, numbers
     if isinstance(attribute, debug_info.DILexicalBlock):
         position = [attribute.line, attribute.column]
         return LEXICAL_BLOCK, [attribute.scope, attribute.file], [], position
@@ -117,7 +122,7 @@ def _put_together(tag: int, parts: list[Attribute], strings: list[str], numbers:
         return debug_info.di_location(file_location(strings[0], numbers[0], numbers[1]), first)
     if isinstance(first, debug_info.DIFile):
         if isinstance(second, debug_info.DICompileUnit):
-            return debug_info.di_subprogram(first, numbers[0], strings[0], strings[1], second, numbers[1])
+            return debug_info.di_subprogram(first, numbers[0], strings[0], strings[1], second, *numbers[1:])
         return debug_info.di_compile_unit(first)
     if tag == CALL_SITE and isinstance(first, Location) and isinstance(second, Location):
         return call_site_location(first, second)
@@ -127,11 +132,12 @@ def _put_together(tag: int, parts: list[Attribute], strings: list[str], numbers:
 class DebugTable(NestedTable):
     """The debug section of a file."""
 
-    __slots__ = ("_strings", "function_starts", "indices")
+    __slots__ = ("_strings", "_version", "function_starts", "indices")
 
-    def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
+    def __init__(self, section: ByteReader | None, strings: StringTable, version: Version) -> None:
         super().__init__(section)
         self._strings: StringTable = strings
+        self._version: Version = version
         # For each function where its entries start in `indices`; an entry is 1 + attribute, or 0 for unknown.
         self.function_starts: list[int] = []
         self.indices: list[int] = []
@@ -231,6 +237,8 @@ class DebugTable(NestedTable):
         strings: list[str] = []
         numbers: list[int] = []
         for field in _FIELDS[tag] if tag < len(_FIELDS) else ():
+            if field.since > self._version:
+                continue
             if field.kind == _STRING:
                 strings.append(self._strings.read(reader, field.message))
             elif field.kind == _NUMBER:
@@ -262,8 +270,9 @@ def _more(section: ByteReader, message: str) -> None:
 class DebugEncoder:
     """Collects the locations of the functions that have any."""
 
-    def __init__(self, intern: StringInterner) -> None:
+    def __init__(self, intern: StringInterner, version: Version) -> None:
         self._intern: StringInterner = intern
+        self._version: Version = version
         self.blobs: list[bytes] = []
         self.references: dict[Attribute, int] = {UNKNOWN: 0}
         # Call sites that are known to hold nothing that cannot be written.
@@ -315,9 +324,17 @@ class DebugEncoder:
         contents = _take_apart(attribute)
         if contents is None:
             return b""
+        if isinstance(attribute, debug_info.DISubprogram) and attribute.flags and self._version < V13_5:
+            message = (
+                f"debug info subprogram '{attribute.name}' has flags '{attribute.flags}' which require bytecode "
+                f"version 13.5 or newer, but the requested version is {version_text(self._version)}"
+            )
+            raise Malformed(message, 0, prefixed=False)
         tag, parts, strings, values = contents
         numbers = [tag]
         for field in _FIELDS[tag]:
+            if field.since > self._version:
+                continue
             if field.kind == _STRING:
                 numbers.append(self._intern.string(strings.pop(0)))
             elif field.kind == _NUMBER:

@@ -13,7 +13,7 @@ from tileir.ir.core import Module, Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location, TextLocation, UnknownLocation
 from tileir.ir.traversal import is_function
-from tileir.ir.versions import NEWEST, V13_1, Version, version_text
+from tileir.ir.versions import RELEASED, V13_1, Version, version_text
 
 PUBLIC: Final = "public"
 DOCUMENTED: Final = "documented"
@@ -49,8 +49,8 @@ def _preserved_origin(module: Operation, version: Version, layout: str) -> Conta
 
 
 def newest_version(layout: str) -> Version:
-    """The newest version a layout has."""
-    return V13_1 if layout == DOCUMENTED else NEWEST
+    """The newest version a layout has that NVIDIA's assembler reads."""
+    return V13_1 if layout == DOCUMENTED else RELEASED
 
 
 def tile_module(module: Operation) -> Operation:

@@ -19,12 +19,12 @@ from tileir.bytecode.tables import Spellings, Tables
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
-from tileir.ir.attributes import UNIT, Attribute, integer_attribute, string_attribute, type_attribute
+from tileir.ir.attributes import UNIT, ArrayAttribute, Attribute, integer_attribute, string_attribute, type_attribute
 from tileir.ir.core import NO_REGIONS, Block, Module, Operation, Region
 from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I64, FunctionType
-from tileir.ir.versions import NEWEST, V13_3, V13_4, Version
+from tileir.ir.versions import NEWEST, V13_3, V13_4, V13_5, Version
 
 _GLOBAL_FIELDS: Final = (
     "symbol name string.",
@@ -65,6 +65,7 @@ class _FunctionEntry:
         self.flags: int = flags
         self.location: int = location
         self.hints: Attribute | None = None
+        self.arguments: Attribute | None = None
         self.start: int = 0
         self.end: int = 0
 
@@ -94,7 +95,7 @@ class ModuleReader:
                 raise failure.add("failed to create global from bytecode", self.size) from None
         functions = self._list_functions()
         try:
-            self.tables.debug = DebugTable(self.file.reader(sections.DEBUG), self.tables.strings)
+            self.tables.debug = DebugTable(self.file.reader(sections.DEBUG), self.tables.strings, self.file.version)
         except Malformed as failure:
             raise failure.add("failed to parse debug section", self.size) from None
         for function in functions:
@@ -175,15 +176,18 @@ class ModuleReader:
         flags = section.byte("")
         location = section.varint("")
         # Readers before 13.4 ignored the other bits.
-        unknown = flags & ~(FLAG_PRIVATE | FLAG_ENTRY | FLAG_HINTS)
+        is_newer = self.file.version >= V13_5
+        unknown = flags & ~(FLAG_PRIVATE | FLAG_ENTRY | (0 if is_newer else FLAG_HINTS))
         if unknown and self.file.version >= V13_4:
             section.fail(f"function entry has unrecognized flag bits (0x{unknown:X});")
         entry = _FunctionEntry(name, signature, flags, location)
-        if flags & FLAG_ENTRY and flags & FLAG_HINTS:
+        if flags & FLAG_ENTRY and (is_newer or flags & FLAG_HINTS):
             hints = section.trace.open("optimization_hints", section.position) if section.trace is not None else None
             entry.hints = read_attribute(section, self.tables)
             if section.trace is not None and hints is not None:
                 section.trace.close(hints, section.position, entry.hints)
+        if is_newer:
+            entry.arguments = read_attribute(section, self.tables)
         length = section.varint("")
         if length > section.remaining:
             section.fail(f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)")
@@ -230,7 +234,14 @@ class ModuleReader:
         if entry.hints is not None:
             if not isinstance(entry.hints, OptimizationHintsAttribute):
                 raise Malformed(f"invalid optimization hints attribute for function '{name}'", size)
-            attributes["optimization_hints"] = entry.hints
+            # From 13.5 on every entry has hints; none are no attribute.
+            if entry.flags & FLAG_HINTS or entry.hints.entries.entries:
+                attributes["optimization_hints"] = entry.hints
+        if entry.arguments is not None:
+            if not isinstance(entry.arguments, ArrayAttribute):
+                raise Malformed(f"invalid argument attributes for function '{name}'", size)
+            if entry.arguments.elements:
+                attributes["arg_attrs"] = entry.arguments
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
         try:

@@ -52,7 +52,7 @@ class Tables:
                 raise Malformed("string section is mandatory", len(file.data))
             self.strings: StringTable = StringTable(section)
             # Read later, as in NVIDIA's reader: after the functions.
-            self.debug: DebugTable = DebugTable(None, self.strings)
+            self.debug: DebugTable = DebugTable(None, self.strings, file.version)
             name = "producer"
             producer = file.reader(sections.PRODUCER)
             if producer is not None:
@@ -94,7 +94,7 @@ class TableWriter:
         self.version: Version = version
         self.interner: StringInterner = StringInterner()
         self.types: TypeEncoder = TypeEncoder(version)
-        self.debug: DebugEncoder = DebugEncoder(self.interner)
+        self.debug: DebugEncoder = DebugEncoder(self.interner, version)
         self.constants: list[bytes] = []
         self.spellings: Spellings | None = None
         # A file may have a keyword of a later version than its own: readers take it, so writing it again keeps it.

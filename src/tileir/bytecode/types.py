@@ -138,7 +138,10 @@ class TypeTable(NestedTable):
         return reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
 
     def _pointer_attribute(self, reader: ByteReader, flags: int) -> str | None:
-        return self._keyword(reader, {"none": 0}) if flags & 1 else None
+        known = cuda_tile.pointer_attributes(self.version)
+        return (
+            self._keyword(reader, {name: cuda_tile.POINTER_ATTRIBUTES[name] for name in known}) if flags & 1 else None
+        )
 
     def _keyword(self, reader: ByteReader, numbers: dict[str, int]) -> str:
         """Read the number of an enumerator."""
@@ -324,6 +327,8 @@ class TypeEncoder:
         writer.varint(tag)
 
     def _pointer_flags(self, writer: ByteWriter, attribute: str | None) -> None:
+        if attribute is not None and attribute not in cuda_tile.pointer_attributes(self.version):
+            raise Malformed(availability.newer_pointer_attribute_message(self.version), 0, prefixed=False)
         if self.version >= V13_4:
             writer.varint(0 if attribute is None else 1)
         elif attribute is not None:
@@ -334,4 +339,4 @@ class TypeEncoder:
 
     def _pointer_attribute(self, writer: ByteWriter, attribute: str | None) -> None:
         if attribute is not None:
-            writer.varint(0)
+            writer.varint(cuda_tile.POINTER_ATTRIBUTES[attribute])

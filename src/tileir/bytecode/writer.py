@@ -17,17 +17,24 @@ from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
 from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS, FLAG_PRIVATE, read_spellings
 from tileir.bytecode.records import is_private
 from tileir.bytecode.tables import TableWriter
-from tileir.dialect.attributes import OptimizationHintsAttribute
+from tileir.dialect.attributes import OptimizationHintsAttribute, optimization_hints
 from tileir.dialect.availability import global_message
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL
-from tileir.ir.attributes import Attribute, IntegerAttribute, StringAttribute, TypeAttribute
+from tileir.ir.attributes import (
+    Attribute,
+    IntegerAttribute,
+    StringAttribute,
+    TypeAttribute,
+    array_attribute,
+    dictionary_attribute,
+)
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.types import Type
-from tileir.ir.versions import V13_3, Version
+from tileir.ir.versions import V13_3, V13_5, Version
 
 # Section order of NVIDIA's C++ writer; only the documented layout has attributes.
 _ORDER: Final = (
@@ -219,7 +226,8 @@ class ModuleWriter:
         flags = FLAG_PRIVATE if is_private(operation) else 0
         if operation.declaration is ENTRY:
             flags |= FLAG_ENTRY
-        if hints is not None:
+        is_newer = self.version >= V13_5
+        if hints is not None and not is_newer:
             flags |= FLAG_HINTS
         writer.byte(flags)
         check_location(operation, tables)
@@ -227,6 +235,11 @@ class ModuleWriter:
         writer.varint(tables.debug.start_function(operation.location) if located else 0)
         if isinstance(hints, OptimizationHintsAttribute):
             write_attribute(writer, hints, tables)
+        elif is_newer and operation.declaration is ENTRY:
+            write_attribute(writer, optimization_hints(dictionary_attribute({})), tables)
+        if is_newer:
+            arguments = operation.attributes.get("arg_attrs")
+            write_attribute(writer, array_attribute(()) if arguments is None else arguments, tables)
         return BodyWriter(tables, located)
 
 

@@ -21,7 +21,7 @@ from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, Type
-from tileir.ir.versions import V13_3, V13_4, Version, version_text
+from tileir.ir.versions import V13_3, V13_4, V13_5, Version, version_text
 
 # The names the gates of types use, with the first version of each.
 ELEMENT_GATES: Final[dict[Type, tuple[str, Version]]] = {
@@ -72,6 +72,10 @@ def type_message(gate: tuple[str, Version], version: Version) -> str:
 
 def pointer_attribute_message(version: Version) -> str:
     return f"parameter 'ptr_attr' requires bytecode version 13.4+, but targeting {version_text(version)}"
+
+
+def newer_pointer_attribute_message(version: Version) -> str:
+    return f"this value of pointer attribute 'ptr_attr' requires bytecode version 13.5+, but targeting {version_text(version)}"
 
 
 def global_message(operation: Operation, version: Version) -> str | None:
@@ -163,7 +167,9 @@ def newer_type(type: Type, version: Version) -> str | None:
     if found is None:
         return None
     gate = _gate_of(found[0])
-    return type_message(gate, version) if gate is not None else pointer_attribute_message(version)
+    if gate is not None:
+        return type_message(gate, version)
+    return newer_pointer_attribute_message(version) if found[1] == V13_5 else pointer_attribute_message(version)
 
 
 def newer_part(type: Type, version: Version) -> tuple[Type, Version] | None:
@@ -172,8 +178,10 @@ def newer_part(type: Type, version: Version) -> tuple[Type, Version] | None:
         gate = _gate_of(inner)
         if gate is not None and gate[1] > version:
             return inner, gate[1]
-        if isinstance(inner, (PointerType, TensorViewType)) and inner.attribute is not None and version < V13_4:
-            return inner, V13_4
+        if isinstance(inner, (PointerType, TensorViewType)) and inner.attribute is not None:
+            since = V13_4 if inner.attribute == "none" else V13_5
+            if version < since:
+                return inner, since
     return None
 
 

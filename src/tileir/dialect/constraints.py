@@ -10,6 +10,7 @@ from tileir.dialect.enums import (
     COMPARISON_PREDICATE,
     MEMORY_ORDERING,
     MEMORY_SCOPE,
+    MULTIMEM_REDUCTION,
     OVERFLOW,
     ROUNDING,
     SIGNEDNESS,
@@ -160,6 +161,9 @@ ROUNDING_ATTRIBUTE: Final = enum_attribute(ROUNDING, "Rounding mode")
 ORDERING_ATTRIBUTE: Final = enum_attribute(MEMORY_ORDERING, "memory ordering semantics")
 SCOPE_ATTRIBUTE: Final = enum_attribute(MEMORY_SCOPE, "memory scope")
 MODE_ATTRIBUTE: Final = enum_attribute(ATOMIC_MODE, "atomic_rmw_mode")
+MULTIMEM_ATTRIBUTE: Final = enum_attribute(
+    MULTIMEM_REDUCTION, "reduction operator for multimem load-reduce and multimem atomic reduce"
+)
 COMPARISON: Final = attribute(
     "comparison_predicate",
     enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
@@ -287,6 +291,16 @@ def elementwise(
 
 
 # --- memory operations ---
+
+
+def inbounds(since: Version) -> AttributeDeclaration:
+    return attribute(
+        "inbounds",
+        BOOL_ARRAY,
+        "for each index, whether the tile is known to lie within the tensor",
+        optional=True,
+        since=since,
+    )
 
 
 def memory_access(

@@ -90,14 +90,21 @@ class DICompileUnit(DebugScope):
 
 
 class DISubprogram(LocalScope):
-    """A function of the source language; `scope_line` 0 stands for none."""
+    """A function of the source language; `scope_line` 0 stands for none.  `flags` are a number, 0 before 13.5."""
 
-    __slots__ = ("compile_unit", "file", "line", "linkage_name", "name", "scope_line")
+    __slots__ = ("compile_unit", "file", "flags", "line", "linkage_name", "name", "scope_line")
 
     stem: ClassVar[str] = "di_subprogram"
 
     def __init__(
-        self, file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int
+        self,
+        file: DIFile,
+        line: int,
+        name: str,
+        linkage_name: str,
+        compile_unit: DICompileUnit,
+        scope_line: int,
+        flags: int,
     ) -> None:
         self.file: DIFile = file
         self.line: int = line
@@ -105,12 +112,14 @@ class DISubprogram(LocalScope):
         self.linkage_name: str = linkage_name
         self.compile_unit: DICompileUnit = compile_unit
         self.scope_line: int = scope_line
+        self.flags: int = flags
 
     def body(self) -> list[str | tuple[Attribute, int]]:
         names = f"name = {quote(self.name)}, linkageName = {quote(self.linkage_name)}"
-        scope_line = f", scopeLine = {self.scope_line}>" if self.scope_line else ">"
+        end = f", scopeLine = {self.scope_line}" if self.scope_line else ""
+        end += f", flags = {self.flags}>" if self.flags else ">"
         middle = f", line = {self.line}, {names}, compileUnit = "
-        return ["<file = ", (self.file, BODY), middle, (self.compile_unit, BODY), scope_line]
+        return ["<file = ", (self.file, BODY), middle, (self.compile_unit, BODY), end]
 
 
 class DILexicalBlock(LocalScope):
@@ -191,15 +200,18 @@ def di_compile_unit(file: DIFile) -> DICompileUnit:
 
 
 def di_subprogram(
-    file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int = 0
+    file: DIFile,
+    line: int,
+    name: str,
+    linkage_name: str,
+    compile_unit: DICompileUnit,
+    scope_line: int = 0,
+    flags: int = 0,
 ) -> DISubprogram:
     """A function of the source."""
-    key = ("subprogram", file, line, name, linkage_name, compile_unit, scope_line)
-    return cast(
-        DISubprogram,
-        COMPOSITES.get(key)
-        or intern(COMPOSITES, key, DISubprogram(file, line, name, linkage_name, compile_unit, scope_line)),
-    )
+    parts = (file, line, name, linkage_name, compile_unit, scope_line, flags)
+    key = ("subprogram", *parts)
+    return cast(DISubprogram, COMPOSITES.get(key) or intern(COMPOSITES, key, DISubprogram(*parts)))
 
 
 def di_lexical_block(scope: LocalScope, file: DIFile, line: int, column: int = 0) -> DILexicalBlock:

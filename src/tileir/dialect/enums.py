@@ -53,6 +53,9 @@ ATOMIC_MODE: Final = EnumKind(
     aliases={"exchange": "xchg", "addu": "add"},
     is_integer=True,
 )
+MULTIMEM_REDUCTION: Final = EnumKind(
+    "multimem_reduction_kind", {"add": 0, "min": 1, "max": 2, "and": 3, "or": 4, "xor": 5, "umin": 6, "umax": 7}
+)
 PADDING: Final = EnumKind("padding_value", {"zero": 0, "neg_zero": 1, "nan": 2, "pos_inf": 3, "neg_inf": 4})
 SYMBOL_VISIBILITY: Final = EnumKind("symbol_visibility", {"public": 0, "private": 1})
 BARRIER_SCOPE: Final = EnumKind("barrier_scope", {"warp": 0, "block": 1, "cluster": 2})
@@ -68,6 +71,7 @@ ENUM_KINDS: Final[dict[str, EnumKind]] = {
         MEMORY_ORDERING,
         MEMORY_SCOPE,
         ATOMIC_MODE,
+        MULTIMEM_REDUCTION,
         PADDING,
         SYMBOL_VISIBILITY,
         BARRIER_SCOPE,

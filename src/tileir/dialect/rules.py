@@ -256,15 +256,19 @@ def verify_view_access(operation: Operation, context: VerifyContext) -> None:
     if isinstance(view, GatherScatterViewType):
         _verify_gather_indices(view, indices)
     else:
-        _verify_scalar_indices(indices)
-    inbounds = operation.inbounds
-    if inbounds is not None and len(inbounds) != len(indices):
-        raise Invalid(f"inbounds size ({len(inbounds)}) must match the number of index dimensions ({len(indices)})")
+        verify_scalar_indices(indices)
+    verify_inbounds(operation)
     verify_hints(operation, context, "view")
     verify_ordering_and_scope(operation, context)
 
 
-def _verify_scalar_indices(indices: list[Type]) -> None:
+def verify_inbounds(operation: Operation) -> None:
+    inbounds, indices = operation.inbounds, operation.index
+    if inbounds is not None and len(inbounds) != len(indices):
+        raise Invalid(f"inbounds size ({len(inbounds)}) must match the number of index dimensions ({len(indices)})")
+
+
+def verify_scalar_indices(indices: list[Type]) -> None:
     for type in indices:
         if not isinstance(type, TileType):
             raise Invalid(f"expected index type to be a tile type, got '{type.text}'")

@@ -30,7 +30,7 @@ from tileir.ir.types import (
     Type,
     flattened,
 )
-from tileir.ir.versions import NEWEST, V13_2, V13_3, V13_4, Version
+from tileir.ir.versions import NEWEST, V13_2, V13_3, V13_4, V13_5, Version
 
 # The dynamic extent or stride, written `?`; MLIR's kDynamic (the types draft, "Dynamic-dimension sentinel and tile cap").
 DYNAMIC: Final = -(1 << 63)
@@ -213,7 +213,7 @@ _NEWEST_NUMBERS: Final = frozenset(number_palette(NEWEST))
 
 def is_number(type: Type, version: Version = NEWEST) -> bool:
     # Called for every type of a file, which is read by the newest rules.
-    return type in _NEWEST_NUMBERS if version == NEWEST else type in number_palette(version)
+    return type in _NEWEST_NUMBERS if version >= V13_4 else type in number_palette(version)
 
 
 def is_tile_element(type: Type, version: Version = NEWEST) -> bool:
@@ -263,6 +263,15 @@ def tile_error(shape: tuple[int, ...], element: Type, version: Version = NEWEST)
             return f"tile would exceed the maximum of {MAXIMUM_TILE_ELEMENTS} elements"
         count *= extent
     return None
+
+
+POINTER_ATTRIBUTES: Final[dict[str, int]] = {"none": 0, "unicast": 1, "multicast": 2}
+"""What a pointer may say of its memory.  13.5 added the last two; that they are numbered in the order of their names in
+NVIDIA's library is a guess."""
+
+
+def pointer_attributes(version: Version) -> list[str]:
+    return [name for name in POINTER_ATTRIBUTES if name == "none" or version >= V13_5]
 
 
 def pointer_error(pointee: Type, version: Version = NEWEST) -> str | None:

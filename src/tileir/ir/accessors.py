@@ -331,6 +331,7 @@ class Accessors(NamedParts):
     producer: ClassVar = Accessor(NamedParts._string, "producer")
     propagate_nan: ClassVar = Accessor(NamedParts._is_present, "propagate_nan")
     ptr: ClassVar = Accessor(NamedParts._value, "ptr")
+    reduction: ClassVar = Required(NamedParts._keyword, "reduction")
     res_attrs: ClassVar = Accessor(NamedParts._array, "res_attrs")
     result_token: ClassVar = Accessor(NamedParts._value, "result_token")
     result_values: ClassVar = Accessor(NamedParts._values, "resultValues")

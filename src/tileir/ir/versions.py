@@ -11,8 +11,12 @@ V13_1: Final[Version] = (13, 1)
 V13_2: Final[Version] = (13, 2)
 V13_3: Final[Version] = (13, 3)
 V13_4: Final[Version] = (13, 4)
-NEWEST: Final[Version] = V13_4
-VERSIONS: Final[tuple[Version, ...]] = (V13_1, V13_2, V13_3, V13_4)
+V13_5: Final[Version] = (13, 5)
+RELEASED: Final[Version] = V13_4
+"""The newest version that NVIDIA's assembler reads: what is written, where nobody asks for another."""
+NEWEST: Final[Version] = V13_5
+"""The newest version that is read and checked."""
+VERSIONS: Final[tuple[Version, ...]] = (V13_1, V13_2, V13_3, V13_4, V13_5)
 
 
 def version_text(version: Version) -> str:
@@ -21,6 +25,7 @@ def version_text(version: Version) -> str:
 
 VERSION_NAMES: Final[tuple[str, ...]] = tuple([version_text(version) for version in VERSIONS])
 NEWEST_NAME: Final[str] = version_text(NEWEST)
+RELEASED_NAME: Final[str] = version_text(RELEASED)
 
 
 def version_named(name: object) -> Version:

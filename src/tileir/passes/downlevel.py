@@ -22,6 +22,7 @@ from tileir.dialect import types
 from tileir.dialect.availability import newer_part
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import (
+    ATOMIC_RED_VIEW_TKO,
     EXP,
     FOR,
     FPOWI,
@@ -67,6 +68,7 @@ REPLACED: Final = (INSERT, FPOWI, GDC_LAUNCH_DEPENDENTS_TKO, MAKE_STRIDED_VIEW)
 _DROPPED: Final[tuple[tuple[OperationDeclaration, str], ...]] = (
     (LOAD_VIEW_TKO, "inbounds"),
     (STORE_VIEW_TKO, "inbounds"),
+    (ATOMIC_RED_VIEW_TKO, "inbounds"),
     (EXP, "rounding_mode"),
     (MMAF, "fast_acc"),
     (MODULE, "producer"),

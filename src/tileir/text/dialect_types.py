@@ -222,7 +222,7 @@ class TypeText:
         return cuda_tile.pointer_type(pointee, attribute)
 
     def parse_pointer_attribute(self) -> str:
-        """The only pointer attribute the tools accept is `none` (docs/reference/conflicts.md D1)."""
+        """Up to 13.4, the only pointer attribute is `none` (docs/reference/conflicts.md D1)."""
         self.skip_blanks()
         start = self.offset
         if self.accept("#"):
@@ -231,8 +231,11 @@ class TypeText:
                 self.fail("expected '#cuda_tile.ptr_attr'", start)
         self.expect("<")
         keyword = self.word()
-        if keyword != "none":
-            self.fail("expected pointer attribute to be one of: none", start, Code("unknown-keyword", choices="none"))
+        known = cuda_tile.pointer_attributes(self.version)
+        if keyword not in known:
+            choices = ", ".join(known)
+            code = Code("unknown-keyword", choices=choices)
+            self.fail(f"expected pointer attribute to be one of: {choices}", start, code)
         self.expect(">")
         return keyword
 

@@ -19,6 +19,7 @@ _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("linkageName", "string", False),
         ("compileUnit", "di_compile_unit", False),
         ("scopeLine", "integer", True),
+        ("flags", "integer", True),
     ),
     "di_lexical_block": (
         ("scope", "scope", False),
@@ -293,7 +294,13 @@ def _scope(name: str, fields: dict[str, object]) -> Attribute:
         unit = fields["compileUnit"]
         assert isinstance(unit, debug_info.DICompileUnit)
         return debug_info.di_subprogram(
-            file, line, str(fields["name"]), str(fields["linkageName"]), unit, _integer(fields.get("scopeLine", 0))
+            file,
+            line,
+            str(fields["name"]),
+            str(fields["linkageName"]),
+            unit,
+            _integer(fields.get("scopeLine", 0)),
+            _integer(fields.get("flags", 0)),
         )
     scope = fields["scope"]
     assert isinstance(scope, debug_info.LocalScope)

@@ -84,9 +84,9 @@ def run(arguments: list[str]) -> int:
 def identity_text() -> str:
     """Which tileir this is."""
     from tileir import __version__
-    from tileir.ir.versions import NEWEST_NAME
+    from tileir.ir.versions import RELEASED_NAME
 
-    return f"tileir {__version__} (CUDA Tile IR {NEWEST_NAME})"
+    return f"tileir {__version__} (CUDA Tile IR {RELEASED_NAME})"
 
 
 def help_text() -> str:

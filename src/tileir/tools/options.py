@@ -16,7 +16,9 @@ HTML = Option("--html FILE", "write a page that needs nothing else")
 QUIET = Option("-q, --quiet", "print only what is wrong: no counts, summaries or progress")
 VERBOSE = Option("-v, --verbose", "print each step of the work")
 DEBUG_INFO = Option("-g, --debug-info", "print locations")
-VERSION = Option(f"--bytecode-version {_VERSIONS}", "the version to write (default: the newest of the layout)")
+VERSION = Option(
+    f"--bytecode-version {_VERSIONS}", "the version to write (default: the newest that NVIDIA's assembler reads)"
+)
 LAYOUT = Option("--layout public|documented", "read the file in this layout (default: recognized by content)")
 
 # How a program is read and verified, and its diagnostics are printed.

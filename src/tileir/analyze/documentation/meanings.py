@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, Version
+from tileir.ir.versions import V13_1, V13_2, V13_3, V13_4, V13_5, Version
 
 
 class Documentation(NamedTuple):
@@ -34,17 +34,17 @@ TYPES: Final[tuple[Documentation, ...]] = (
     Documentation(
         "ptr",
         "A pointer to a number in memory, as an element of a tile",
-        "ptr<ELEMENT (, <none>)?>",
+        "ptr<ELEMENT (, <none|unicast|multicast>)?>",
         "Pointers exist only as elements of tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number "
-        "type except `i4`.  Version 13.4 added a pointer attribute, whose only value is `none`; a `tensor_view` has "
-        "the attribute of the pointer it was made from.",
+        "type except `i4`.  Version 13.4 added a pointer attribute, `none`, and 13.5 `unicast` and `multicast`, memory of several "
+        "devices; a `tensor_view` has the attribute of the pointer it was made from.",
         "tile<ptr<f32>>\ntile<64xptr<i8>>",
         names=("pointer", "ptr_attr"),
     ),
     Documentation(
         "tensor_view",
         "A tensor in memory: a shape and strides over a pointer",
-        "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? (, #cuda_tile.ptr_attr<none>)?>",
+        "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? (, #cuda_tile.ptr_attr<none|unicast|multicast>)?>",
         "Extents and strides are positive integers, or `?` if they are known only at run time.  Strides count "
         "elements, one per dimension; a 0-D tensor has none.  `make_tensor_view` creates one; tiles are read and "
         "written through a tile view over it.",
@@ -246,6 +246,7 @@ ENUMERATIONS: Final[dict[str, str]] = {
     "memory_ordering_semantics": "How a memory operation is ordered with respect to those of other tile blocks",
     "memory_scope": "Who may access the memory at the same time",
     "atomic_rmw_mode": "How an atomic combines the old value with its argument",
+    "multimem_reduction_kind": "How the values that several devices hold are combined",
     "padding_value": "The value of elements outside a tensor",
     "symbol_visibility": "Who can see a global",
     "barrier_scope": "Which threads wait for each other at a barrier",
@@ -304,6 +305,16 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         "umin": "minimum, unsigned",
         "xchg": "the argument itself",
     },
+    "multimem_reduction_kind": {
+        "add": "sum",
+        "min": "minimum, signed",
+        "max": "maximum, signed",
+        "and": "bitwise and, integers only",
+        "or": "bitwise or, integers only",
+        "xor": "bitwise exclusive or, integers only",
+        "umin": "minimum, unsigned",
+        "umax": "maximum, unsigned",
+    },
     "padding_value": {
         "zero": "0",
         "neg_zero": "-0, floats only",
@@ -324,5 +335,8 @@ VERSIONS: Final[dict[Version, str]] = {
     V13_2: "Tokens for printing, unsigned loops, atan2, the scale type f8E8M0FNU",
     V13_3: "Strided and gather/scatter views, packed and scaled low-precision formats, alloca, constant and private "
     "globals",
-    V13_4: "Dependent launches, insertion, saturating conversion; the newest version, and tileir's default",
+    V13_4: "Dependent launches, insertion, saturating conversion; the newest version that NVIDIA's assembler reads, and what tileir "
+    "writes by default",
+    V13_5: "Memory of several devices, `inbounds` of reductions, attributes of arguments; not released: written by CUDA "
+    "Tile C++ 13.5, read by no published assembler",
 }

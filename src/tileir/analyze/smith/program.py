@@ -25,7 +25,7 @@ from tileir.ir.attributes import Attribute, string_attribute, type_attribute
 from tileir.ir.core import Block, Module, Operation, Region
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type, function_type
-from tileir.ir.versions import NEWEST, Version, version_named, version_text
+from tileir.ir.versions import RELEASED, Version, version_named, version_text
 
 SMITH_STREAM = 1
 """Which programs the seeds stand for: another number where a seed gives another program than before."""
@@ -251,7 +251,7 @@ def smith(
     >>> tileir.smith(7, family="shapes", size=20).grid
     (1, 1, 1)
     """
-    dialect = NEWEST if version is None else version_named(version)
+    dialect = RELEASED if version is None else version_named(version)
     bits = Bits(
         SMITH_STREAM, seed, family, ",".join(operations or ()), version, size, *(["open"] if allow_open else [])
     )

@@ -196,7 +196,7 @@ class DocumentedTables(Tables):
         except Malformed as failure:
             raise failure.add("failed to parse type section", len(file.data)) from None
         try:
-            self.debug = DocumentedDebugTable(file.reader(sections.DEBUG), self.strings)
+            self.debug = DocumentedDebugTable(file.reader(sections.DEBUG), self.strings, file.version)
         except Malformed as failure:
             raise failure.add("failed to parse debug section", len(file.data)) from None
         self.types = self.element_types

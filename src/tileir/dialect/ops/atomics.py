@@ -10,6 +10,7 @@ from tileir.dialect.constraints import (
     MODE_ATTRIBUTE,
     POINTER_TILE,
     TILE_VIEW,
+    inbounds,
     memory_access,
     same_shape,
     shape_of,
@@ -23,6 +24,7 @@ from tileir.dialect.rules import (
     value_types,
     verify_atomic_mode,
     verify_atomic_ordering,
+    verify_inbounds,
     verify_ordering,
     view_of,
 )
@@ -41,7 +43,7 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.traits import ATOMIC, OPEN_BITS
 from tileir.ir.types import Type
-from tileir.ir.versions import V13_3
+from tileir.ir.versions import V13_3, V13_5
 
 CHAPTER: Final = "Atomics"
 _MODE: Final = (attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),)
@@ -104,6 +106,7 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
             "memory scope 'sys' is not supported for view-based atomic reductions; "
             "use 'tl_blk' or 'device' for TMA compatibility"
         )
+    verify_inbounds(operation)
     indices = value_types(operation.index)
     rank = view.index_rank
     if len(indices) != rank:
@@ -291,7 +294,7 @@ ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     ),
     ordering="relaxed",
     scope="tl_blk or device",
-    attributes=_MODE,
+    attributes=(*_MODE, inbounds(V13_5)),
     traits=ATOMIC | OPEN_BITS,
     reads="view",
     writes="view",

@@ -6,12 +6,12 @@ from tileir.annotations import Callable, Final, cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
 from tileir.dialect.constraints import (
     ANY_TILE,
-    BOOL_ARRAY,
     INT,
     SCALAR_INT,
     SCALAR_POINTER,
     TENSOR_VIEW,
     TILE_VIEW,
+    inbounds,
     memory_access,
 )
 from tileir.dialect.construct import described, gather_scatter_view, partition_view, strided_view, tensor_view
@@ -46,13 +46,7 @@ from tileir.ir.versions import V13_3, V13_4
 CHAPTER: Final = "Views"
 _ACCESS: Final = (
     attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True),
-    attribute(
-        "inbounds",
-        BOOL_ARRAY,
-        "for each index, whether the tile is known to lie within the tensor",
-        optional=True,
-        since=V13_4,
-    ),
+    inbounds(V13_4),
 )
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))

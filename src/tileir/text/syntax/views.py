@@ -5,10 +5,10 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect import types as cuda_tile
 from tileir.dialect.constraints import TENSOR_VIEW
-from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
+from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE, enum_kind_of
 from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
 from tileir.ir.diagnostics import Code
 from tileir.ir.traits import ATOMIC
 from tileir.ir.types import Type
@@ -221,9 +221,9 @@ class ShapeQuery(Doubtful):
 
 
 class ViewAccess(Custom):
-    """load_view_tko, store_view_tko and atomic_red_view_tko.
+    """load_view_tko, store_view_tko, atomic_red_view_tko, and the same of several devices (multimem).
 
-    load   ::= ordering scope? view `[` indices `]` clauses `:` view-type (`,` type)* `->` type `,` type
+    load   ::= ordering scope? view `[` indices `]` (`,` mode)? clauses `:` view-type (`,` type)* `->` type `,` type
     store  ::= ordering scope? value `,` view `[` indices `]` clauses `:` type `,` view-type (`,` type)* `->` type
     reduce ::= ordering scope? view `[` indices `]` `,` mode `,` value clauses `:` type `,` view-type ...  `->` type
     """
@@ -233,8 +233,12 @@ class ViewAccess(Custom):
         self.is_load: bool = declaration.writes is None
         self.is_reduction: bool = declaration.has_trait(ATOMIC)
         self.is_store: bool = not self.is_load and not self.is_reduction
+        named = {each.name for each in declaration.operands}
         # The name of the tile operand that is stored or reduced.
-        self.moved: str = "tile" if self.is_store else "value"
+        self.moved: str = "value" if "value" in named else "tile"
+        # The attribute that says how values are combined.
+        combining = [each for each in declaration.attributes if each.name in ("mode", "reduction")]
+        self.combining: AttributeDeclaration | None = combining[0] if combining else None
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self._parse_ordering(parser, state)
@@ -248,8 +252,8 @@ class ViewAccess(Custom):
         self.set_operands(state, "view", view)
         indices = parser.parse_enclosed_values("[", "]")
         self.set_operands(state, "index", indices)
-        if self.is_reduction:
-            self._parse_mode(parser, state)
+        if self.combining is not None:
+            self._parse_mode(parser, state, self.combining)
         elif is_view_first:
             self.set_operands(state, "tile", draft_spellings.end_view_first(parser, view[0]))
         self._parse_clauses(parser, state)
@@ -280,18 +284,21 @@ class ViewAccess(Custom):
             fail_custom(parser, state, message, token, Code("wrong-keyword", got=keyword, choices=choices))
         return found
 
-    def _parse_mode(self, parser: Parser, state: ParseState) -> None:
+    def _parse_mode(self, parser: Parser, state: ParseState, combining: AttributeDeclaration) -> None:
         comma = parser.position
         parser.expect(",")
-        found = parser.parse_optional_enum(ATOMIC_MODE)
+        kind = enum_kind_of(combining) or ATOMIC_MODE
+        found = parser.parse_optional_enum(kind)
         if found is None:
             keyword = parser.parse_keyword()
-            choices = ", ".join([k for k in ATOMIC_MODE.values if k != "xchg"])
+            choices = ", ".join([k for k in kind.values if k != "xchg"])
             code = Code("wrong-keyword", got=keyword, choices=choices)
-            fail_custom(parser, state, f"unknown atomic RMW mode: '{keyword}'; expected one of: {choices}", comma, code)
-        state.set_attribute("mode", found)
-        parser.expect(",")
-        self.set_operands(state, "value", parser.parse_value_token())
+            noun = "atomic RMW mode" if kind is ATOMIC_MODE else "multimem reduction"
+            fail_custom(parser, state, f"unknown {noun}: '{keyword}'; expected one of: {choices}", comma, code)
+        state.set_attribute(combining.name, found)
+        if self.is_reduction:
+            parser.expect(",")
+            self.set_operands(state, self.moved, parser.parse_value_token())
 
     def _parse_clauses(self, parser: Parser, state: ParseState) -> None:
         """(`token` `=` value)? (`optimization_hints` `=` hints)? (`inbounds` `=` bools)? (`attributes` dictionary)?"""
@@ -348,13 +355,11 @@ class ViewAccess(Custom):
         view = operation.view
         indices = operation.index
         access = f" {names[view]}[{printer.value_list(indices)}]"
-        moved: Value | None = None
-        if self.is_store:
-            moved = operation.tile
-            access = f" {names[moved]},{access}"
-        elif self.is_reduction:
-            moved = operation.value
-            access = f"{access}, {attributes['mode'].bare_text}, {names[moved]}"
+        moved = None if self.is_load else operation.operand_group(self.moved)[0]
+        if self.combining is not None:
+            access = f"{access}, {attributes[self.combining.name].bare_text}"
+        if moved is not None:
+            access = f" {names[moved]},{access}" if self.is_store else f"{access}, {names[moved]}"
         out.append(access)
         token = operation.token
         if token is not None:

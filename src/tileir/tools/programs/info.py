@@ -72,14 +72,14 @@ def _installation() -> dict[str, Any]:
     from tileir import __version__
     from tileir.execute.engine.registry import all_engines, gpu_choice_words
     from tileir.ir import core
-    from tileir.ir.versions import NEWEST_NAME
+    from tileir.ir.versions import RELEASED_NAME
     from tileir.processes.sandbox import in_force
 
     engines, failures = all_engines()
     failed = {name: {"summary": "", "missing": reason, "facts": {}} for name, reason in failures.items()}
     return {
         "version": __version__,
-        "dialect": NEWEST_NAME,
+        "dialect": RELEASED_NAME,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "build": "compiled" if str(core.__file__).endswith((".so", ".pyd")) else "pure Python",

@@ -21,7 +21,7 @@ from tileir.execute.gpu.gpus import target_named
 from tileir.interface import from_bytecode, load
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
-from tileir.ir.versions import NEWEST
+from tileir.ir.versions import RELEASED
 from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
@@ -143,7 +143,7 @@ class _Reducing:
         if not is_bytecode(self._data):
             return ProgramFile(launches=[] if original is None else stated_launches(self._text, original))
         origin = None if original is None else origin_of(from_bytecode(self._data, verify=False))
-        return ProgramFile(NEWEST if origin is None else origin.version)
+        return ProgramFile(RELEASED if origin is None else origin.version)
 
     def _launch(self, original: Program | None) -> LaunchDescription:
         """What the kernel is launched with: as given, as stated, or random."""

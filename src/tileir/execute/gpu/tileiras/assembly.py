@@ -42,7 +42,7 @@ from tileir.ir.symbols import lookup_symbol
 from tileir.ir.traversal import clone, pre_order
 from tileir.ir.types import BF16, F16, F32, F64, I64, IntegerType
 from tileir.ir.values import Value
-from tileir.ir.versions import NEWEST
+from tileir.ir.versions import RELEASED
 from tileir.passes.emit import Emit
 from tileir.processes.command import Outcome, run_command
 from tileir.processes.exit_status import signal_name
@@ -101,7 +101,7 @@ def _stored(key: str, program: Program, tool: Assembler | None, options: Assembl
 
 def _made(key: str, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> Assembled:
     _check_tool(tool, target, options)
-    if tool.bytecode_version < NEWEST:
+    if tool.bytecode_version != RELEASED:
         program = Program(program.root, options.lineinfo and not options.numbered, tool.bytecode_version)
     attempt = _Attempt(program, tool, target, options)
     outcome = attempt.run(program.data, options.time_limit)

@@ -19,7 +19,7 @@ from tileir.execute.gpu.tileiras.tool import AssemblyOptions, installed_assemble
 from tileir.execute.launching.entries import select_entry
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
-from tileir.ir.versions import NEWEST, Version
+from tileir.ir.versions import RELEASED, Version
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.tileiras.program import Program
@@ -122,7 +122,7 @@ class TileirasKernel(GpuKernel):
         linked = [[] if each is None or each is entry else [each] for each in operations]
         return located_lines(entry, lines, linked, [each.message for each in made.diagnostics])
 
-    def _program(self, version: Version = NEWEST) -> Program:
+    def _program(self, version: Version = RELEASED) -> Program:
         # Imported here: a kernel from the cache runs without what compiles it.
         from tileir.execute.gpu.tileiras.program import Program
 

@@ -33,7 +33,7 @@ from tileir.ir.symbols import lookup_symbol
 from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import clone, pre_order
 from tileir.ir.types import F32, I64, TF32, FloatType
-from tileir.ir.versions import NEWEST, Version
+from tileir.ir.versions import NEWEST, RELEASED, Version
 from tileir.passes import downlevel, legalize
 from tileir.passes.debug_info import rename_symbol, synthesize_scopes
 from tileir.passes.emit import UNSIGNED, Emit, taken_token, width_of
@@ -302,7 +302,7 @@ _REWRITES: Final[dict[OperationDeclaration, Callable[[Operation], bool]]] = {
 class Program:
     """What the assembler gets for a kernel, or for all kernels of a module."""
 
-    def __init__(self, root: Operation, lineinfo: bool = False, version: Version = NEWEST) -> None:
+    def __init__(self, root: Operation, lineinfo: bool = False, version: Version = RELEASED) -> None:
         """`root` is the kernel, or the module."""
         entry = root if root.declaration is ENTRY else None
         module = root if entry is None else entry.parent_operation
