@@ -16,8 +16,9 @@ from tileir.bytecode.container import (
     read_container,
 )
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS
 from tileir.bytecode.tables import Tables
-from tileir.ir.versions import NEWEST
+from tileir.ir.versions import NEWEST, V13_5
 
 
 class Piece:
@@ -117,7 +118,7 @@ def split_debug(section: Piece) -> tuple[list[int], list[int], list[bytes]]:
 
 
 class Function:
-    """One entry of the function section; `hints` are the bytes between location and body."""
+    """One entry of the function section; `hints` are the bytes between location and body, of 13.5 the attributes of arguments too."""
 
     def __init__(self, name: int, signature: int, flags: int, location: int, hints: bytes, body: bytes) -> None:
         self.name = name
@@ -150,7 +151,10 @@ def split_functions(file: File) -> tuple[list[Function], bytes]:
             name, signature = reader.varint("name"), reader.varint("signature")
             flags, location = reader.byte("flags"), reader.varint("location")
             start = reader.position
-            if flags & 4:
+            is_newer = tables.version >= V13_5
+            if flags & (FLAG_ENTRY if is_newer else FLAG_HINTS):
+                read_attribute(reader, tables)
+            if is_newer:
                 read_attribute(reader, tables)
             hints = payload[start : reader.position]
             functions.append(
@@ -167,6 +171,8 @@ def split_functions(file: File) -> tuple[list[Function], bytes]:
 I1, I32, F32, TOKEN, FUNCTION_TYPE, TILE_I32, TILE_I1 = range(7)
 TYPES = (b"\x00", b"\x03", b"\x07", b"\x11", b"\x10\x00\x00", b"\x0d\x01\x00", b"\x0d\x00\x00")
 RETURN = b"\x5c\x00\x00"
+#: What every entry of 13.5 has: no hints and no attributes of arguments.
+NO_HINTS = b"\x0b\x00\x06\x00"
 
 
 def varint(value: int) -> bytes:
@@ -223,10 +229,12 @@ def make_file(
     producer: bytes = b"",
     location: int = 0,
     flags: int = 2,
-    hints: bytes = b"",
+    hints: bytes | None = None,
     signature: int = FUNCTION_TYPE,
 ) -> bytes:
     """A file with one entry `k`; `types`, `constants` and `strings` follow the ones that are always there."""
+    if hints is None:
+        hints = NO_HINTS if version >= V13_5 else b""
     function = Function(0, signature, flags, location, hints, body)
     payloads = {
         FUNCTION: varint(1) + function.build(),

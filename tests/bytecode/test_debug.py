@@ -61,7 +61,7 @@ def test_the_order_of_requests_does_not_matter(order):
     tables = []
     for trace in (None, Trace()):
         file = read_container(data, NEWEST, trace=trace)
-        tables.append(DebugTable(file.reader(sections.DEBUG), StringTable(file.reader(sections.STRING))))
+        tables.append(DebugTable(file.reader(sections.DEBUG), StringTable(file.reader(sections.STRING)), NEWEST))
     untraced, traced = tables
     for reference in order:
         assert untraced.location(reference) is traced.location(reference)

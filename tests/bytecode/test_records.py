@@ -156,16 +156,38 @@ RECORDS: dict[tuple[str, int], dict[Version, str]] = {
     ("make_gather_scatter_view", 0x73): {(13, 3): "R %tensor_view"},
     ("make_strided_view", 0x74): {(13, 3): "R %tensor_view"},
     ("atomic_red_view_tko", 0x75): {
-        (13, 3): "R#(1) F[0=token] e:memory_ordering_semantics e:memory_scope e:mode %view #%index* %value %token?"
+        (13, 3): "R#(1) F[0=token] e:memory_ordering_semantics e:memory_scope e:mode %view #%index* %value %token?",
+        (13, 5): (
+            "R#(1) F[0=token] e:memory_ordering_semantics e:memory_scope e:mode i8[]:inbounds "
+            "%view #%index* %value %token?"
+        ),
     },
     ("insert", 0x76): {(13, 4): "R#(1) N %source %destination %indices*"},
     ("gdc_launch_dependents_tko", 0x77): {(13, 4): "R N %token?"},
     ("gdc_wait_tko", 0x78): {(13, 4): "R N %token?"},
     ("fpowi", 0x79): {(13, 4): "R %source %exponent"},
     ("memory_fence_alias_tko", 0x7A): {(13, 4): "R %token"},
+    ("multimem_load_reduce_view_tko", 0x7B): {
+        (13, 5): (
+            "R#(2) F[0=memory_scope,1=token] e:memory_ordering_semantics ?e:memory_scope e:reduction i8[]:inbounds "
+            "%view #%index* %token?"
+        )
+    },
+    ("multimem_reduce_view_tko", 0x7C): {
+        (13, 5): (
+            "R#(1) F[0=token] e:memory_ordering_semantics e:memory_scope e:reduction i8[]:inbounds "
+            "%view %tile #%index* %token?"
+        )
+    },
+    ("multimem_store_view_tko", 0x7D): {
+        (13, 5): (
+            "R#(1) F[0=memory_scope,1=token] e:memory_ordering_semantics ?e:memory_scope i8[]:inbounds "
+            "%view %tile #%index* %token?"
+        )
+    },
 }
-VERSIONS: tuple[Version, ...] = ((13, 1), (13, 2), (13, 3), (13, 4))
-MAXIMUM_OPCODE: dict[Version, int] = {(13, 1): 0x6D, (13, 2): 0x6E, (13, 3): 0x75, (13, 4): 0x7A}
+VERSIONS: tuple[Version, ...] = ((13, 1), (13, 2), (13, 3), (13, 4), (13, 5))
+MAXIMUM_OPCODE: dict[Version, int] = {(13, 1): 0x6D, (13, 2): 0x6E, (13, 3): 0x75, (13, 4): 0x7A, (13, 5): 0x7D}
 STRUCTURE = {0x16: "entry", 0x31: "global", 0x4B: "module"}
 
 

@@ -13,11 +13,13 @@ from tileir.bytecode.primitives import BytecodeError
 from tileir.bytecode.reader import read_public
 from tileir.bytecode.writer import write_public
 from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.types import pointer_attributes
 from tileir.ir.attributes import UNIT
 from tileir.ir.core import Operation
+from tileir.ir.versions import RELEASED
 from tileir.text.printer import print_disassembly
 
-VERSIONS = ((13, 1), (13, 2), (13, 3), (13, 4))
+VERSIONS = ((13, 1), (13, 2), (13, 3), (13, 4), (13, 5))
 ADDED = len(TYPES)
 
 
@@ -64,10 +66,10 @@ def first_lines(body: str, parameters: str = "", items: str = "") -> list[str]:
 # --- the file ---
 
 
-@pytest.mark.parametrize("version", [(0, 0), (12, 4), (13, 0), (13, 5), (14, 1), (250, 0), (255, 255)])
+@pytest.mark.parametrize("version", [(0, 0), (12, 4), (13, 0), (13, 6), (14, 1), (250, 0), (255, 255)])
 def test_unknown_version_is_refused(version):
     assert errors_of_reading(make_file(version=version, tag=7)) == [
-        f"error at offset 12: unsupported Tile version {name_of(version)}.7, this reader supports versions [13.1 - 13.4]",
+        f"error at offset 12: unsupported Tile version {name_of(version)}.7, this reader supports versions [13.1 - 13.5]",
         "error at offset 12: failed to parse bytecode header",
         "failed to read provided Tile IR bytecode",
     ]
@@ -234,13 +236,13 @@ def test_producer_is_written_from_13_3_on():
 
 # --- instructions, read ---
 
-LAST_OPCODE = {(13, 1): 0x6D, (13, 2): 0x6E, (13, 3): 0x75, (13, 4): 0x7A}
+LAST_OPCODE = {(13, 1): 0x6D, (13, 2): 0x6E, (13, 3): 0x75, (13, 4): 0x7A, (13, 5): 0x7D}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_opcodes_end_with_the_version(version):
     last = LAST_OPCODE[version]
-    for opcode in (last + 1, 0x7B, 0x7F, 0x80, 0x3000, 0x4002, 0xFFFFFFFF):
+    for opcode in (last + 1, 0x7E, 0x7F, 0x80, 0x3000, 0x4002, 0xFFFFFFFF):
         lines = errors_of_reading(make_file(varint(opcode), version=version))
         assert lines[0] == (
             f"error at offset {len(varint(opcode))}: unsupported opcode {opcode} for bytecode version {name_of(version)}"
@@ -352,10 +354,11 @@ def test_pointers_have_flags_from_13_4_on(version):
     assert operation is not None
     expected = "!cuda_tile.ptr<f32, <none>>" if version >= (13, 4) else "!cuda_tile.ptr<f32>"
     assert operation.results[0].type.text == expected
-    wrong = b"\x0c\1" + bytes([F32]) + b"\1"
+    number = len(pointer_attributes(version))
+    wrong = b"\x0c\1" + bytes([F32]) + bytes([number])
     if version >= (13, 4):
         lines = errors_of_reading(make_file(b"\x5c\1" + varint(ADDED), version=version, types=(wrong,)))
-        assert lines[0] == "error at offset 3: invalid integer value for enum type: 1"
+        assert lines[0] == f"error at offset 3: invalid integer value for enum type: {number}"
 
 
 # --- globals, functions and the producer, read ---
@@ -422,8 +425,8 @@ def test_unknown_function_flags_are_refused_from_13_4_on(version):
 def test_every_gate_is_the_one_of_the_disassembler():
     from tests.bytecode.judges import our_verdict, tool_verdicts
 
-    files = [make_file(version=version, tag=tag) for version in ((13, 0), (13, 5), (255, 0)) for tag in (0, 1)]
-    for version in VERSIONS:
+    files = [make_file(version=version, tag=tag) for version in ((13, 0), (13, 6), (255, 0)) for tag in (0, 1)]
+    for version in [version for version in VERSIONS if version <= RELEASED]:
         for tag in (*range(24), 130, 131, 263):
             files.append(make_file(b"\x5c\1" + varint(ADDED), version=version, types=(varint(tag) + b"\0" * 4,)))
         for opcode in (*range(0x30), *range(0x66, 0x84), 0x3000, 0x4002):
@@ -433,6 +436,8 @@ def test_every_gate_is_the_one_of_the_disassembler():
         files.append(make_file(version=version, flags=10))
     for data, their in zip(files, tool_verdicts(files), strict=True):
         our = our_verdict(data)
+        # The disassembler does not read the versions after its own.
+        our.lines = [line.replace("[13.1 - 13.5]", "[13.1 - 13.4]") for line in our.lines]
         assert (our.accepted, our.lines[:1]) == (their.accepted, their.lines[:1])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tileir
 from tileir import Builder
+from tileir.dialect.construct import tensor_view
 from tileir.ir.values import Value
 from tileir.types import (
     bf16,
@@ -92,6 +93,12 @@ def _product(b: Builder, lhs: Any, rhs: Any, acc: Any, *more: Any) -> Any:
     right = b.constant(1, tile((32, 16), rhs))
     method = b.mmai if more else b.mmaf
     return method(left, right, b.constant(0, tile((16, 16), acc)), *more)
+
+
+def _multicast(b: Builder, v: Values) -> Value:
+    """A view of memory of several devices; only its type says so."""
+    tensor = tensor_view([None, 64], f32, [64, 1], attribute="multicast")
+    return b.make_partition_view(b.unrealized_conversion_cast([v.tensor], [tensor])[0], (8, 16))
 
 
 def _make_strided(b: Builder, v: Values) -> None:
@@ -204,6 +211,13 @@ OPERATIONS: dict[str, Callable[[Builder, Values], Any]] = {
     "module": lambda b, v: None,
     "mulf": lambda b, v: b.mulf(v.floats, 2),
     "mulhii": lambda b, v: b.mulhii(v.ints, v.ints),
+    "multimem_load_reduce_view_tko": lambda b, v: b.multimem_load_reduce_view_tko(
+        _multicast(b, v), [0, v.number], v.token, "add", inbounds=[True, False]
+    ),
+    "multimem_reduce_view_tko": lambda b, v: b.multimem_reduce_view_tko(
+        _multicast(b, v), 1.0, [0, 0], None, "relaxed", "sys", "add"
+    ),
+    "multimem_store_view_tko": lambda b, v: b.multimem_store_view_tko(_multicast(b, v), v.matrix, [0, 0], v.token),
     "muli": lambda b, v: b.muli(v.ints, v.ints, overflow="no_signed_wrap"),
     "negf": lambda b, v: b.negf(v.floats),
     "negi": lambda b, v: b.negi(v.ints),

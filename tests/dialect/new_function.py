@@ -26,7 +26,7 @@ from tileir.ir.versions import V13_4
 
 TANH10 = elementwise(
     "tanh10",
-    opcode=0x7B,
+    opcode=0x7E,
     since=V13_4,
     summary="Element-wise tenfold hyperbolic tangent",
     description="Returns ten times the hyperbolic tangent of each element.",

@@ -49,7 +49,7 @@ from tileir.types import f32, ptr, tile
 LERP = OperationDeclaration(
     "lerp",
     chapter="Floating point",
-    opcode=0x7B,
+    opcode=0x7E,
     since=V13_4,
     summary="Go from one number toward another",
     description="Computes `start + weight * (end - start)`, element by element.",
@@ -76,7 +76,7 @@ def verify_exchange(operation: Operation, context: VerifyContext) -> None:
 EXCHANGE_PTR_TKO = OperationDeclaration(
     "exchange_ptr_tko",
     chapter="Memory",
-    opcode=0x7C,
+    opcode=0x7F,
     class_name="ExchangePointers",
     since=V13_4,
     summary="Write a tile and get what was there",
@@ -221,8 +221,8 @@ def test_bytecode_is_written_and_read() -> None:
     data = tileir.to_bytecode(tileir.parse(PROGRAM), version="13.4")
     assert tileir.from_bytecode(data).text() == PROGRAM
     assert notation(LERP, V13_4) == "R F[0=flush_to_zero] %start %end %weight"
-    assert records_of(NEWEST)[0x7C].class_name == "ExchangePointersOp"
-    assert maximum_opcode(NEWEST) == 0x7C and maximum_opcode(V13_3) < 0x7B
+    assert records_of(NEWEST)[0x7F].class_name == "ExchangePointersOp"
+    assert maximum_opcode(NEWEST) == 0x7F and maximum_opcode(V13_3) < 0x7E
     opcodes = [field.meaning for field in annotate(data).fields() if field.name == "opcode"]
     assert [each for each in opcodes if "lerp" in each] and [each for each in opcodes if "exchange_ptr_tko" in each]
 
@@ -362,7 +362,7 @@ def test_a_declaration_can_be_taken_back() -> None:
     try:
         with pytest.raises(tileir.ParseError, match="lerp"):
             tileir.parse(PROGRAM)
-        assert 0x7B not in records_of(NEWEST) and LERP not in declarations()
+        assert 0x7E not in records_of(NEWEST) and LERP not in declarations()
     finally:
         REGISTRY.add(LERP)
     assert tileir.parse(PROGRAM).text() == PROGRAM

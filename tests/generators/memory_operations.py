@@ -6,12 +6,16 @@ from tests.generators.body import Body, Builder
 
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.types import (
+    DYNAMIC,
     TOKEN,
     GatherScatterViewType,
+    PartitionViewType,
     PointerType,
     TileType,
     TileViewType,
+    partition_view_type,
     scalar_tile,
+    tensor_view_type,
     tile_type,
 )
 from tileir.ir.attributes import (
@@ -36,7 +40,7 @@ from tileir.ir.types import (
     Type,
 )
 from tileir.ir.values import Value
-from tileir.ir.versions import V13_4
+from tileir.ir.versions import V13_4, V13_5
 
 
 def keywords(body: Body, name: str, attributes: tuple[str, ...]) -> dict[str, Attribute]:
@@ -193,9 +197,15 @@ def _access_attributes(body: Body, name: str, words: tuple[str, ...], rank: int)
     attributes = _ordering(body, name, words, False)
     if body.rng.random() < 0.2:
         attributes["optimization_hints"] = body.attributes.hints()
-    if body.version >= V13_4 and body.rng.random() < 0.3:
-        attributes["inbounds"] = dense_array_attribute(I1, tuple([body.rng.randrange(2) for _ in range(rank)]))
+    if body.version >= V13_4:
+        attributes |= _inbounds(body, rank)
     return attributes
+
+
+def _inbounds(body: Body, rank: int) -> dict[str, Attribute]:
+    if body.rng.random() >= 0.3:
+        return {}
+    return {"inbounds": dense_array_attribute(I1, tuple([body.rng.randrange(2) for _ in range(rank)]))}
 
 
 def _load_view(body: Body) -> Operation:
@@ -223,9 +233,61 @@ def _reduce_view(body: Body) -> Operation:
     while attributes["memory_scope"].bare_text == "sys":
         attributes.update(keywords(body, "atomic_red_view_tko", ("memory_scope",)))
     attributes["mode"] = mode
+    if body.version >= V13_5:
+        attributes |= _inbounds(body, type.index_rank)
     indices = [body.value(scalar_tile(body.rng.choice((I32, I64)))) for _ in type.tile_shape]
     groups = [[view], indices, [body.value(type.tile)], maybe(body, TOKEN)]
     return add_grouped(body, "atomic_red_view_tko", groups, [TOKEN], attributes)
+
+
+# --- views of the memory of several devices ---
+
+
+def _multicast_view(body: Body, elements: list[Type]) -> tuple[Value, PartitionViewType]:
+    strides = body.rng.choice(((1,), (64, 1), (1, 64)))
+    tensor = tensor_view_type(body.rng.choice(elements), (DYNAMIC,) * len(strides), strides, "multicast")
+    type = partition_view_type(tuple([body.rng.choice((2, 4, 8)) for _ in strides]), tensor)
+    return body.fresh_tile_view(type), type
+
+
+def _multimem_indices(body: Body, type: PartitionViewType) -> list[Value]:
+    index = scalar_tile(body.rng.choice((I32, I64)))
+    return [body.value(index) for _ in range(type.index_rank)]
+
+
+def _combining(body: Body, name: str, floats: dict[str, list[Type]]) -> tuple[dict[str, Attribute], list[Type]]:
+    """A reduction and the elements it works on; `floats` has those of each reduction that takes floats."""
+    reduction = keywords(body, name, ("reduction",))
+    return reduction, [I32, I64, *floats.get(reduction["reduction"].bare_text, ())]
+
+
+def _multimem_load(body: Body) -> Operation:
+    name = "multimem_load_reduce_view_tko"
+    halves: list[Type] = [F16, BF16]
+    reduction, elements = _combining(body, name, {"add": [*halves, F32, F64], "min": halves, "max": halves})
+    view, type = _multicast_view(body, elements)
+    ordering = _ordering(body, name, ("weak", "relaxed", "acquire"), False)
+    attributes = ordering | reduction | _inbounds(body, type.index_rank)
+    groups = [[view], _multimem_indices(body, type), maybe(body, TOKEN)]
+    return add_grouped(body, name, groups, [type.tile, TOKEN], attributes)
+
+
+def _multimem_reduce(body: Body) -> Operation:
+    name = "multimem_reduce_view_tko"
+    reduction, elements = _combining(body, name, {"add": [F16, BF16, F32, F64]})
+    view, type = _multicast_view(body, elements)
+    attributes = keywords(body, name, ("memory_scope",)) | reduction | _inbounds(body, type.index_rank)
+    attributes["memory_ordering_semantics"] = MEMORY_ORDERING[body.rng.choice(("relaxed", "release"))]
+    groups = [[view], [body.value(type.tile)], _multimem_indices(body, type), maybe(body, TOKEN)]
+    return add_grouped(body, name, groups, [TOKEN], attributes)
+
+
+def _multimem_store(body: Body) -> Operation:
+    name = "multimem_store_view_tko"
+    view, type = _multicast_view(body, [I32, I64, F16, BF16, F32, F64])
+    attributes = _ordering(body, name, ("weak", "relaxed", "release"), False) | _inbounds(body, type.index_rank)
+    groups = [[view], [body.value(type.tile)], _multimem_indices(body, type), maybe(body, TOKEN)]
+    return add_grouped(body, name, groups, [TOKEN], attributes)
 
 
 def _make_tensor_view(body: Body) -> Operation | None:
@@ -265,6 +327,9 @@ MEMORY_BUILDERS: dict[str, Builder] = {
     "make_partition_view": _make_view("partition"),
     "make_strided_view": _make_view("strided"),
     "make_tensor_view": _make_tensor_view,
+    "multimem_load_reduce_view_tko": _multimem_load,
+    "multimem_reduce_view_tko": _multimem_reduce,
+    "multimem_store_view_tko": _multimem_store,
     "store_ptr_tko": _store_pointer,
     "store_view_tko": _store_view,
 }

@@ -341,6 +341,9 @@ def test_generator_covers_optional_attributes_and_operands_present_and_absent(se
         ("cuda_tile.load_view_tko", "index", False),
         ("cuda_tile.store_view_tko", "index", False),
         ("cuda_tile.atomic_red_view_tko", "index", False),
+        ("cuda_tile.multimem_load_reduce_view_tko", "index", False),
+        ("cuda_tile.multimem_reduce_view_tko", "index", False),
+        ("cuda_tile.multimem_store_view_tko", "index", False),
         ("cuda_tile.return", "operands", True),
         ("builtin.module", "sym_visibility", True),
     }

@@ -11,6 +11,7 @@ from typing import Final, NoReturn, ParamSpec, TypeVar
 
 from tileir.execute.locations.source_locations import location_notes, user_location, with_source
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Code, Diagnostic, OptionError, TileIRError, help_note, note, source_of
 from tileir.ir.location import UNKNOWN
 
@@ -25,6 +26,21 @@ class LaunchError(TileIRError):
 
     def __init__(self, message: str, code: Code | None = None) -> None:
         TileIRError.__init__(self, [Diagnostic("error", message, UNKNOWN, None, code)])
+
+
+def why_not_executed(declaration: OperationDeclaration) -> str:
+    """Why no backend runs an operation that a kernel may have; empty if backends do."""
+    from tileir.dialect.ops import MULTIMEM_LOAD_REDUCE_VIEW_TKO, MULTIMEM_REDUCE_VIEW_TKO, MULTIMEM_STORE_VIEW_TKO
+
+    if declaration in (MULTIMEM_LOAD_REDUCE_VIEW_TKO, MULTIMEM_REDUCE_VIEW_TKO, MULTIMEM_STORE_VIEW_TKO):
+        return "it accesses the memory of several devices, and tileir runs kernels on one"
+    return ""
+
+
+def cannot_run(backend: str, operation: Operation) -> LaunchError:
+    """The refusal of an operation that a backend has no code for."""
+    reason = why_not_executed(operation.declaration) or "it is no operation of a kernel"
+    return LaunchError(f"{backend} cannot run '{operation.name}': {reason}")
 
 
 class ChoiceError(LaunchError, OptionError):

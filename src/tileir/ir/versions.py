@@ -31,7 +31,7 @@ RELEASED_NAME: Final[str] = version_text(RELEASED)
 def version_named(name: object) -> Version:
     """The version that a text such as "13.2" names."""
     if not isinstance(name, str):
-        raise TypeError(f"a version is a text, such as '{NEWEST_NAME}', not {name!r}")
+        raise TypeError(f"a version is a text, such as '{RELEASED_NAME}', not {name!r}")
     for version in VERSIONS:
         if name == version_text(version):
             return version

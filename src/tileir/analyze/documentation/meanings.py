@@ -36,15 +36,16 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "A pointer to a number in memory, as an element of a tile",
         "ptr<ELEMENT (, <none|unicast|multicast>)?>",
         "Pointers exist only as elements of tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number "
-        "type except `i4`.  Version 13.4 added a pointer attribute, `none`, and 13.5 `unicast` and `multicast`, memory of several "
-        "devices; a `tensor_view` has the attribute of the pointer it was made from.",
+        "type except `i4`.  Version 13.4 added a pointer attribute, `none`, and 13.5 `unicast` and `multicast`, memory "
+        "of several devices; a `tensor_view` has the attribute of the pointer it was made from.",
         "tile<ptr<f32>>\ntile<64xptr<i8>>",
         names=("pointer", "ptr_attr"),
     ),
     Documentation(
         "tensor_view",
         "A tensor in memory: a shape and strides over a pointer",
-        "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? (, #cuda_tile.ptr_attr<none|unicast|multicast>)?>",
+        "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? "
+        "(, #cuda_tile.ptr_attr<none|unicast|multicast>)?>",
         "Extents and strides are positive integers, or `?` if they are known only at run time.  Strides count "
         "elements, one per dimension; a 0-D tensor has none.  `make_tensor_view` creates one; tiles are read and "
         "written through a tile view over it.",
@@ -335,8 +336,8 @@ VERSIONS: Final[dict[Version, str]] = {
     V13_2: "Tokens for printing, unsigned loops, atan2, the scale type f8E8M0FNU",
     V13_3: "Strided and gather/scatter views, packed and scaled low-precision formats, alloca, constant and private "
     "globals",
-    V13_4: "Dependent launches, insertion, saturating conversion; the newest version that NVIDIA's assembler reads, and what tileir "
-    "writes by default",
-    V13_5: "Memory of several devices, `inbounds` of reductions, attributes of arguments; not released: written by CUDA "
-    "Tile C++ 13.5, read by no published assembler",
+    V13_4: "Dependent launches, insertion, saturating conversion; the newest version that NVIDIA's assembler reads, "
+    "and what tileir writes by default",
+    V13_5: "Memory of several devices, `inbounds` of reductions, attributes of arguments; not released: CUDA Tile C++ "
+    "13.5 writes it, no published assembler reads it",
 }

@@ -5,7 +5,13 @@ from __future__ import annotations
 from tileir.annotations import Final, cast
 from tileir.dialect.constraints import ANY_TILE, INT, MULTIMEM_ATTRIBUTE, TILE_VIEW, inbounds, memory_access
 from tileir.dialect.inference import Inference, index_type, tile_of_view
-from tileir.dialect.rules import value_types, verify_inbounds, verify_scalar_indices, view_of
+from tileir.dialect.rules import (
+    value_types,
+    verify_inbounds,
+    verify_ordering_and_scope,
+    verify_scalar_indices,
+    view_of,
+)
 from tileir.dialect.types import PartitionViewType
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VARIADIC, OperationDeclaration, VerifyContext, attribute, operand, result
@@ -51,7 +57,7 @@ def _verify_reduction_of_floats(operation: Operation, element: Type) -> None:
         raise Invalid(f"min/max supports f16 and bf16 float types only; got '{element.text}'")
 
 
-def _verify(operation: Operation, context: VerifyContext) -> None:
+def _verify(operation: Operation) -> None:
     view = view_of(operation)
     if not isinstance(view, PartitionViewType):
         raise Invalid(f"multimem view operations support only partition_view; got '{view.text}'")
@@ -74,30 +80,13 @@ def _verify(operation: Operation, context: VerifyContext) -> None:
     verify_inbounds(operation)
 
 
-def _verify_load(operation: Operation, context: VerifyContext) -> None:
-    _verify(operation, context)
-    _verify_order(operation, "load", ("weak", "relaxed", "acquire"))
-
-
-def _verify_store(operation: Operation, context: VerifyContext) -> None:
-    _verify(operation, context)
-    _verify_order(operation, "store", ("weak", "relaxed", "release"))
-
-
-def _verify_order(operation: Operation, noun: str, allowed: tuple[str, ...]) -> None:
-    ordering = operation.memory_ordering_semantics
-    if ordering not in allowed:
-        raise Invalid(f"expect one of: {', '.join(allowed[:-1])}, or {allowed[-1]}, but got: {ordering}")
-    if (ordering == "weak") == ("memory_scope" in operation.attributes):
-        raise Invalid(
-            f"weak {noun} must not have memory scope"
-            if ordering == "weak"
-            else f"memory scope is required for {ordering} {noun}"
-        )
+def _verify_load_or_store(operation: Operation, context: VerifyContext) -> None:
+    _verify(operation)
+    verify_ordering_and_scope(operation, context)
 
 
 def _verify_reduction(operation: Operation, context: VerifyContext) -> None:
-    _verify(operation, context)
+    _verify(operation)
     if operation.memory_ordering_semantics not in ("relaxed", "release"):
         raise Invalid("memory ordering semantics must be one of: relaxed, release")
 
@@ -118,7 +107,7 @@ MULTIMEM_LOAD_REDUCE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     ),
     example=(
         "%x, %t1 = multimem_load_reduce_view_tko relaxed sys %v[%i, %j], add token = %t : "
-        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1], <multicast>>>, tile<i32> -> tile<4x2xf32>, token"
+        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4x2xf32>, token"
     ),
     operands=(_VIEW, _INDEX),
     ordering="weak, relaxed or acquire",
@@ -126,7 +115,7 @@ MULTIMEM_LOAD_REDUCE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     results=(result("tile", ANY_TILE, "the combined tile"),),
     traits=OPEN_BITS,
     reads="view",
-    verify=_verify_load,
+    verify=_verify_load_or_store,
     name_hints=("tile", "result_token"),
     inference=Inference(lambda call: [call.view("view").tile], numbers={"index": index_type}),
     syntax="view-access",
@@ -144,7 +133,7 @@ MULTIMEM_REDUCE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     ),
     example=(
         "%t1 = multimem_reduce_view_tko relaxed sys %v[%i, %j], add, %x token = %t : tile<4x2xf32>, "
-        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1], <multicast>>>, tile<i32> -> token"
+        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> token"
     ),
     operands=(_VIEW, operand("tile", ANY_TILE, "the values to combine"), _INDEX),
     ordering="relaxed or release",
@@ -166,13 +155,13 @@ MULTIMEM_STORE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     ),
     example=(
         "%t1 = multimem_store_view_tko weak %x, %v[%i, %j] token = %t : tile<4x2xf32>, "
-        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1], <multicast>>>, tile<i32> -> token"
+        "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> token"
     ),
     operands=(_VIEW, operand("tile", ANY_TILE, "the tile to write"), _INDEX),
     ordering="weak, relaxed or release",
     attributes=(inbounds(V13_5),),
     writes="view",
-    verify=_verify_store,
+    verify=_verify_load_or_store,
     inference=Inference(numbers={"tile": tile_of_view("view"), "index": index_type}),
     syntax="view-access",
 )

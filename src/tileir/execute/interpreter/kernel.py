@@ -14,7 +14,7 @@ from tileir.dialect.types import TOKEN, TileType, TileViewType
 from tileir.execute.analysis.values import pointee_of, tile_of
 from tileir.execute.arguments.binding import bind, known_memory
 from tileir.execute.engine.interface import LaunchOptions, PreparedKernel, Progress
-from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
+from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, cannot_run, converted
 from tileir.execute.interpreter import control_flow, kernels, pointers, printing, views
 from tileir.execute.interpreter.frame import LARGEST_RANK, Action, Ending, Frame, Options, PreparedProgram, Run
 from tileir.execute.interpreter.kernels import KERNELS, SHAPES, Factory
@@ -120,7 +120,7 @@ class Program(PreparedProgram):
     def action(self, operation: Operation) -> Action:
         declaration = operation.declaration
         if declaration not in OPERATIONS:
-            raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
+            raise cannot_run("the interpreter", operation)
         for rank in [len(value.type.shape) for value in operation.results if isinstance(value.type, TileType)]:
             if rank > LARGEST_RANK:
                 raise LaunchError(

@@ -20,7 +20,7 @@ from tileir.execute.cpu.ir.statements import LoopNest, Program, Statement, Store
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.runtime.target import Target
 from tileir.execute.dtypes import DType
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import cannot_run
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
@@ -136,7 +136,7 @@ class Lowering:
     def operation(self, operation: Operation) -> None:
         handler = self.handlers.get(operation.declaration)
         if handler is None:
-            raise LaunchError(f"the CPU backend cannot run '{operation.name}': it is no operation of a kernel")
+            raise cannot_run("the CPU backend", operation)
         handler(self, operation)
 
     def expression(self, value: Value) -> ex.Expression:
