@@ -8,7 +8,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.ttir.programs import COUNT, NUMPY, applied, launch, module, store
+from tests.ttir.programs import COUNT, NUMPY, applied, launch, module, run, store
 
 RANDOM = np.random.default_rng(7)
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5]
@@ -274,6 +274,27 @@ def test_float_conversions_round_toward_zero() -> None:
     x = floats("f32", -100, 100)
     found = one("tt.fp_to_fp", x, type="bf16", attributes="<{rounding = 0 : i32}>")
     assert np.array_equal(found, (x.view(np.uint32) >> 16).astype(np.uint16).view(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("target", ["f8E5M2", "f8E4M3FN"])
+@pytest.mark.parametrize("source", ["f16", "bf16", "f32"])
+@np.errstate(all="ignore")
+def test_conversions_to_8_bits_round_toward_zero(source: str, target: str) -> None:
+    """Each number with 8 bits, those between it and the next one, and those beyond the largest."""
+    each = np.arange(128, dtype=np.uint8).view(NUMPY[target]).astype(np.float64)
+    each = np.sort(each[np.isfinite(each)])
+    between = np.concatenate([each, each[:-1] + np.diff(each) * 0.75, [each[-1] * 1.06, math.inf, math.nan]])
+    x = np.resize(np.concatenate([between, -between]), 512).astype(NUMPY[source])
+    types = f"(tensor<512x{source}>) -> tensor<512x{target}>"
+    found = {"y": np.zeros(512, NUMPY[target])}
+    run(f'%y = "tt.fp_to_fp"(%x) <{{rounding = 0 : i32}}> : {types}', {"x": x}, found)
+    size = np.abs(x.astype(np.float64))
+    below = each[np.searchsorted(each, size, side="right") - 1]
+    # Infinities become the largest number, as in conversions to nearest.
+    expected = np.where(np.isnan(size), np.nan, below)
+    np.testing.assert_array_equal(np.abs(found["y"].astype(np.float64)), expected)
+    signs = np.signbit(found["y"].astype(np.float64))
+    assert np.array_equal(signs[~np.isnan(expected)], np.signbit(x)[~np.isnan(expected)])
 
 
 def test_bits_are_reinterpreted() -> None:

@@ -8,6 +8,7 @@ from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.types import F32, I8, I64, FloatType, IntegerType
 from tileir.ir.values import Value
+from tileir.ttir.formulas import Number
 from tileir.ttir.translation import RULES, Rule, Translation, rule
 
 # arith.cmpi and arith.cmpf write their predicates as numbers.
@@ -202,7 +203,17 @@ def convert_float(t: Translation, op: Operation) -> Value:
     if rounding not in (0, 1):
         raise t.unsupported(op, "stochastic rounding has no counterpart")
     (value,), type = t.operands(op), t.result_type(op)
+    if rounding == 0 and isinstance(type.element, FloatType) and type.element.width == 8:
+        return _toward_zero(Number(t.build, value), type)
     return t.build.ftof(value, type, rounding_mode="nearest_even" if rounding else "zero")
+
+
+def _toward_zero(x: Number, type: TileType) -> Value:
+    """Numbers with 8 bits, which Tile IR rounds to nearest only: one less in size where that is larger."""
+    near = x.apply("ftof", type)
+    bits = near.bits(I8)
+    is_larger = abs(near.apply("ftof", x.type)) > abs(x)
+    return is_larger.choose(bits - 1, bits).bits(type.element).value
 
 
 @rule("tt.bitcast")
