@@ -19,7 +19,7 @@ from tileir.bridge.triton.arguments import CONSTANT
 from tileir.bridge.triton.kernel import TritonKernel
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE
 from tileir.execute.binder import torch_classes
-from tileir.execute.engine.interface import DirectLaunches, Given
+from tileir.execute.engine.interface import ArgumentKind, DirectLaunches
 from tileir.execute.errors import LaunchError
 from tileir.execute.launching.entries import check_grid
 
@@ -92,7 +92,7 @@ class KnownLaunches:
             return
         kernel, description = compiled.prepared(found.values, *variant, False)
         parts = [part for part, is_taken in zip(found.parts, takes, strict=True) if is_taken]
-        given: list[Given] = [(0, True) if len(part) > 1 else None for part in parts]
+        given: list[ArgumentKind] = [(0, True) if len(part) > 1 else None for part in parts]
         if description.memory or len(given) != len(description.values) or not all(parts):
             return
         direct = kernel.direct(given, tuple(description.values))
