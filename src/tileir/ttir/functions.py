@@ -1,6 +1,6 @@
 """Mathematical functions that Tile IR lacks, written with those it has.
 
-Except for `erf`, those that round compute in f64.
+Those that find exact results and `erf` take f32 and f64, the others f64.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def round_away(x: Number) -> Number:
     """To nearest, ties away from zero."""
     whole = floor(abs(x))
     up = (abs(x) - whole) >= 0.5
-    return (abs(x) < 2.0**52).choose(copysign(up.choose(whole + 1, whole), x), x)
+    return (abs(x) < 2.0 ** mantissa_bits(x)).choose(copysign(up.choose(whole + 1, whole), x), x)
 
 
 def remainder(x: Number, divisor: Number) -> Number:

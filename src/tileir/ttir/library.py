@@ -1,7 +1,7 @@
 """Functions of libdevice, written with Tile IR's: those that have no formula here are refused by name.
 
-Formulas of float functions compute in f64, also those of f32, and are as accurate as CUDA's documentation says of
-libdevice.  A name is a symbol without `__nv_` and without the letter of its type at the end.
+Float functions with inexact results compute in f64, also those of f32, and are as accurate as CUDA's documentation says
+of libdevice.  A name is a symbol without `__nv_` and without the letter of its type at the end.
 """
 
 from __future__ import annotations
@@ -86,19 +86,33 @@ _SAME: Final = {
 # Formulas in the type of the operands.
 _FORMULAS: Final[dict[str, Formula]] = {
     "byte_perm": byte_permutation,
+    "copysign": f.copysign,
     "double2hiint": lambda x: x.bits(I64) >> 32,
     "double2loint": lambda x: x.bits(I64),
+    "fdim": f.positive_difference,
     "ffs": first_one,
     "ffsll": first_one,
+    "finite": lambda x: abs(x) < math.inf,
     "hadd": lambda a, b: (a & b) + ((a ^ b) >> 1),
     "hiloint2double": halves_to_double,
+    "isfinite": lambda x: abs(x) < math.inf,
+    "isinf": lambda x: abs(x).equals(math.inf),
+    "isnan": lambda x: x.compare("not_equal", x),
+    "llrint": lambda x: f.to_integer(f.rint(x)),
+    "llround": lambda x: f.to_integer(f.round_away(x)),
     "mul24": lambda a, b: low_24_bits(a) * low_24_bits(b),
     "mul64hi": high_product,
     "mulhi": high_product,
+    "nearbyint": f.rint,
     "nextafter": f.next_after,
+    "remainder": f.remainder,
     "rhadd": lambda a, b: (a | b) - ((a ^ b) >> 1),
+    "rint": f.rint,
+    "round": f.round_away,
     "sad": lambda a, b, c: a.apply("maxi", b, "signed") - a.apply("mini", b, "signed") + c,
     "saturate": lambda x: x.apply("maxf", x.number(0)).apply("minf", x.number(1)),
+    "signbit": lambda x: unsigned_shift(x.bits(f.integer_of(x)), f.integer_of(x).width - 1),
+    "trunc": f.trunc,
     "uhadd": lambda a, b: (a & b) + unsigned_shift(a ^ b, 1),
     "umul24": lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF),
     "urhadd": lambda a, b: (a | b) - unsigned_shift(a ^ b, 1),
@@ -113,39 +127,25 @@ _WIDE: Final[dict[str, Formula]] = {
     "atan": lambda x: f.atan2(x, x.number(1)),
     "atanh": f.atanh,
     "cbrt": f.cbrt,
-    "copysign": f.copysign,
     "cospi": f.cospi,
     "erf": f.erf,
     "exp10": lambda x: f.pow_(x.number(10), x),
     "expm1": f.expm1,
     "fast_exp10": lambda x: f.pow_(x.number(10), x),
-    "fdim": f.positive_difference,
-    "finite": lambda x: abs(x) < math.inf,
     "frsqrt_rn": function("rsqrt"),
     "hypot": f.norm,
     "ilogb": f.ilogb,
-    "isfinite": lambda x: abs(x) < math.inf,
-    "isinf": lambda x: abs(x).equals(math.inf),
-    "isnan": lambda x: x.compare("not_equal", x),
     "ldexp": f.scaled,
-    "llrint": lambda x: f.to_integer(f.rint(x)),
-    "llround": lambda x: f.to_integer(f.round_away(x)),
     "logb": f.logb,
-    "nearbyint": f.rint,
     "norm3d": f.norm,
     "norm4d": f.norm,
     "powi": lambda x, n: f.pow_(x, n.apply("itof", x.type, "signed")),
     "rcbrt": lambda x: 1 / f.cbrt(x),
-    "remainder": f.remainder,
     "rhypot": f.inverse_norm,
-    "rint": f.rint,
     "rnorm3d": f.inverse_norm,
     "rnorm4d": f.inverse_norm,
-    "round": f.round_away,
     "scalbn": f.scaled,
-    "signbit": lambda x: unsigned_shift(x.bits(I64), 63),
     "sinpi": f.sinpi,
-    "trunc": f.trunc,
 }
 
 _ROUNDED: Final = re.compile(r"[fd]?(add|sub|mul|div|sqrt|rcp|fma)f?_r([nzdu])")
