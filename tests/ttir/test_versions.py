@@ -1,0 +1,63 @@
+"""TTIR as each version of Triton writes it: kept beside `versions/kernels.py`, so that no version has to be there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tileir
+from tileir.execute.dtypes import Array
+from tileir.execute.locations.source_locations import frames_of
+
+FOLDER = Path(__file__).parent / "versions"
+VERSIONS = sorted(path.stem for path in FOLDER.glob("*.ttir"))
+
+
+def random(*shape: int) -> Array:
+    return np.random.default_rng(7).random(shape, np.float32)
+
+
+def kernels(version: str) -> dict[str, tileir.Module]:
+    texts = (FOLDER / f"{version}.ttir").read_text(encoding="utf-8").split("// -----\n")
+    return {tileir.compile(module).name: module for module in map(tileir.from_ttir, texts)}
+
+
+def results(found: dict[str, tileir.Module], backend: str) -> list[tuple[str, Array, Array]]:
+    """For each kernel what it computes, and what is right."""
+    x, y, z = random(9, 100), random(33, 40), random(40, 50)
+    powers = np.exp(x - x.max(1, keepdims=True))
+    counts = np.array([(x.reshape(-1)[:100] > 0.5).sum(), 2], np.int32)
+    launches = {
+        "softmax": (9, (x, np.zeros_like(x), 100), powers / powers.sum(1, keepdims=True)),
+        "matmul": ((3, 4), (y, z, np.zeros((33, 50), np.float32), 33, 50, 40), y @ z),
+        "doubled": ((2, 2), (y[:20].copy(), np.zeros((20, 40), np.float32), 20, 40), 2 * y[:20]),
+        "counted": (2, (x, np.zeros(2, np.int32), 100), counts),
+        "incremented": (1, (y[:5, :6].copy(), np.zeros((5, 6), np.float32), 5, 6), y[:5, :6] + 1),
+    }
+    made = []
+    for name, module in found.items():
+        grid, arguments, expected = launches[name]
+        tileir.compile(module, backend=backend).launch(grid, arguments)
+        made.append((name, next(each for each in arguments[::-1] if isinstance(each, np.ndarray)), expected))
+    return made
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_is_read(version: str) -> None:
+    assert VERSIONS == ["3.5", "3.6", "3.7", "3.8", "3.9"]
+    found = kernels(version)
+    # The last version has no block pointers.
+    assert len(found) == (4 if version == "3.9" else 5)
+    for name, result, expected in results(found, "interpreter"):
+        np.testing.assert_allclose(result, expected, rtol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_lines_are_the_same_in_every_version(version: str) -> None:
+    def lines(module: tileir.Module) -> set[tuple[str, int]]:
+        frames = [frames_of(each.location)[:1] for each in module.walk()]
+        return {(one.file, one.line) for each in frames for one in each}
+
+    assert lines(kernels(version)["softmax"]) == lines(kernels("3.9")["softmax"])
