@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import sys
 import zlib
 from base64 import b64decode, b64encode
@@ -23,6 +24,11 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 _TEXT = b"Description\0\0\0\0\0"
+
+
+def racy_script() -> tuple[Any, tuple[int, ...], list[object]]:
+    kernel = runpy.run_path("examples/racy_script.py")["total"]
+    return kernel, (8,), [numpy.ones(1024, numpy.float32), numpy.zeros(1, numpy.float32)]
 
 
 def matmul() -> tuple[str, tuple[int, ...], list[object]]:
@@ -49,7 +55,7 @@ def roofline(page: Any) -> None:
 
 
 class Picture(NamedTuple):
-    launch: Callable[[], tuple[str, tuple[int, ...], list[object]]]
+    launch: Callable[[], tuple[Any, tuple[int, ...], list[object]]]
     address: str
     height: int = 760
     scheme: str = "light"
@@ -57,6 +63,7 @@ class Picture(NamedTuple):
 
 
 NAMES = {
+    "explorer_overview": Picture(racy_script, "", 760),
     "explorer_forms": Picture(matmul, "view=forms&place=0&step=20&operation=17", 640, prepare=three_panes),
     "explorer_memory": Picture(matmul, "view=memory&place=2&step=20"),
     "explorer_values": Picture(matmul, "view=values&place=1&step=24", scheme="dark"),
@@ -72,7 +79,7 @@ def shot(browser: Any, picture: Picture) -> tuple[bytes, str]:
     context = browser.new_context(color_scheme=picture.scheme, viewport={"width": 1200, "height": picture.height})
     context.add_init_script("try { localStorage.setItem('tileir-hints', 'seen') } catch {}")
     page = context.new_page()
-    page.goto(f"{exploration.url}#{picture.address}")
+    page.goto(f"{exploration.url}#{picture.address}" if picture.address else exploration.url)
     page.get_by_role("tab", selected=True).wait_for()
     page.wait_for_load_state("networkidle")
     picture.prepare(page)

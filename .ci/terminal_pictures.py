@@ -71,8 +71,8 @@ def linted() -> str:
 
 
 def sanitized() -> str:
-    words = "run examples/racy.mlir --grid 4 --arg ones:i32:512 --arg zeros:i32:1 --arg 512 --sanitize -q"
-    return f"$ tileir {words}\n" + output(*words.split(), "--color", "always")
+    words = "emulate --sanitize examples/racy_script.py"
+    return f"$ tileir {words}\n" + output(*words.split())
 
 
 def drawn(text: str, title: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from generators.counts import words
 from tests.documents import DOCUMENTS, PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
+from tests.optional import needs
 
 import tileir
 from tileir.analyze.documentation.markdown import anchor
@@ -23,6 +24,7 @@ from tileir.execute.engine.registry import all_engines
 from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.execute.gpu.triton.toolchain import why_missing as why_no_triton
 from tileir.passes.catalog import REGISTERED
+from tileir.tools.commands import COMMANDS
 from tileir.tools.drop_in.opt import run as run_opt
 from tileir.tools.main import run
 
@@ -177,6 +179,8 @@ def run_command(command: str) -> int:
     # Scripts are emulated, and emulation lasts as long as a process does.
     pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
     pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    if "examples/triton_script.py" in arguments:
+        needs("triton")
     code = "import sys; from tileir.tools.main import main; sys.exit(main())"
     package = Path(tileir.__file__).parents[1]  # the one under test, which may be the compiled one
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])}
@@ -243,6 +247,9 @@ def test_toml_is_toml(block: Block) -> None:
 
 @pytest.mark.parametrize("name", ["pictures", "terminal_pictures"], ids=["drawings", "terminals"])
 def test_the_pictures_are_those_that_the_script_draws(name: str, tmp_path: Path) -> None:
+    if name == "terminal_pictures":
+        needs("cuda.tile")
+        needs("torch")
     spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
@@ -352,6 +359,13 @@ def test_every_variable_of_the_environment_is_described() -> None:
     read = {name for text in texts for name in re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", text)}
     passed_on = {"PYTHONPATH", "PROCESSOR_ARCHITECTURE", "TRITON_DISABLE_LINE_INFO"}
     assert read - {"TILEIR_DAP_GREETED"} - passed_on <= described
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_page_that_names_it(command: str) -> None:
+    page = (ROOT / "docs" / "tools" / f"{command}.md").read_text(encoding="utf-8")
+    assert f"`tileir {command}" in page
+    assert f"[`{command}`]({command}.md)" in (ROOT / "docs" / "tools" / "command_line.md").read_text(encoding="utf-8")
 
 
 def test_navigation_of_the_site_has_every_page() -> None:

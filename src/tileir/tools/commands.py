@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # The commands under the headings of the help, each with a line about it, and the folder with their files.
 GROUPS = {
-    "run cuTile": "cutile",
+    "run kernels": "cutile",
     "programs": "programs",
     "bytecode and GPU": "bytecode",
     "testing": "testing",

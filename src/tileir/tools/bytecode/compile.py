@@ -69,7 +69,7 @@ something else. Other files still compile where one cannot be compiled.
 The assembler makes one cubin of all kernels of a program. Triton makes one of each: of several they have the kernel in
 their names, as in NAME.sm_90.KERNEL.cubin. It also makes code for GPUs of AMD, gfx90a, gfx942 and gfx950, in files
 NAME.hsaco: nobody has run it. What was compiled before is taken from the cache.
-Read on: 'tileir docs gpu', 'tileir docs tune'.""",
+Read on: 'tileir docs compile', 'tileir docs tune'.""",
     statuses={1: "a program has errors, or the compiler refuses it", 124: "stopped by --timeout"},
 )
 
