@@ -34,6 +34,7 @@ LAYERS = {
     "bytecode": 3,
     "rewrite": 3,
     "passes": 4,
+    "cpp": 4,
     "descriptions": 4,
     "pickling": 4,
     "program_files": 4,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tileir.bytecode import is_bytecode, is_text
@@ -101,11 +101,18 @@ def load(
     layout: str | None = None,
     allow_unregistered: bool = False,
     verify: bool = True,
+    entry: str | Sequence[str] = (),
+    defines: Mapping[str, object] | None = None,
+    include: Sequence[str] = (),
 ) -> Module:
-    """The module in a file, or in the bytes of one, verified: text or bytecode, told apart by content.
+    """The module in a file, or in the bytes of one, verified: text or bytecode, told apart by content, or C++.
 
     Text is read as by `parse`, bytecode as by `from_bytecode`; options of the other are ignored.  Positions in a text
     name `name`, without it the file.  `verify=False` trusts what was read, be it text or bytecode.
+
+    A file that ends in .cu or .cuh is CUDA Tile C++, which NVIDIA's NVRTC compiles (`pip install 'tileir[cpp]'`):
+    `entry` names the kernels to keep, one or several, instances of templates as `"scale<128>"`; `defines` are macros,
+    `include` folders of headers.
 
     >>> tileir.load("examples/vector_add.mlir").name
     'cuda_tile.module'
@@ -121,6 +128,8 @@ def load(
                 words = "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
                 raise TypeError(words) from None
             raise
+        if shown.endswith((".cu", ".cuh")):
+            return _load_cpp(data, shown, names_given("entry", entry), defines, include)
     else:
         shown = "-" if name is None else name
         data = _bytes_of(source, "the path of a file or from bytes")
@@ -128,6 +137,17 @@ def load(
         return from_bytecode(data, version=version, layout=layout, verify=verify)
     text = data.decode("utf-8", "surrogateescape")
     return parse(text, shown, version=version, allow_unregistered=allow_unregistered, verify=verify)
+
+
+def _load_cpp(
+    data: bytes, path: str, entry: tuple[str, ...], defines: Mapping[str, object] | None, include: Sequence[str]
+) -> Module:
+    from tileir.cpp.source import compile_cpp, keep_kernels
+
+    found = compile_cpp(data, path, entry, defines, include)
+    module = from_bytecode(found.data)
+    keep_kernels(module, found.symbols)
+    return module
 
 
 def from_bytecode(

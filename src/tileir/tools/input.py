@@ -72,6 +72,8 @@ def read_programs(
     path: str, given: Arguments, arguments: Sequence[str] = (), *, repeated: bool = False
 ) -> list[Program]:
     """Read and verify what a file holds; of a script, each kernel, or what each launch runs with `repeated`."""
+    if is_cpp(path):
+        return [_cpp_program(path, given)]
     if not is_script(path):
         return [program_in(read_bytes(path), name_of(path), given)]
     from tileir.tools.scripts import kernels_of, script_launches
@@ -82,6 +84,29 @@ def read_programs(
         found.append(program_in(launch.data, path, given))
         found[-1].launch = launch
     return found
+
+
+def is_cpp(path: str) -> bool:
+    """Whether a file is CUDA Tile C++, which NVRTC compiles."""
+    return path.endswith((".cu", ".cuh"))
+
+
+def _cpp_program(path: str, given: Arguments) -> Program:
+    from tileir.cpp.errors import CppError
+    from tileir.cpp.source import compile_cpp, keep_kernels
+
+    defines = dict([text.partition("=")[::2] for text in given.values("define")])
+    kernels = [*given.values("entry"), *given.values("instance")]
+    source = read_bytes(path)
+    try:
+        found = compile_cpp(source, path, kernels, defines, given.values("include"))
+    except CppError as error:
+        return Program(source, None, error.diagnostics, False)
+    program = program_in(found.data, path, given)
+    program.diagnostics = [*found.diagnostics, *program.diagnostics]
+    if program.module is not None:
+        keep_kernels(program.module, found.symbols)
+    return program
 
 
 def is_script(path: str) -> bool:

@@ -34,10 +34,17 @@ def select_entry(module: Operation, name: str | None) -> Operation:
         return next(iter(entries.values()))
     if not isinstance(name, str):
         raise LaunchError(f"the name of an entry is a string, not {type_text(name)}: choose one of {names}")
-    entry = entries.get(name.removeprefix("@"))
+    entry = entries.get(name.removeprefix("@")) or _in_cpp(entries, name)
     if entry is None:
         raise ChoiceError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")
     return entry
+
+
+def _in_cpp(entries: dict[str, Operation], name: str) -> Operation | None:
+    """The kernel of a C++ name, such as `scale<128>`, if one alone has it; its symbol has the length before the name."""
+    plain = name.partition("<")[0].rpartition("::")[2]
+    found = [entry for symbol, entry in entries.items() if symbol.startswith("_Z") and f"{len(plain)}{plain}" in symbol]
+    return found[0] if len(found) == 1 else None
 
 
 def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:

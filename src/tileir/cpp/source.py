@@ -1,0 +1,141 @@
+"""C++ sources: compiling one to bytecode, and NVRTC's messages as diagnostics."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from tileir.cpp.errors import CppError
+from tileir.cpp.nvrtc import Compiled, compile_source, header_folders
+from tileir.dialect.ops import ENTRY
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import UNKNOWN, CharacterLocation, Location, SourceText, file_location
+
+SUFFIXES = (".cu", ".cuh")
+_ALWAYS = ("--enable-tile", "--gpu-architecture=compute_90", "-std=c++20")
+_MOST_ERRORS = 20
+_MOST_NOTES = 3
+# The file where NVRTC finds the names of kernels that it was asked for.
+_NAMES = "__nv_name_map"
+
+# `file(line): error: message`, or `file(line): note #3043-D: message`; its lines that follow are indented.
+_HEAD = re.compile(r"(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>[a-z ]+?)(?: #\d+(?:-D)?)?: (?P<message>.*)")
+_WORD = re.compile(r"(\S+)")
+_TEMPLATE = re.compile(r"template\s*<[^{;]*?>\s*(?:static\s+)?__tile_global__\s+(?:\w+\s+)*?(\w+)\s*\(")
+_FUNCTION = re.compile(r"__tile_global__[^({;]*?(\w+)\s*\(")
+
+
+class CppProgram:
+    """The bytecode of a source, the symbols of the kernels that were asked for, and the compiler's warnings."""
+
+    def __init__(self, data: bytes, symbols: list[str], diagnostics: list[Diagnostic]) -> None:
+        self.data = data
+        self.symbols = symbols
+        self.diagnostics = diagnostics
+
+
+def is_cpp(path: str) -> bool:
+    """Whether a file is a C++ source."""
+    return path.endswith(SUFFIXES)
+
+
+def compile_cpp(
+    data: bytes,
+    path: str,
+    expressions: Sequence[str] = (),
+    defines: Mapping[str, object] | None = None,
+    include: Sequence[str] = (),
+) -> CppProgram:
+    """Compile a source; `expressions` name kernels in it, instances of templates among them."""
+    text = data.decode("utf-8", "surrogateescape")
+    folders = [os.path.dirname(os.path.abspath(path)), *include, *header_folders()]
+    options = [*_ALWAYS, *[f"--define-macro={name}={value}" for name, value in (defines or {}).items()]]
+    options += [f"--include-path={folder}" for folder in folders]
+    compiled = compile_source(text, os.path.abspath(path), options, list(expressions))
+    if not compiled.data and f"\n{_NAMES}(" in f"\n{compiled.log}":
+        raise CppError.of(_unknown_kernel(compiled.log, expressions), _listed(text))
+    found = diagnostics_of(compiled.log, text, path)
+    if not compiled.data:
+        errors = [each for each in found if each.severity == "error"]
+        raise CppError(errors or [Diagnostic("error", f"NVRTC says: {compiled.log.strip()}", UNKNOWN)])
+    _check_kernels(compiled, text, path)
+    return CppProgram(compiled.data, [compiled.symbols[each] for each in expressions], found)
+
+
+def keep_kernels(module: Operation, symbols: Sequence[str]) -> None:
+    """Leave only the kernels that were asked for in a module; all, where none were."""
+    for operation in [each for region in module.regions for block in region.blocks for each in block]:
+        if symbols and operation.declaration is ENTRY and operation.symbol_name not in symbols:
+            operation.erase()
+
+
+def _unknown_kernel(log: str, expressions: Sequence[str]) -> str:
+    said = next((head["message"] for head, _ in _messages(log) if head["file"] == _NAMES), "")
+    return f"no kernel {' or '.join([repr(each) for each in expressions])}: {said}"
+
+
+def _listed(text: str) -> str:
+    return f"the kernels of the file are {', '.join(dict.fromkeys(_FUNCTION.findall(text)))}"
+
+
+def _check_kernels(compiled: Compiled, text: str, path: str) -> None:
+    """Templates become kernels only where they are named."""
+    templates = _TEMPLATE.findall(text)
+    if compiled.symbols or not templates or len(_FUNCTION.findall(text)) > len(templates):
+        return
+    called = ", ".join([f"'{name}'" for name in templates])
+    help = f"name an instance, as '{templates[0]}<...>': --entry, or entry= of tileir.load"
+    raise CppError.of(f"'{path}' has kernel templates alone ({called}), so nothing to run", help)
+
+
+def diagnostics_of(log: str, text: str, path: str) -> list[Diagnostic]:
+    """NVRTC's messages, without the notes about its headers and the errors that follow from another."""
+    found: list[Diagnostic] = []
+    for head, rest in _messages(log):
+        kind = head["kind"].removeprefix("catastrophic ")
+        is_own = os.path.abspath(head["file"]) == os.path.abspath(path)
+        location = _location(int(head["line"]), rest, text, path) if is_own else _elsewhere(head)
+        message = "; ".join([head["message"], *_continued(rest)]).replace("cuda::tiles::__1::", "cuda::tiles::")
+        if kind.startswith("note"):
+            if is_own and found and len(found[-1].notes) < _MOST_NOTES and found[-1].position[1] != int(head["line"]):
+                found[-1].notes.append(Diagnostic("note", message, location))
+        elif len(found) < _MOST_ERRORS and not (found and "<error-type>" in message):
+            severity = kind if kind in ("error", "warning") else "remark"
+            found.append(Diagnostic(severity, message, location))
+    return found
+
+
+def _messages(log: str) -> list[tuple[re.Match[str], list[str]]]:
+    """Each message: its first line, and those that belong to it."""
+    found: list[tuple[re.Match[str], list[str]]] = []
+    for line in log.splitlines():
+        head = None if line.startswith(" ") else _HEAD.fullmatch(line)
+        if head is not None:
+            found.append((head, []))
+        elif found and line.startswith(" "):
+            found[-1][1].append(line)
+    return found
+
+
+def _continued(rest: list[str]) -> list[str]:
+    """The lines of a message before the source line and its caret."""
+    end = len(rest) - 2 if rest and rest[-1].strip() == "^" else len(rest)
+    return [line.strip() for line in rest[: max(end, 0)]]
+
+
+def _location(line: int, rest: list[str], text: str, path: str) -> Location:
+    lines = text.splitlines(keepends=True)
+    column = 0
+    if rest and rest[-1].strip() == "^" and line <= len(lines):
+        # NVRTC moves the source line; the caret moves with it.
+        shown = rest[-2]
+        moved = len(shown) - len(shown.lstrip()) - (len(lines[line - 1]) - len(lines[line - 1].lstrip()))
+        column = max(rest[-1].index("^") - moved, 0)
+    offset = sum(map(len, lines[: line - 1])) + column
+    return CharacterLocation(SourceText(text, path, _WORD), 0, offset)
+
+
+def _elsewhere(head: re.Match[str]) -> Location:
+    return file_location(head["file"], int(head["line"]), 1)
