@@ -1,1 +1,1 @@
-"""Kernels in CUDA Tile C++: NVIDIA's NVRTC compiles a .cu file to bytecode, without a GPU (docs/guide/cpp_kernels.md)."""
+"""Kernels in CUDA Tile C++: NVIDIA's NVRTC compiles a .cu file to bytecode, without a GPU."""
