@@ -67,6 +67,12 @@ def _terminal() -> bool:
     return True
 
 
+def _nvrtc() -> bool:
+    from tileir.cpp import nvrtc
+
+    return any((root / folder / nvrtc.LIBRARY).is_file() for root in nvrtc.roots() for folder in nvrtc.FOLDERS)
+
+
 def _gpu() -> bool:
     from tileir.execute.gpu.driver.devices import why_no_gpu
 
@@ -82,6 +88,7 @@ OPTIONAL = {
     ),
     "jax": Optional(_module("jax"), "operators of JAX", "a system for which pip install jax works"),
     "cuda.tile": Optional(_module("cuda.tile"), "cuTile kernels, NVIDIA's tools", "Linux on x86-64 or aarch64"),
+    "nvrtc": Optional(_nvrtc, "kernels in C++", "Linux on x86-64 or aarch64"),
     "triton": Optional(_module("triton"), "the Triton engine", "Linux on x86-64 or aarch64"),
     "mkdocs": Optional(_module("mkdocs"), "the documentation site", "pip install 'tileir[docs]'"),
     "atheris": Optional(_module("atheris"), "fuzzing guided by coverage", "Linux on x86-64"),

@@ -64,6 +64,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
     "docs/tools/tune.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/triton/test_tuning.py"},
     "docs/guide/kernel_authors.md": {"pip install": "installs packages"},
     "docs/guide/triton_kernels.md": {"pip install": "installs packages"},
+    "docs/guide/cpp_kernels.md": {"pip install": "installs packages"},
     "docs/tools/sanitizer.md": {"// grid ": "tests/execute/test_sanitizer_document.py"},
     "docs/tools/sweep.md": {"dask scheduler": "starts a cluster: tests/judge/test_dask.py"},
     "docs/internals/nvidia.md": {
@@ -147,6 +148,8 @@ def test_python_runs_and_prints_what_is_shown(page: str, tmp_path: Path, capsys:
             pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
         if "import triton" in block.text:
             pytest.importorskip("triton", reason="Triton is not installed: pip install triton")
+        if '.cu"' in block.text:
+            needs("nvrtc")
         if "import torch" in block.text:
             pytest.importorskip("torch", reason="torch is not installed: pip install torch")
         if ".cubin(" in block.text and why_missing():

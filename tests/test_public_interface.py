@@ -181,7 +181,7 @@ def test_every_type_that_a_caller_passes_is_public(name: str) -> None:
 def test_every_error_a_user_can_meet_is_one_family() -> None:
     classes = [getattr(tileir.errors, name) for name in tileir.errors.__all__]
     errors = [each for each in classes if not issubclass(each, Warning)]
-    assert len(errors) == 39 and len(classes) == 41
+    assert len(errors) == 40 and len(classes) == 42
     for error in errors:
         assert issubclass(error, tileir.TileIRError)
         assert error.__name__.endswith(("Error", "Crash", "Timeout"))
@@ -313,7 +313,7 @@ def test_parse_verifies_where_asked_to() -> None:
 
 
 def test_options_that_mean_the_same_have_one_name_and_one_order() -> None:
-    order = ["name", "version", "layout", "allow_unregistered", "verify"]
+    order = ["name", "version", "layout", "allow_unregistered", "verify", "entry", "defines", "include"]
     for name in ("parse", "load", "from_bytecode"):
         _, made = definition("tileir.interface", name)
         assert isinstance(made, ast.FunctionDef)

@@ -3,6 +3,7 @@
 # fmt: off
 from tileir.analyze.reducing.search import NotInterestingError as NotInterestingError
 from tileir.bytecode.primitives import BytecodeError as BytecodeError
+from tileir.cpp.errors import CppError as CppError
 from tileir.execute.arguments.argument_text import LaunchDescriptionError as LaunchDescriptionError
 from tileir.execute.errors import AssemblerWarning as AssemblerWarning, AssertionFailedError as AssertionFailedError, ChoiceError as ChoiceError, CompilationError as CompilationError, EmulationError as EmulationError, ExecutionError as ExecutionError, HostCopyWarning as HostCopyWarning, InternalError as InternalError, LaunchError as LaunchError, MissingDependencyError as MissingDependencyError, NestingError as NestingError, RecordingError as RecordingError, SearchTimeout as SearchTimeout, WrongDeviceError as WrongDeviceError
 from tileir.execute.gpu.cubin import CubinError as CubinError
@@ -16,4 +17,4 @@ from tileir.rewrite.driver import RewriteError as RewriteError
 from tileir.serve.explorer.questions import QuestionError as QuestionError
 from tileir.ttir.translation import TTIRError as TTIRError
 
-__all__ = ["AssemblerCrash", "AssemblerError", "AssemblerTimeout", "AssemblerWarning", "AssertionFailedError", "BuildError", "BytecodeError", "ChoiceError", "CompilationError", "CubinError", "DriverError", "EmulationError", "ExecutionError", "HostCopyWarning", "InternalError", "LaunchDescriptionError", "LaunchError", "MissingDependencyError", "NestingError", "NoGpuError", "NotInterestingError", "OptionError", "ParseError", "PassError", "PassOptionError", "PipelineError", "QuestionError", "RecordingError", "ResultsError", "RewriteError", "SanitizerError", "SearchTimeout", "SweepError", "TTIRError", "TileIRError", "TritonCrash", "TritonError", "TritonTimeout", "VerifyError", "VersionError", "WrongDeviceError"]
+__all__ = ["AssemblerCrash", "AssemblerError", "AssemblerTimeout", "AssemblerWarning", "AssertionFailedError", "BuildError", "BytecodeError", "ChoiceError", "CompilationError", "CppError", "CubinError", "DriverError", "EmulationError", "ExecutionError", "HostCopyWarning", "InternalError", "LaunchDescriptionError", "LaunchError", "MissingDependencyError", "NestingError", "NoGpuError", "NotInterestingError", "OptionError", "ParseError", "PassError", "PassOptionError", "PipelineError", "QuestionError", "RecordingError", "ResultsError", "RewriteError", "SanitizerError", "SearchTimeout", "SweepError", "TTIRError", "TileIRError", "TritonCrash", "TritonError", "TritonTimeout", "VerifyError", "VersionError", "WrongDeviceError"]

@@ -60,6 +60,7 @@ _HOMES = {
     "tileir.errors": {
         "tileir.analyze.reducing.search": "NotInterestingError",
         "tileir.bytecode.primitives": "BytecodeError",
+        "tileir.cpp.errors": "CppError",
         "tileir.execute.arguments.argument_text": "LaunchDescriptionError",
         "tileir.execute.errors": "AssemblerWarning AssertionFailedError ChoiceError CompilationError"
         " EmulationError ExecutionError HostCopyWarning InternalError LaunchError MissingDependencyError"

@@ -58,13 +58,14 @@ def launch(
     fast: bool = False,
     **options: Any,
 ) -> None:
-    """Run a `@cuda.tile.kernel` or `@triton.jit` function once for each tile block of a grid.
+    """Run a kernel once for each tile block of a grid: a `@cuda.tile.kernel` or `@triton.jit` function, or a module.
 
     `args` are what `cuda.tile.launch` takes, with arrays of NumPy, torch, or anything else with DLPack or the array
     interface, or all arguments of a Triton kernel in order; its constants and Triton's own options may be further
     keywords, and its grid a function of them.  Those on the host have the results when this returns; with arrays on a
     GPU the kernel runs there, and is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The
-    kernel is compiled when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of
+    kernel is compiled when it is first launched with arguments of its kind, a module with one kernel, which
+    `tileir.load` reads from text, bytecode or C++, at each launch.  `backend`, `exact` and `fast` are those of
     `tileir.compile`, further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`,
     `output`, ..).
     In an emulation that looks at launches it is looked at as those by `cuda.tile.launch` are, unless it says itself
@@ -85,6 +86,10 @@ def launch(
     if known is None or known.kernel() is not kernel:
         if is_triton_kernel(kernel):
             _launch_triton(kernel, grid, check_arguments(args), (backend, exact, fast), options)
+            return
+        if isinstance(kernel, Operation):
+            of_module = compile(kernel, backend=backend, exact=exact, fast=fast)
+            of_module.launch(check_grid(grid), check_arguments(args), **options)
             return
         known = known_for(kernel)
     if type(args) is not tuple:

@@ -12,8 +12,8 @@ from tileir.cpp.errors import CppError
 
 _SUCCESS = 0
 _COMPILATION_FAILED = 6
-_LIBRARY = "nvrtc64_130_0.dll" if sys.platform == "win32" else "libnvrtc.so.13"
-_FOLDERS = ("bin", "bin/x64") if sys.platform == "win32" else ("lib", "lib64")
+LIBRARY = "nvrtc64_130_0.dll" if sys.platform == "win32" else "libnvrtc.so.13"
+FOLDERS = ("bin", "bin/x64") if sys.platform == "win32" else ("lib", "lib64")
 _INSTALL = "pip install 'tileir[cpp]'"
 
 
@@ -43,8 +43,8 @@ def header_folders() -> list[str]:
 
 @cache
 def _library() -> ctypes.CDLL:
-    paths = [root / folder / _LIBRARY for root in roots() for folder in _FOLDERS]
-    names = [str(path) for path in paths if path.is_file()] or [_LIBRARY]
+    paths = [root / folder / LIBRARY for root in roots() for folder in FOLDERS]
+    names = [str(path) for path in paths if path.is_file()] or [LIBRARY]
     try:
         found = ctypes.CDLL(names[0])
     except OSError as error:
@@ -101,8 +101,6 @@ def _output(program: ctypes.c_void_p, what: str) -> bytes:
 
 def _symbol(program: ctypes.c_void_p, expression: str) -> str:
     name = ctypes.c_char_p()
-    _check(
-        _library().nvrtcGetLoweredName(program, _encoded(expression), ctypes.byref(name)),
-        f"find the kernel '{expression}'",
-    )
+    status = _library().nvrtcGetLoweredName(program, _encoded(expression), ctypes.byref(name))
+    _check(status, f"find the kernel '{expression}'")
     return (name.value or b"").decode()

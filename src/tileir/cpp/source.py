@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from tileir.cpp.errors import CppError
 from tileir.cpp.nvrtc import Compiled, compile_source, header_folders
-from tileir.dialect.ops import ENTRY
+from tileir.dialect.ops import ENTRY, GET_GLOBAL, GLOBAL
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, CharacterLocation, Location, SourceText, file_location
@@ -65,10 +65,21 @@ def compile_cpp(
 
 
 def keep_kernels(module: Operation, symbols: Sequence[str]) -> None:
-    """Leave only the kernels that were asked for in a module; all, where none were."""
-    for operation in [each for region in module.regions for block in region.blocks for each in block]:
-        if symbols and operation.declaration is ENTRY and operation.symbol_name not in symbols:
-            operation.erase()
+    """Leave the kernels that were asked for in a module, all where none were, and the globals that they use.
+
+    Every constant of NVIDIA's header is a global; hardly any is used.
+    """
+    for kernel in [each for each in _contents(module) if each.declaration is ENTRY]:
+        if symbols and kernel.symbol_name not in symbols:
+            kernel.erase()
+    used = {each.attributes["name"].text.removeprefix("@") for each in module.walk() if each.declaration is GET_GLOBAL}
+    for variable in [each for each in _contents(module) if each.declaration is GLOBAL]:
+        if variable.symbol_name not in used:
+            variable.erase()
+
+
+def _contents(module: Operation) -> list[Operation]:
+    return [each for region in module.regions for block in region.blocks for each in block]
 
 
 def _unknown_kernel(log: str, expressions: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ READING = (
     Option(f"--dialect-version {_VERSIONS}", "the dialect a text is written in (default: the newest)", is_common=True),
     Option(f"--hints {'|'.join(HINT_MODES)}", "what to do about doubtful hints (default: ignore)", is_common=True),
     Option("--no-draft-spellings", "accept only the spellings that NVIDIA's tools accept", is_common=True),
-    Option("-D, --define NAME[=VALUE]", "of a C++ file, a macro; repeat for several", is_common=True),
+    Option("-D, --define MACRO", "of a C++ file, a macro as NAME or NAME=VALUE; repeat for several", is_common=True),
     Option("-I, --include DIR", "of a C++ file, where its headers are; repeat for several", is_common=True),
     Option("--instance NAME", "of a C++ file, an instance of a template, as 'k<128>'; repeat", is_common=True),
     Option("--allow-unregistered-dialect", "accept operations of other dialects, in the generic form", is_common=True),

@@ -41,7 +41,7 @@ def select_entry(module: Operation, name: str | None) -> Operation:
 
 
 def _in_cpp(entries: dict[str, Operation], name: str) -> Operation | None:
-    """The kernel of a C++ name, such as `scale<128>`, if one alone has it; its symbol has the length before the name."""
+    """The kernel of a C++ name, such as `scale<128>`, if one alone has it: symbols have names behind their lengths."""
     plain = name.partition("<")[0].rpartition("::")[2]
     found = [entry for symbol, entry in entries.items() if symbol.startswith("_Z") and f"{len(plain)}{plain}" in symbol]
     return found[0] if len(found) == 1 else None

@@ -1,0 +1,148 @@
+"""Kernels in CUDA Tile C++: loaded, launched, checked and explained at the lines of their file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+from tests.optional import needs
+
+import tileir
+from tileir.cpp.errors import CppError
+from tileir.cpp.source import diagnostics_of
+
+SCALE = Path(__file__).parents[2] / "examples" / "scale.cu"
+UNMASKED = SCALE.read_text().replace("ct::store_masked(y + at, sum, inside)", "ct::store(y + at, sum)")
+
+
+@pytest.fixture
+def compiler() -> None:
+    needs("nvrtc")
+
+
+def arrays() -> tuple[numpy.ndarray, numpy.ndarray]:
+    return numpy.arange(1000, dtype="f4"), numpy.ones(1000, "f4")
+
+
+def tool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tileir", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_a_kernel_gives_what_numpy_gives(backend: str) -> None:
+    x, y = arrays()
+    tileir.launch(tileir.load(SCALE, entry="axpy"), 8, (2.0, x, y, 1000), backend=backend)
+    assert (y == 2 * x + 1).all()
+    tileir.launch(tileir.load(SCALE, entry="scale<256>"), 4, (x, 0.5, 1000), backend=backend)
+    assert (x == numpy.arange(1000) / 2).all()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_only_the_kernels_that_are_named_are_kept() -> None:
+    assert [kernel.symbol_name for kernel in kernels(tileir.load(SCALE))] == ["axpy"]
+    both = kernels(tileir.load(SCALE, entry=["scale<64>", "scale<128>"]))
+    assert len(both) == 2 and all("scale" in (kernel.symbol_name or "") for kernel in both)
+
+
+def kernels(module: tileir.Module) -> list[tileir.Operation]:
+    return [operation for operation in module.walk() if operation.name == "cuda_tile.entry"]
+
+
+@pytest.mark.usefixtures("compiler")
+def test_of_the_globals_those_in_use_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    table = "__tile__ float table[4] = {1, 2, 4, 8};\n"
+    load = "ct::load_masked(table + at % 4, inside) * ct::load_masked(x + at, inside)"
+    text = SCALE.read_text().replace("a * ct::load_masked(x + at, inside)", load)
+    path.write_text(text.replace('extern "C"', table + 'extern "C"'))
+    module = tileir.load(path, entry="axpy")
+    assert [each.symbol_name for each in module.walk() if each.name == "cuda_tile.global"] == ["table"]
+    x, y = arrays()
+    tileir.launch(module, 8, (0.0, x, y, 1000))
+    assert (y == numpy.tile([1, 2, 4, 8], 250) * x + 1).all()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_macros_and_folders_of_headers_reach_the_compiler(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    headers.mkdir()
+    (headers / "factor.h").write_text("#define FACTOR THREE\n")
+    text = SCALE.read_text().replace("a * ct::load_masked(x + at, inside)", "FACTOR * ct::load_masked(x + at, inside)")
+    (tmp_path / "k.cu").write_text('#include "factor.h"\n' + text)
+    module = tileir.load(tmp_path / "k.cu", entry="axpy", defines={"THREE": "3.0f"}, include=[str(headers)])
+    x, y = arrays()
+    tileir.launch(module, 8, (0.0, x, y, 1000))
+    assert (y == 3 * x + 1).all()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_findings_have_the_line_of_the_source(tmp_path: Path) -> None:
+    path = tmp_path / "unmasked.cu"
+    path.write_text(UNMASKED)
+    given = ["--entry", "axpy", "--grid", "8", "--arg", "2.0", "--arg", "iota:f32:1000", "--arg", "ones:f32:1000"]
+    found = tool("run", path, "--sanitize", *given, "--arg", "1000")
+    line = 1 + UNMASKED[: UNMASKED.index("ct::store(")].count("\n")
+    assert found.returncode == 1
+    assert "out-of-bounds: store_ptr_tko writes outside of argument 2" in found.stderr
+    assert f"{path}:{line}:5" in found.stderr and "ct::store(y + at, sum);" in found.stderr
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("command", ["check", "lint", "info", "cost", "explore"])
+def test_commands_take_sources(command: str, tmp_path: Path) -> None:
+    launch = ["--entry", "scale<256>", "--grid", "4", "--arg", "iota:f32:1000", "--arg", "0.5", "--arg", "1000"]
+    options = {"cost": launch, "explore": [*launch, "--html", tmp_path / "page.html"]}
+    found = tool(command, SCALE, *options.get(command, ["--instance", "scale<256>"]))
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.usefixtures("compiler")
+def test_mistakes_are_shown_as_those_of_programs_are(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(SCALE.read_text().replace("int(ct::bid().x) * 128", "ct::bid().x * 128"))
+    with pytest.raises(CppError) as caught:
+        tileir.load(path)
+    # One mistake is one error: those that follow from it are left out, and so are notes about NVIDIA's headers.
+    (error,) = caught.value.diagnostics
+    assert error.position == (str(path), 11, 33) and not error.notes
+    assert error.message.startswith('no operator "+" matches these operands; operand types are: unsigned int + ')
+    found = tool("check", path)
+    assert found.returncode == 1 and "auto at = ct::bid().x * 128" in found.stdout and "1 error" in found.stdout
+
+
+@pytest.mark.usefixtures("compiler")
+def test_names_of_kernels_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(CppError, match="no kernel 'scal<8>': identifier \"scal\" is undefined") as caught:
+        tileir.load(SCALE, entry="scal<8>")
+    assert caught.value.help == "the kernels of the file are axpy, scale"
+    text = SCALE.read_text()
+    path = tmp_path / "templates.cu"
+    path.write_text(text[: text.index('extern "C"')] + text[text.index("template <") :])
+    with pytest.raises(CppError, match="has kernel templates alone") as caught:
+        tileir.load(path)
+    assert "'scale<...>'" in caught.value.help
+
+
+def test_messages_of_nvrtc_are_read_without_it() -> None:
+    text = "int f() {\n    return g();\n}\n"
+    log = (
+        'k.cu(2): error: identifier "g" is undefined\n      return g();\n             ^\n\n'
+        "other.h(7): warning #177-D: variable was declared but never referenced\n  int x;\n      ^\n"
+    )
+    error, warning = diagnostics_of(log, text, "k.cu")
+    assert (error.severity, error.position, error.message) == ("error", ("k.cu", 2, 12), 'identifier "g" is undefined')
+    assert (warning.severity, warning.position[:2]) == ("warning", ("other.h", 7))
+
+
+def test_without_nvrtc_the_message_says_what_to_install() -> None:
+    code = (
+        "import sys, os; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; sys.path.insert(0, {src!r})\n"
+        "import tileir.cpp.nvrtc as n; n.LIBRARY = 'libnvrtc-none.so'; import tileir; tileir.load({path!r})"
+    ).format(src=str(Path(tileir.__file__).parents[1]), path=str(SCALE))
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "C++ kernels need NVRTC" in found.stderr and "pip install 'tileir[cpp]'" in found.stderr
