@@ -140,9 +140,11 @@ def test_messages_of_nvrtc_are_read_without_it() -> None:
 
 
 def test_without_nvrtc_the_message_says_what_to_install() -> None:
+    source = str(Path(tileir.__file__).parents[1])
     code = (
-        "import sys, os; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; sys.path.insert(0, {src!r})\n"
-        "import tileir.cpp.nvrtc as n; n.LIBRARY = 'libnvrtc-none.so'; import tileir; tileir.load({path!r})"
-    ).format(src=str(Path(tileir.__file__).parents[1]), path=str(SCALE))
+        f"import sys; sys.path[:] = [{source!r}, *[p for p in sys.path if 'site-packages' not in p]]\n"
+        "import tileir.cpp.nvrtc as n; n.LIBRARY = 'libnvrtc-none.so'\n"
+        f"import tileir; tileir.load({str(SCALE)!r})"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "C++ kernels need NVRTC" in found.stderr and "pip install 'tileir[cpp]'" in found.stderr
