@@ -93,7 +93,7 @@ def _encoded(text: str) -> bytes:
 def _output(program: ctypes.c_void_p, what: str) -> bytes:
     library = _library()
     size = ctypes.c_size_t()
-    _check(getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)), "say the size of its output")
+    _check(getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)), "state the size of its output")
     data = ctypes.create_string_buffer(size.value)
     _check(getattr(library, f"nvrtcGet{what}")(program, data), "give its output")
     return data.raw

@@ -59,7 +59,7 @@ def compile_cpp(
     found = diagnostics_of(compiled.log, text, path)
     if not compiled.data:
         errors = [each for each in found if each.severity == "error"]
-        raise CppError(errors or [Diagnostic("error", f"NVRTC says: {compiled.log.strip()}", UNKNOWN)])
+        raise CppError(errors or [Diagnostic("error", f"NVRTC reports: {compiled.log.strip()}", UNKNOWN)])
     _check_kernels(compiled, text, path)
     return CppProgram(compiled.data, [compiled.symbols[each] for each in expressions], found)
 
