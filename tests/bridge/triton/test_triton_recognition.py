@@ -103,3 +103,11 @@ def test_a_freed_tensor_is_refused() -> None:
     x.untyped_storage().resize_(0)
     with pytest.raises(tileir.LaunchError):
         tileir.launch(kernels.add, 1, (x, x, out, 64, 64))
+
+
+def test_an_option_that_is_a_dictionary() -> None:
+    x = torch.rand(64)
+    for _ in range(2):
+        out = torch.zeros(64)
+        launched(True, kernels.add, (1,), (x, x, out, 64), BLOCK=64, extern_libs={"libdevice": "libdevice.10.bc"})
+        assert torch.equal(out, 2 * x)

@@ -84,7 +84,10 @@ class KnownLaunches:
             return
         try:
             found = self._inspect(arguments, keywords, variant)
+            key = tuple(found.key)
+            hash(key)
         except _UNKNOWN:
+            # An argument of another kind, or an option that is a dictionary.
             return
         kinds = list(compiled.src.signature.values())
         takes = [kind != CONSTANT for kind in kinds]
@@ -99,7 +102,7 @@ class KnownLaunches:
         if direct is not None:
             if len(self._direct) >= _MOST_KEPT:
                 self._direct.clear()
-            self._direct[tuple(found.key)] = (direct, takes, compiled)
+            self._direct[key] = (direct, takes, compiled)
 
     def _has_changed(self) -> bool:
         """Whether the kernel, or what it reads of its module, is another one, which Triton notices."""
