@@ -119,6 +119,21 @@ class Progress:
         return was_shown
 
 
+def launch_bar(progress: Progress) -> Callable[[int, int], None] | None:
+    """What shows a bar for a launch that takes a while; None where there is no terminal."""
+
+    def line(done: int, count: int) -> str:
+        filled = 30 * done // count
+        left = progress.seconds * (count - done) / max(done, 1)
+        return f"[{'#' * filled}{'.' * (30 - filled)}] {done} of {count} tile blocks, {left:.0f} s left"
+
+    def show(done: int, count: int) -> None:
+        if done < count:
+            progress.show(lambda: line(done, count))
+
+    return show if progress.is_terminal else None
+
+
 def tracked(items: Iterable[_Item], total: int, noun: str, *, is_quiet: bool = False) -> Iterator[_Item]:
     """Yield the items; on a terminal, show how many of them are done if that takes a while."""
     with Progress(is_quiet=is_quiet, after=0.5) as progress:

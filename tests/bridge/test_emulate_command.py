@@ -130,7 +130,7 @@ def test_interrupt_ends_the_process_as_python_does(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ((), "expected SCRIPT, -m MODULE or -c CODE"),
-        (("missing.py",), "cannot open 'missing.py': there is no such file"),
+        (("missing.py",), "cannot read 'missing.py': No such file or directory"),
         (("--trace", "x", "s.py"), "'x' is no tile block"),
         (("--backend", "abacus", "s.py"), "abacus"),
         (("--sanitize=most", "s.py"), "'most' is not a value of '--sanitize'"),

@@ -213,7 +213,7 @@ def test_a_newer_file_is_left_alone(path: str) -> None:
 
 
 def test_a_missing_file_and_a_missing_directory_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="there is no such file"):
+    with pytest.raises(ResultsError, match="No such file or directory"):
         Results(str(tmp_path / "none.sqlite"))
     with pytest.raises(ResultsError, match="No such file or directory"):
         Store(str(tmp_path / "none" / "results.sqlite"))

@@ -86,7 +86,7 @@ def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
         ([*LAUNCH, "--picture", "z=/tmp/nothing.svg"], 1, "the launch has no array 'z': it has a, b, c"),
         ([*LAUNCH, "--picture", "a:red=/tmp/nothing.svg"], 2, "and not by 'red'"),
         (["script.py", "--grid", "1"], 2, "--grid is for a FILE: a script decides what it launches"),
-        (["nowhere.py"], 2, "cannot open 'nowhere.py': there is no such file"),
+        (["nowhere.py"], 2, "cannot read 'nowhere.py': No such file or directory"),
         (["nowhere.mlir"], 2, "cannot read 'nowhere.mlir'"),
         ([str(EXAMPLES / "broken.mlir")], 1, "error"),
         ([VECTOR_ADD, "--html", "/nowhere/page.html"], 2, "cannot write '/nowhere/page.html'"),

@@ -21,11 +21,12 @@ from tileir.tools import main
 from tileir.tools.bytecode import assemble, disassemble, objdump
 from tileir.tools.bytecode import run as run_tool
 from tileir.tools.command import run_process
-from tileir.tools.cutile import cost
+from tileir.tools.cutile import cost, debug, explore
 from tileir.tools.drop_in import opt as drop_in_opt
 from tileir.tools.drop_in import translate as drop_in_translate
 from tileir.tools.programs import check, explain, info, lint, opt
 from tileir.tools.programs import format as format_tool
+from tileir.tools.testing import reduce, report
 
 MODULE = """\
 cuda_tile.module @kernels {
@@ -50,6 +51,10 @@ TOOLS: dict[str, Callable[[list[str]], int]] = {
     "cost": cost.run,
     "explain": explain.run,
     "info": info.run,
+    "debug": debug.run,
+    "explore": explore.run,
+    "reduce": reduce.run,
+    "report": report.run,
     "tileir-opt": drop_in_opt.run,
     "tileir-translate": drop_in_translate.run,
 }
@@ -64,6 +69,10 @@ READERS: dict[str, list[str]] = {
     "objdump": [],
     "run": ["--backend", "interpreter", "--arg", "ones:f32:4", "--arg", "1"],
     "cost": ["--no-assembler", "--arg", "ones:f32:4", "--arg", "1"],
+    "info": [],
+    "debug": ["-batch"],
+    "explore": ["--html", "/dev/null", "--target", "h200"],
+    "reduce": ["--interesting", "false", "-q"],
     "tileir-opt": [],
     "tileir-translate": ["-mlir-to-cudatilebc", "-o", "/dev/null"],
 }
@@ -261,6 +270,38 @@ def test_files_of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
         for path in ("directory", "loop", "dangling", "directory/", "/proc/self/mem"):
             assert hold(tool, [path, *needed], monkeypatch) == 2
         hold(tool, ["/dev/null", *needed], monkeypatch)
+
+
+# What runs a script and then works on its kernels.
+RUNNING = ("check", "cost", "debug", "emulate", "explore", "info", "lint", "opt")
+SCRIPTS: dict[str, tuple[str, int]] = {
+    "raise ValueError('own')": ("ValueError: own", 1),
+    "def f(:": ("SyntaxError", 1),
+    "import sys; sys.exit(3)": ("the script 'script.py' fails, with status 3", 1),
+    "raise KeyboardInterrupt": ("KeyboardInterrupt", 130),
+}
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("script", list(SCRIPTS))
+@pytest.mark.parametrize("command", RUNNING)
+def test_scripts_that_fail(command: str, script: str, place: Path) -> None:
+    """The script's traceback is shown, without a line of tileir."""
+    (place / "script.py").write_text(script)
+    done = shell(f"tileir {command} script.py", place)
+    message, status = SCRIPTS[script]
+    # These end as the script does.
+    if "exit" in script and command in ("emulate", "debug"):
+        message, status = "", 3
+    assert (done.returncode, message in done.stderr) == (status, True), done
+    assert "/tileir/" not in done.stderr
+
+
+@pytest.mark.parametrize("command", sorted({*RUNNING, "as", "compile --target sm_90", "run", "tune"}))
+def test_a_script_that_is_missing(command: str, place: Path) -> None:
+    done = shell(f"tileir {command} missing.py", place)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot read 'missing.py': No such file or directory\n")
 
 
 def test_a_pipe_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,13 +84,13 @@ def test_a_command_that_fails_on_the_original_is_shown(tmp_path: Path, capsys: p
     assert run(["reduce", ATTENTION, "--interesting", str(script)]) == 1
     err = capsys.readouterr().err
     assert "not interesting itself: the command ended with status 7" in err
-    assert "not this one" in err
+    assert f"\nnote: command: {script}\n" in err and "\nnote: it printed:\n        not this one\n" in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "say what is interesting"),
+        ([], "choose what is interesting"),
         (["--interesting", "no-such-command-here"], "cannot run 'no-such-command-here'"),
         (["--interesting", "'"], "is no command line"),
         (["--interesting", "true", "-j", "0"], "'--jobs 0': give a number from 1 to 1024"),

@@ -375,7 +375,7 @@ def test_watch_nan_tells_padding_from_what_is_made(capsys: pytest.CaptureFixture
     assert "  divf of 1, 0 is inf\n  1 of the 1024 elements is like this\n  seen 4 times\n" in err
 
 
-def pretend_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def emulate_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal, and a clock that goes on by half a second whenever it is read."""
     times = itertools.count(1, 0.5)
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(times))
@@ -385,7 +385,7 @@ def pretend_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bar_shows_how_far_a_long_launch_is_and_goes_away(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend_a_terminal(monkeypatch)
+    emulate_a_terminal(monkeypatch)
     status, _, err = tool(capsys, *RACY, "--backend", "interpreter")
     assert status == 0
     # Nothing in the first second; then after each tile block, with the time the others will take.
@@ -400,7 +400,7 @@ def test_a_bar_shows_how_far_a_long_launch_is_and_goes_away(
 def test_the_bar_goes_away_before_an_error_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend_a_terminal(monkeypatch)
+    emulate_a_terminal(monkeypatch)
     arguments = [*RACY[:4], "iota:i32:384", *RACY[5:], "--backend", "interpreter", "--color", "never"]
     status, _, err = tool(capsys, *arguments)
     assert status == 1

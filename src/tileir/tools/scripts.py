@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from errno import EISDIR, ENOENT
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tileir.execute.arguments.argument_text import LaunchDescription
@@ -43,14 +45,15 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
     import tempfile
 
     if not os.path.isfile(path):
-        why = "it is a directory" if os.path.isdir(path) else "there is no such file"
-        raise ToolFailure(f"cannot read '{path}': {why}")
+        raise ToolFailure(f"cannot read '{path}': {os.strerror(EISDIR if os.path.isdir(path) else ENOENT)}")
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
         record = os.path.join(folder, "launches.jsonl")
         command = [sys.executable, "-m", "tileir.tools.scripts", record, str(until), path, *arguments]
         status = subprocess.run(command, stdout=2, check=False).returncode
         launches = _recorded(record)
+    if status == -signal.SIGINT:
+        raise KeyboardInterrupt
     if status:
         raise ToolFailure(f"the script '{path}' fails, with status {status}", EXIT_WRONG_INPUT)
     chosen = [each for each in launches if until in (0, each["number"])]

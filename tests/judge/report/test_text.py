@@ -110,7 +110,7 @@ def test_limit_says_how_many_kinds_are_left(report: Any, results: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere.sqlite"], "cannot read 'nowhere.sqlite': there is no such file"),
+        (["nowhere.sqlite"], "cannot read 'nowhere.sqlite': No such file or directory"),
         ([], "expected FILE"),
         (["x", "--limit", "-1"], "'--limit -1': give a number from 0 on"),
         (["x", "--format", "yaml"], "'yaml' is not a value of '--format'"),

@@ -32,8 +32,8 @@ class Interest(NamedTuple):
     contents: Test[bytes] | None
     """A test of the contents of files, if there is one."""
     about: str
-    why_not: Callable[[], str]
-    """The result for the original, where that is not interesting."""
+    why_not: Callable[[], list[str]]
+    """Why the original is not interesting: the reason, then notes."""
 
 
 def command(words: list[str], timeout: float, form: ProgramFile, judge: Callable[[Ended], bool]) -> Interest:
@@ -45,15 +45,13 @@ def command(words: list[str], timeout: float, form: ProgramFile, judge: Callable
             ends.append(ended)
         return judge(ended)
 
-    def why_not() -> str:
+    def why_not() -> list[str]:
         if not ends:
-            return "it cannot be written as bytecode of the version"
+            return ["it cannot be written as bytecode of the version"]
         shown = " ".join([shlex.quote(word) for word in words])
-        lines = [f"the command {ends[0].status.message}", f"  command: {harmless(shown)}"]
-        printed = ends[0].output.rstrip()
-        lines.append("  it printed:" if printed else "  it printed nothing")
-        lines += ["    " + harmless(line) for line in printed.splitlines()[-20:]]
-        return "\n".join(lines)
+        printed = "\n  ".join([harmless(line) for line in ends[0].output.rstrip().splitlines()[-20:]])
+        output = f"it printed:\n  {printed}" if printed else "it printed nothing"
+        return [f"the command {ends[0].status.message}", f"command: {harmless(shown)}", output]
 
     programs: CommandTest[Program] = CommandTest(words, timeout, form.extension, form.data, kept)
     contents: CommandTest[bytes] = CommandTest(words, timeout, form.extension, bytes, kept)
@@ -116,4 +114,4 @@ def _observed(
     test: ObservationTest[Program] = ObservationTest(question, lambda told: same(told, first), timeout)
     if original is not None:
         first = test.observe(original)
-    return Interest(test, None, about, lambda: missed if first == FINE else f"{missed}: {harmless(first)}")
+    return Interest(test, None, about, lambda: [missed if first == FINE else f"{missed}: {harmless(first)}"])

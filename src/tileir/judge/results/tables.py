@@ -187,7 +187,7 @@ def failure_message(error: Exception) -> str:
 def _look_at(path: str, writes: bool) -> None:
     if not os.path.exists(path):
         if not writes:
-            raise ResultsError(f"cannot read '{path}': there is no such file")
+            raise ResultsError(f"cannot read '{path}': No such file or directory")
         return
     journal = f"{path}-journal"
     for each in (path, journal):

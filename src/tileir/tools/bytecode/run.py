@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tileir.execute.analysis.parameters import may_write
@@ -14,7 +13,7 @@ from tileir.execute.errors import ExecutionError
 from tileir.execute.launching.entries import check_grid
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
-from tileir.terminal import Progress
+from tileir.terminal import Progress, launch_bar
 from tileir.tools import launches, options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import command
@@ -134,7 +133,7 @@ def _perform(given: Arguments, engine: Backend | None) -> int:
                     flush = given.has("flush-cache")
                     timing = kernel.time(wanted.grid, values, repeat=repeat, flush_cache=flush, threads=threads)
                 else:
-                    observer, bar = observation.observer, _bar(progress)
+                    observer, bar = observation.observer, launch_bar(progress)
                     kernel.launch(wanted.grid, values, observer=observer, progress=bar, threads=threads)
     except ExecutionError as error:
         if given.value("names") == "tile":
@@ -288,18 +287,3 @@ def _outputs(given: Arguments, values: list[Any], kind: str) -> list[tuple[int, 
         protect_input(path, given.operands[0], (kind, "an array"))
         found.append((number, path))
     return found
-
-
-def _bar(progress: Progress) -> Callable[[int, int], None] | None:
-    """What shows a bar for a launch that takes a while, on a terminal."""
-
-    def line(done: int, count: int) -> str:
-        filled = 30 * done // count
-        left = progress.seconds * (count - done) / max(done, 1)
-        return f"[{'#' * filled}{'.' * (30 - filled)}] {done} of {count} tile blocks, {left:.0f} s left"
-
-    def show(done: int, count: int) -> None:
-        if done < count:
-            progress.show(lambda: line(done, count))
-
-    return show if progress.is_terminal else None

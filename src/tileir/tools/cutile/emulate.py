@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import sys
+from errno import ENOENT
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tileir.bridge.process import begin, check_gpu
@@ -117,7 +118,7 @@ def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], Non
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
         return lambda: _run_module("__main__", operands, script, False)
     if not os.path.exists(script):
-        raise InvalidSettings(f"cannot open '{script}': there is no such file")
+        raise InvalidSettings(f"cannot read '{script}': {os.strerror(ENOENT)}")
 
     def compiled() -> CodeType:
         # The encoding may be declared in the file.

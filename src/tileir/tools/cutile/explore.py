@@ -137,7 +137,7 @@ def _script(given: Arguments) -> Exploration:
     if found:
         return found[0]
     if status:
-        raise ToolFailure("", EXIT_WRONG_INPUT)
+        raise ToolFailure(f"the script '{given.operands[0]}' fails, with status {status}", EXIT_WRONG_INPUT)
     raise missing_launch(given.operands[0], counter.count, wanted)
 
 

@@ -19,7 +19,8 @@ from tileir.execute.arguments.argument_text import LaunchDescription, grid_of, s
 from tileir.execute.engine.registry import find_engine, require
 from tileir.execute.gpu.gpus import target_named
 from tileir.interface import from_bytecode, load
-from tileir.ir.diagnostics import TileIRError
+from tileir.ir.diagnostics import Diagnostic, TileIRError, note
+from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
 from tileir.ir.versions import RELEASED
 from tileir.terminal import Progress
@@ -111,8 +112,10 @@ class _Reducing:
         try:
             data, complete = self._reduced(original, valid, form, wanted, verdicts)
         except NotInterestingError:
-            why = f"the program is not interesting to begin with: {wanted.why_not()}"
-            raise ToolFailure(why, EXIT_WRONG_INPUT) from None
+            why, *details = wanted.why_not()
+            notes = [note(detail, UNKNOWN) for detail in details]
+            message = f"the program is not interesting itself: {why}"
+            raise TileIRError([Diagnostic("error", message, UNKNOWN, notes)]) from None
         finally:
             verdicts.close()
         if is_bytecode(data):

@@ -99,7 +99,7 @@ def run(given: Arguments) -> int:
     path, plan, seeds = given.value("output", RESULTS), _plan(given), _seeds(given)
     retry, reference = given.names("retry"), given.value("reference")
     if reference and not os.path.exists(reference):
-        raise ToolFailure(f"cannot read the reference '{reference}': there is no such file or directory")
+        raise ToolFailure(f"cannot read the reference '{reference}': No such file or directory")
     check_target(given.value("html", "-"))
     stay(interruptible=True)
     reporter = SweepReporter(given.has("quiet"), given.wants_color(sys.stderr), is_verbose=given.has("verbose"))
