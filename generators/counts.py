@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import re
-from collections.abc import Iterator
 from types import ModuleType
 
 from generators import ROOT, is_generated
+from tileir.public import MODULES
 from tileir.tools.commands import COMMANDS
 from tileir.tools.more.completion import usage_of
 
@@ -22,15 +21,9 @@ def words() -> dict[str, int]:
     return found
 
 
-def public_modules() -> Iterator[ModuleType]:
-    """`tileir` and the modules directly in it that list what they make public."""
-    package = ROOT / "src" / "tileir"
-    for path in sorted([*package.glob("*.py"), *package.glob("*/__init__.py")]):
-        # `annotations` stands for `typing` in tileir itself, and `public` has the lists of the others.
-        lists = re.search(r"^(?:__all__ = |(?:\w+\.)?publish\()", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if lists and path.stem not in ("annotations", "public"):
-            name = ".".join(["tileir", *path.relative_to(package).with_suffix("").parts])
-            yield importlib.import_module(name.removesuffix(".__init__"))
+def public_modules() -> list[ModuleType]:
+    """`tileir` and its public modules."""
+    return [importlib.import_module(name) for name in ("tileir", *[f"tileir.{name}" for name in sorted(MODULES)])]
 
 
 def main() -> None:
@@ -38,8 +31,10 @@ def main() -> None:
     for folder, count in written.items():
         print(f"{count:8,}  words in {folder}")
     print(f"{sum(written.values()):8,}  words in all, without generated pages")
-    for module in public_modules():
-        print(f"{len(module.__all__):8,}  names in {module.__name__}")
+    names = {module.__name__: len(module.__all__) for module in public_modules()}
+    for module, count in names.items():
+        print(f"{count:8,}  names in {module}")
+    print(f"{sum(names.values()):8,}  public names in all")
     print(f"{len(COMMANDS):8,}  commands")
     print(f"{sum([len(usage_of(name).options) for name in COMMANDS]):8,}  options of commands")
 
