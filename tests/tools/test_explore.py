@@ -164,7 +164,8 @@ def test_script_that_fails_shows_its_own_traceback(script: Path, tmp_path: Path)
     script.write_text("raise RuntimeError('before any launch')")
     found = explored(str(script), "--html", str(tmp_path / "page.html"))
     assert found.returncode == 1
-    assert found.stderr.splitlines()[-1] == "RuntimeError: before any launch"
+    failure = f"error: the script '{script}' fails, with status 1"
+    assert found.stderr.splitlines()[-2:] == ["RuntimeError: before any launch", failure]
     assert "tools/explore.py" not in found.stderr
 
 
