@@ -170,3 +170,11 @@ def odd_helper(value):
 def calls_a_helper(x, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(x + offsets, odd_helper(tl.load(x + offsets)))  # calls
+
+
+@triton.jit
+def rooted(x, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    found = tl.load(x + offsets)
+    roots = tl.sqrt(found - 0.5)  # root
+    tl.store(out + offsets, roots)

@@ -39,6 +39,7 @@ from tileir.execute.gpu.triton.worker.stages import FILE
 from tileir.execute.locations.source_locations import user_location
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
+from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 
 _Result = TypeVar("_Result")
 _USUAL: Final = CodeOptions()
