@@ -69,6 +69,14 @@ def incremented(x, out, M, N, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     tl.store(target, found + 1.0, boundary_check=(0, 1))
 
 
+@triton.jit
+def unchecked(x, out, M, N, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    source = tl.make_block_ptr(x, (M, N), (N, 1), (0, 0), (ROWS, COLUMNS), (1, 0))
+    target = tl.make_block_ptr(out, (M, N), (N, 1), (0, 0), (ROWS, COLUMNS), (1, 0))
+    found = tl.load(source)
+    tl.store(target, found, boundary_check=(0, 1))
+
+
 def main() -> None:
     x, counts = numpy.zeros(4096, numpy.float32), numpy.zeros(2, numpy.int32)
     launches = {
@@ -77,16 +85,17 @@ def main() -> None:
         doubled: (x, x, 20, 40, 16, 32),
         counted: (x, counts, 100, 64),
         incremented: (x, x, 5, 6, 8, 8),
+        unchecked: (x, x, 5, 6, 8, 8),
     }
     texts = []
     for kernel, arguments in launches.items():
-        if kernel is incremented and triton.__version__ >= "3.9":
+        if kernel in (incremented, unchecked) and triton.__version__ >= "3.9":
             continue
         text = resolved(kernel, (1,), arguments, {})[0].ttir.generic
         # Paths are those of the machine that wrote it.
         text = re.sub(r'"[^"]*?/((?:triton/language/)?\w+\.py)"', r'"\1"', text)
-        if kernel is not softmax:
-            # One with locations is enough.
+        if kernel not in (softmax, unchecked):
+            # Few with locations are enough.
             text = re.sub(r" loc\(.*?\)+(?=$|[,)])|^#loc.*\n", "", text, flags=re.MULTILINE)
         texts.append(text)
     number = ".".join(triton.__version__.split(".")[:2])
