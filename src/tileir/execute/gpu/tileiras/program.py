@@ -41,7 +41,6 @@ from tileir.passes.expansions import is_widening
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.folds import add_constants
 from tileir.rewrite.matching import constant_value, tile_of
-from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.tileiras.tool import AssemblyOptions
