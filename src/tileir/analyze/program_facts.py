@@ -18,7 +18,7 @@ from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import TextLocation
-from tileir.ir.versions import VERSION_NAMES, version_named
+from tileir.ir.versions import RELEASED, VERSION_NAMES, version_named
 
 
 def file_facts(name: str, data: bytes) -> dict[str, Any]:
@@ -32,6 +32,7 @@ def file_facts(name: str, data: bytes) -> dict[str, Any]:
     with suppress(Malformed):
         container = read_container(data, known_sections=ATTRIBUTE)
         facts["version"] = container.version_name
+        facts |= {"released": container.version <= RELEASED, "preview": container.is_preview}
         for each in container.order:
             section = {"name": SECTION_NAMES[each.identifier], "offset": each.header}
             facts["sections"].append({**section, "bytes": each.end - each.header})

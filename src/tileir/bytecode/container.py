@@ -7,7 +7,7 @@ from tileir.bytecode import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed, Trace
 from tileir.ir.core import Operation
 from tileir.ir.location import UnknownLocation
-from tileir.ir.versions import NEWEST, V13_1, Version, version_text
+from tileir.ir.versions import NEWEST, V13_1, V13_5, Version, version_text
 
 END: Final = 0
 STRING: Final = 1
@@ -34,6 +34,9 @@ SECTION_NAMES: Final[dict[int, str]] = {
 ALIGNMENTS: Final[dict[int, int]] = {STRING: 4, FUNCTION: 8, DEBUG: 8, CONSTANT: 8, TYPE: 4, ATTRIBUTE: 4}
 
 HEADER_SIZE: Final = 12
+PREVIEW_BIT: Final = 1
+PREVIEW: Final = "tileir.preview"
+"""The attribute of a module whose file has the preview bit in its header.  It is written back as this bit."""
 
 
 class Section:
@@ -62,6 +65,11 @@ class Container:
         self.tag: int = tag
         self.order: list[Section] = order
         self.sections: dict[int, Section] = {section.identifier: section for section in order}
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether the header says that the content is a public preview."""
+        return self.version >= V13_5 and bool(self.tag & PREVIEW_BIT)
 
     @property
     def version_name(self) -> str:

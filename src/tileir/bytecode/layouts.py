@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.bytecode.container import ATTRIBUTE, Container, origin_of, section_identifiers
+from tileir.bytecode.container import ATTRIBUTE, PREVIEW, Container, origin_of, section_identifiers
 from tileir.bytecode.primitives import BytecodeError
 from tileir.bytecode.records import is_private
 from tileir.collector import CollectorPaused
@@ -114,7 +114,7 @@ def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:
         for attribute in operation.attributes:
             if attribute == "sym_visibility" and is_function(operation) and is_private(operation):
                 continue
-            if attribute not in operation.declaration.inherent:
+            if attribute not in operation.declaration.inherent and attribute != PREVIEW:
                 message = f"attribute '{attribute}' cannot be in {layout} bytecode and is dropped"
                 found.append(Diagnostic("warning", message, operation.location))
     return found

@@ -88,6 +88,8 @@ class ModuleReader:
         attributes: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
         if self.tables.producer is not None:
             attributes["producer"] = string_attribute(self.tables.producer)
+        if self.file.is_preview:
+            attributes[sections.PREVIEW] = UNIT
         for numbers in self._list_globals():
             try:
                 self._read_global(numbers)

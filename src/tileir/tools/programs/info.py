@@ -122,7 +122,10 @@ def _installation_lines(found: dict[str, Any]) -> list[str]:
 def _lines(facts: dict[str, Any]) -> list[str]:
     head = f"{harmless(facts['file'])}: {facts['kind']}, {facts['bytes']} bytes"
     if facts["kind"] == "bytecode":
-        head += f", version {facts['version'] or 'unknown'}, {facts['layout']} layout"
+        states = [] if facts.get("released", True) else ["not released"]
+        states += ["preview"] if facts.get("preview") else []
+        state = f" ({', '.join(states)})" if states else ""
+        head += f", version {facts['version'] or 'unknown'}{state}, {facts['layout']} layout"
     lines = [head, *(_program_lines(facts) if "operations" in facts else [])]
     lines += ["sections:"] if facts.get("sections") else []
     for section in facts.get("sections", ()):

@@ -1,0 +1,257 @@
+"""Version 13.5, which no published assembler reads, against its writers: the encoders of cuda-tile 1.7 and NVRTC 13.5."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.bytecode.annotated import golden
+from tests.bytecode.pieces import File, split_functions, split_table
+
+import tileir
+from tileir.bytecode.container import PREVIEW, STRING
+from tileir.dialect.types import DYNAMIC
+
+bytecode = pytest.importorskip("cuda.tile._bytecode", reason="pip install 'cuda-tile>=1.7'")
+encodings = pytest.importorskip("cuda.tile._bytecode.encodings", reason="pip install 'cuda-tile>=1.7'")
+if not hasattr(bytecode.BytecodeVersion, "V_13_5"):
+    pytest.skip(
+        "the installed cuda-tile does not encode version 13.5: pip install 'cuda-tile>=1.7'", allow_module_level=True
+    )
+
+
+class Pointer(enum.Enum):
+    """The attributes of the pointers here; cuda-tile does not write multicast ones yet."""
+
+    NONE = b"\x00"
+    MULTICAST = b"\x02"
+
+
+ORDERING = encodings.MemoryOrderingSemantics
+SCOPE = encodings.MemoryScope
+REDUCTION = encodings.MultimemReductionKind
+#: A record of cuda-tile: the builder, the types, and the values it may use (view, tile, index, token).
+Encode = Callable[[Any, Any, Any, Any, Any, Any], object]
+
+
+def tile_type(types: Any, element: str, *shape: int) -> Any:
+    return types.tile(types.simple(bytecode.SimpleType[element]), shape)
+
+
+def written_by_cuda_tile(
+    encode: Encode, pointer: Pointer = Pointer.MULTICAST, hints: Any = None, scope: bool = False
+) -> bytes:
+    """A file with one entry, which makes a view over its argument and then has the record."""
+    data = bytearray()
+    with bytecode.write_bytecode(1, data, bytecode.BytecodeVersion.V_13_5) as writer:
+        types, debug = writer.type_table, writer.debug_attr_table
+        place = bytecode.DebugAttrId(0)
+        if scope:
+            file = debug.file("k.py", "/src")
+            place = debug.loc(debug.subprogram(file, 7, "k", "k", debug.compile_unit(file), 8), "/src/k.py", 7, 3)
+        element = types.simple(bytecode.SimpleType.F32)
+        base, size = types.tile(types.pointer(element, pointer), []), tile_type(types, "I32")
+        with writer.function("k", [base, size], [], True, hints or {}, place) as (builder, (argument, index)):
+            tensor = types.tensor_view(element, [DYNAMIC, 64], [64, 1], pointer)
+            view = types.partition_view([4, 2], tensor, [0, 1], bytecode.PaddingValue.Missing)
+            made = encodings.encode_MakeTensorViewOp(builder, tensor, argument, [index], [])
+            parts = encodings.encode_MakePartitionViewOp(builder, view, made)
+            tile = encodings.encode_ConstantOp(builder, tile_type(types, "F32", 4, 2), b"\0\0\x80\x3f")
+            token = encodings.encode_MakeTokenOp(builder, types.Token)
+            encode(builder, types, parts, tile, index, token)
+            encodings.encode_ReturnOp(builder, [])
+    return bytes(data)
+
+
+RECORDS: dict[str, tuple[str, Encode]] = {
+    "load, weak": (
+        "multimem_load_reduce_view_tko weak %pview[%arg1, %arg1], add :",
+        lambda b, types, view, tile, index, token: encodings.encode_MultimemLoadReduceViewTkoOp(
+            b,
+            tile_type(types, "F32", 4, 2),
+            types.Token,
+            view,
+            [index] * 2,
+            None,
+            ORDERING.WEAK,
+            None,
+            REDUCTION.ADD,
+            [False, False],
+        ),
+    ),
+    "load, acquire": (
+        "multimem_load_reduce_view_tko acquire sys %pview[%arg1, %arg1], add token = %0 inbounds = [true, false] :",
+        lambda b, types, view, tile, index, token: encodings.encode_MultimemLoadReduceViewTkoOp(
+            *(b, tile_type(types, "F32", 4, 2), types.Token, view, [index] * 2, token),
+            *(ORDERING.ACQUIRE, SCOPE.SYS, REDUCTION.ADD, [True, False]),
+        ),
+    ),
+    "reduce": (
+        "multimem_reduce_view_tko release device %pview[%arg1, %arg1], add, %cst_1_f32 token = %0 inbounds = ",
+        lambda b, types, view, tile, index, token: encodings.encode_MultimemReduceViewTkoOp(
+            *(b, types.Token, view, tile, [index] * 2, token),
+            *(ORDERING.RELEASE, SCOPE.DEVICE, REDUCTION.ADD, [True, True]),
+        ),
+    ),
+    "store, weak": (
+        "multimem_store_view_tko weak %cst_1_f32, %pview[%arg1, %arg1] :",
+        lambda b, types, view, tile, index, token: encodings.encode_MultimemStoreViewTkoOp(
+            b, types.Token, view, tile, [index] * 2, None, ORDERING.WEAK, None, [False, False]
+        ),
+    ),
+    "store, release": (
+        "multimem_store_view_tko release sys %cst_1_f32, %pview[%arg1, %arg1] token = %0 inbounds = [false, true] :",
+        lambda b, types, view, tile, index, token: encodings.encode_MultimemStoreViewTkoOp(
+            b, types.Token, view, tile, [index] * 2, token, ORDERING.RELEASE, SCOPE.SYS, [False, True]
+        ),
+    ),
+}
+
+
+def atomic(inbounds: list[bool]) -> Encode:
+    return lambda b, types, view, tile, index, token: encodings.encode_AtomicRedViewTkoOp(
+        *(b, types.Token, view, [index] * 2, tile, token),
+        *(ORDERING.RELAXED, SCOPE.DEVICE, encodings.AtomicRMWMode.ADDF, inbounds),
+    )
+
+
+def nothing(*_: object) -> None:
+    """No record besides those of the frame."""
+
+
+def written_back(data: bytes) -> tileir.Operation:
+    """Check that a file is written back byte for byte, and its text gives an equal file; return its module."""
+    module = tileir.from_bytecode(data)
+    assert tileir.to_bytecode(module, version="13.5", preserve=True) == data
+    plain = tileir.to_bytecode(module, version="13.5")
+    again = tileir.parse(module.text(debug_info=True), verify=True)
+    assert tileir.to_bytecode(again, version="13.5") == plain
+    assert tileir.from_bytecode(plain).text() == module.text()
+    return module
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_records_on_several_devices_are_those_of_cuda_tile(name: str) -> None:
+    spelling, encode = RECORDS[name]
+    module = written_back(written_by_cuda_tile(encode))
+    assert spelling in module.text()
+    operation = spelling.partition(" ")[0]
+    with pytest.raises(tileir.BytecodeError, match=r"pointer attribute 'ptr_attr' requires bytecode version 13\.5"):
+        tileir.to_bytecode(module, version="13.4")
+    with pytest.raises(tileir.VerifyError, match=f"'cuda_tile.{operation}' is not available in bytecode version 13.4"):
+        tileir.verify(module, version="13.4")
+
+
+@pytest.mark.parametrize("inbounds", [[False, False], [False, True]])
+def test_a_reduction_into_a_view_has_inbounds(inbounds: list[bool]) -> None:
+    module = written_back(written_by_cuda_tile(atomic(inbounds), Pointer.NONE))
+    assert ("inbounds = [false, true]" in module.text()) is any(inbounds)
+    if not any(inbounds):
+        assert tileir.to_bytecode(module, version="13.4")
+        return
+    with pytest.raises(tileir.BytecodeError, match=r"inbounds.*requires bytecode version 13\.5"):
+        tileir.to_bytecode(module, version="13.4")
+
+
+@pytest.mark.parametrize("warps", [None, 16])
+def test_an_entry_always_has_hints(warps: int | None) -> None:
+    from cuda.tile._bytecode.attribute import EntryHints
+
+    hints = {} if warps is None else {"sm_100": EntryHints(num_worker_warps_per_cta=warps)}
+    module = written_back(written_by_cuda_tile(nothing, Pointer.NONE, hints))
+    assert ("num_worker_warps_per_cta = 16" in module.text()) is (warps is not None)
+    assert tileir.from_bytecode(tileir.to_bytecode(module, version="13.4")).text() == module.text()
+
+
+def test_attributes_of_arguments_are_in_the_entry() -> None:
+    from cuda.tile._bytecode.attribute import AttributeArray, Dictionary, DivBy
+    from cuda.tile._bytecode.basic import StringTable
+
+    arguments = "[{tileir.note = #cuda_tile.div_by<16>}, {}]"
+    module = tileir.parse(
+        '"cuda_tile.module"() <{sym_name = "kernels"}> ({ "cuda_tile.entry"() <{sym_name = "k", arg_attrs = '
+        f"{arguments}, function_type = (tile<i32>, tile<i32>) -> ()}}> ({{ ^bb0(%a: tile<i32>, %b: tile<i32>): "
+        '"cuda_tile.return"() : () -> () }) : () -> () }) : () -> ()',
+        verify=True,
+    )
+    data = tileir.to_bytecode(module, version="13.5")
+    ((function,), _) = split_functions(File.parse(data))
+    strings, expected = StringTable(), bytearray(b"\x0b\x00")
+    for text in split_table(File.parse(data).section(STRING)).blobs:
+        assert strings[text]
+    AttributeArray([Dictionary([("tileir.note", DivBy(16))]), Dictionary([])]).encode_tagged(strings, expected)
+    assert function.hints == bytes(expected)
+    assert tileir.from_bytecode(data).text() == module.text()
+
+
+def test_a_subprogram_has_flags() -> None:
+    module = written_back(written_by_cuda_tile(nothing, Pointer.NONE, scope=True))
+    scope = "#cuda_tile.di_subprogram"
+    text = module.text(debug_info=True)
+    assert scope in text and "flags" not in text
+    flagged = tileir.parse(text.replace("scopeLine = 8>", "scopeLine = 8, flags = 3>"))
+    data = tileir.to_bytecode(flagged, version="13.5")
+    assert "flags = 3" in tileir.from_bytecode(data).text(debug_info=True)
+    with pytest.raises(tileir.BytecodeError, match=r"'k' has flags '3' which require bytecode version 13\.5"):
+        tileir.to_bytecode(flagged, version="13.4")
+
+
+def test_a_file_of_cuda_tile_cpp_is_written_back() -> None:
+    """Made by NVRTC 13.5 of a kernel `twice(float* a)` that adds eight numbers to themselves."""
+    module = written_back(golden("cpp_13.5.tileirbc"))
+    assert module.attributes["producer"].text.startswith('"Cuda compilation tools, release 13.5')
+    older = tileir.to_bytecode(module, version="13.4")
+    assert tileir.from_bytecode(older).text() == module.text()
+
+
+# --- the preview bit ---
+
+
+def test_the_preview_bit_is_kept() -> None:
+    data = bytearray(written_by_cuda_tile(nothing, Pointer.NONE))
+    bytecode.patch_header_preview_flag(data, bytecode.BytecodeVersion.V_13_5)
+    module = written_back(bytes(data))
+    assert PREVIEW in module.attributes and tileir.to_bytecode(module, version="13.5")[10:12] == b"\1\0"
+    with pytest.raises(
+        tileir.BytecodeError, match="public-preview content, which is only valid at the current bytecode"
+    ):
+        tileir.to_bytecode(module, version="13.4")
+
+
+def test_other_versions_have_no_preview_bit() -> None:
+    data = bytearray(tileir.to_bytecode(tileir.parse("cuda_tile.module @kernels { }"), version="13.4"))
+    data[10] = 1
+    assert PREVIEW not in tileir.from_bytecode(bytes(data)).attributes
+
+
+def test_info_says_what_is_not_released(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    from tileir.tools.programs import info
+
+    data = bytearray(golden("cpp_13.5.tileirbc"))
+    path = tmp_path / "k.tileirbc"
+    for tag, expected in (
+        (0, "version 13.5 (not released), public"),
+        (1, "version 13.5.1 (not released, preview), public"),
+    ):
+        data[10] = tag
+        path.write_bytes(data)
+        assert info.run([str(path)]) == 0
+        printed = capsys.readouterr().out
+        assert expected in printed and "producer: Cuda compilation tools, release 13.5" in printed
+
+
+# --- backends ---
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize("name", ["load, weak", "reduce", "store, weak"])
+def test_backends_refuse_the_memory_of_several_devices(backend: str, name: str) -> None:
+    numpy = pytest.importorskip("numpy", reason="the backends need NumPy")
+    module = tileir.from_bytecode(written_by_cuda_tile(RECORDS[name][1]))
+    kernel = tileir.compile(module, backend=backend)
+    with pytest.raises(
+        tileir.TileIRError, match=r"cannot run 'cuda_tile\.multimem_\w+': it accesses the memory of several"
+    ):
+        kernel.launch((1, 1, 1), (numpy.zeros((8, 64), numpy.float32), 8))
