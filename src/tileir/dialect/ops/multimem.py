@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import Final, cast
+from tileir.annotations import Final
 from tileir.dialect.constraints import ANY_TILE, INT, MULTIMEM_ATTRIBUTE, TILE_VIEW, inbounds, memory_access
 from tileir.dialect.inference import Inference, index_type, tile_of_view
 from tileir.dialect.rules import (
@@ -64,7 +64,7 @@ def _verify(operation: Operation) -> None:
     tensor = view.tensor
     if tensor.attribute != "multicast":
         raise Invalid(f"requires multicast ptr_attr, got {tensor.attribute or 'none'}")
-    tile = cast(Type, (operation.tile if operation.declaration.reads is None else operation.results[0]).type)
+    tile = (operation.tile if operation.declaration.reads is None else operation.results[0]).type
     if tile is not view.tile:
         raise Invalid(f"expected tile type to be '{view.tile.text}' (based on view type), got '{tile.text}'")
     _verify_element(operation, tensor.element, view.tile.shape)
