@@ -76,7 +76,7 @@ class TutorialFile(pytest.Module):
     """A tutorial as a module with its own tests, if it has any, and one that runs the script."""
 
     def _getobj(self) -> ModuleType:
-        has_tests = "\ndef test_" in self.path.read_text(encoding="utf-8")
+        has_tests = "\n@pytest.mark." in self.path.read_text(encoding="utf-8")
         module: Any = super()._getobj() if has_tests else ModuleType(self.path.stem)
         module.test_script = lambda: self._run()
         return cast(ModuleType, module)
