@@ -31,6 +31,7 @@ from tileir.tools.main import run
 # Blocks that are not run here, by page and the beginning of their first line, and why.
 NOT_RUN: dict[str, dict[str, str]] = {
     "README.md": {"pip install": "installs packages"},
+    "docs/index.md": {"pip install": "installs packages"},
     "CONTRIBUTING.md": {"make demo": "installs packages", "src/tileir/": "the tree, see below"},
     "docs/reference/api.md": {">>> tileir.compile": "needs a Python without NumPy: tests/test_public_interface.py"},
     "docs/internals/architecture.md": {
