@@ -44,13 +44,28 @@ _FORMS: Final[dict[str, str]] = {
     "atomic-operands": "%pointers, MODE, %arg",
     "atomic_red_view_tko": (
         "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE %view[%index, ...], MODE, %value (token = %token)? "
-        "(attributes {NAME = VALUE, ...})? : type(%value), type(%view), type(%index), ... -> "
+        "(inbounds = INBOUNDS)? (attributes {NAME = VALUE, ...})? : type(%value), type(%view), type(%index), ... -> "
         "type(%result_token)"
     ),
     "load_view_tko": (
         "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %view[%index, ...] (token = %token)? (optimization_hints = "
         "<OPTIMIZATION_HINTS>)? (inbounds = INBOUNDS)? (attributes {NAME = VALUE, ...})? : type(%view), "
         "type(%index), ... -> type(%tile), type(%result_token)"
+    ),
+    "multimem_load_reduce_view_tko": (
+        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %view[%index, ...], REDUCTION (token = %token)? "
+        "(inbounds = INBOUNDS)? (attributes {NAME = VALUE, ...})? : type(%view), type(%index), ... -> "
+        "type(%tile), type(%result_token)"
+    ),
+    "multimem_reduce_view_tko": (
+        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE %view[%index, ...], REDUCTION, %tile (token = %token)? "
+        "(inbounds = INBOUNDS)? (attributes {NAME = VALUE, ...})? : type(%tile), type(%view), type(%index), ... -> "
+        "type(%result_token)"
+    ),
+    "multimem_store_view_tko": (
+        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %tile, %view[%index, ...] (token = %token)? "
+        "(inbounds = INBOUNDS)? (attributes {NAME = VALUE, ...})? : type(%tile), type(%view), type(%index), ... -> "
+        "type(%result_token)"
     ),
     "store_view_tko": (
         "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %tile, %view[%index, ...] (token = %token)? "
