@@ -21,8 +21,8 @@ def test_public_layout_loses_names_and_foreign_attributes() -> None:
     messages = [loss.message for loss in dropped_information(tileir.parse(PROGRAM), "public")]
     assert messages == [
         "the name of the module, @named, cannot be in bytecode; it reads back as @kernels",
-        "attribute 'mod.x' has no place in public bytecode and is dropped",
-        "attribute 'foo.bar' has no place in public bytecode and is dropped",
+        "attribute 'mod.x' cannot be in public bytecode and is dropped",
+        "attribute 'foo.bar' cannot be in public bytecode and is dropped",
     ]
 
 
@@ -39,7 +39,7 @@ def test_assembling_says_what_is_lost(tmp_path, capsys) -> None:
     source = tmp_path / "program.mlir"
     source.write_text(PROGRAM, encoding="utf-8")
     assert run(["as", str(source), "-o", str(tmp_path / "out.tileirbc")]) == 0
-    assert "warning: attribute 'foo.bar' has no place in public bytecode and is dropped" in capsys.readouterr().err
+    assert "warning: attribute 'foo.bar' cannot be in public bytecode and is dropped" in capsys.readouterr().err
 
 
 LOCATED = """cuda_tile.module @kernels {
@@ -57,8 +57,8 @@ NO_SCOPE = (
     "'synthesize-debug-info-scopes' makes the scopes"
 )
 WHO_HAS = "only functions and the operations in them have one"
-NO_FUNCTION = f"the location of 1 operation has no place in bytecode: {WHO_HAS}"
-NO_ARGUMENTS = f"the locations of 3 block arguments have no place in bytecode: {WHO_HAS}"
+NO_FUNCTION = f"the location of 1 operation has no encoding in bytecode: {WHO_HAS}"
+NO_ARGUMENTS = f"the locations of 3 block arguments have no encoding in bytecode: {WHO_HAS}"
 NO_MODULE = f"the location of the module cannot be in bytecode: {WHO_HAS}"
 
 

@@ -45,7 +45,7 @@ def test_private_file_is_written_back():
 def test_other_visibilities_have_no_flag_and_are_told():
     module = tileir.parse('cuda_tile.module @kernels { entry @k() { return } {sym_visibility = "nested"} }')
     assert [loss.message for loss in dropped_information(module, "public")] == [
-        "attribute 'sym_visibility' has no place in public bytecode and is dropped"
+        "attribute 'sym_visibility' cannot be in public bytecode and is dropped"
     ]
 
 

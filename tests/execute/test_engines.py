@@ -296,9 +296,9 @@ def test_an_engine_that_does_not_do_what_it_says_is_named(toy: Toy, monkeypatch:
     monkeypatch.setattr(Toy, "stages", ("code",))
     with pytest.raises(tileir.LaunchError, match="'toy' prepares None, and not a tileir"):
         compiled().launch(1, (array(),))
-    with pytest.raises(tileir.LaunchError, match="says that it shows 'code', and its kernels cannot"):
+    with pytest.raises(tileir.LaunchError, match="reports that it shows 'code', and its kernels cannot"):
         compiled().dump("code")
-    with pytest.raises(tileir.LaunchError, match="says that it sanitizes, and its kernels cannot"):
+    with pytest.raises(tileir.LaunchError, match="reports that it sanitizes, and its kernels cannot"):
         compiled().launch(1, (array(),), sanitize=True)
 
 

@@ -147,9 +147,7 @@ def _dropped_locations(module: Operation) -> list[Diagnostic]:
         found.append(Diagnostic("warning", message, without_scope[0]))
     for lost, kind in ((arguments, "block argument"), (outside, "operation")):
         if lost:
-            found.append(
-                Diagnostic("warning", f"{_of(lost, kind)} a location that cannot be in bytecode: {_WHO_HAS}", lost[0])
-            )
+            found.append(Diagnostic("warning", f"{_of(lost, kind)} no encoding in bytecode: {_WHO_HAS}", lost[0]))
     if _was_given(module.location):
         message = f"the location of the module cannot be in bytecode: {_WHO_HAS}"
         found.append(Diagnostic("warning", message, module.location))

@@ -305,7 +305,7 @@ def test_program_that_is_no_assembler_is_told(assembler: FakeAssembler) -> None:
     ):
         kernel().cubin("sm_90")
     assembler.path.write_text("#!/bin/sh\nexit 3\n")
-    with pytest.raises(tileir.errors.CompilationError, match="it ends with status 3 when asked for --"):
+    with pytest.raises(tileir.errors.CompilationError, match="it ends with status 3 with the option --"):
         kernel().cubin("sm_90")
 
 

@@ -145,7 +145,7 @@ def test_without_an_engine_for_gpus_the_reason_is_told(gpu: Gpu, kernel: tileir.
 
 
 def test_what_no_engine_for_gpus_does_is_told(gpu: Gpu, kernel: tileir.Kernel) -> None:
-    with pytest.raises(tileir.LaunchError, match=r"gpu_of_a_test: .* does not look for mistakes"):
+    with pytest.raises(tileir.LaunchError, match=r"gpu_of_a_test: .* does not look for errors"):
         kernel.launch(1, (*there(vectors()), 128), sanitize=True)
 
 

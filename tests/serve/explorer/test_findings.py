@@ -107,7 +107,7 @@ def test_a_clean_launch_says_what_was_checked(page_for: Any) -> None:
     page = page_for(explorer(record(kernel, 8, (*arrays, 1000))), view="findings")
     page.get_by_role("heading", name="Nothing found").wait_for()
     assert page.get_by_text("tile blocks that access the same bytes in no order").is_visible()
-    assert page.get_by_text("were not looked for").is_visible()
+    assert page.get_by_text("are found with sanitize=").is_visible()
 
 
 def test_nans_are_looked_for_when_somebody_asks(page_for: Any) -> None:

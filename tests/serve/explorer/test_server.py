@@ -342,7 +342,7 @@ def test_odd_queries_are_told_in_words(server: ExplorerServer, query: str, words
 @pytest.mark.parametrize(
     ("question", "query", "words"),
     [
-        ("nonsense", "", "there is no answer to 'nonsense': ask one of summary, accesses, "),
+        ("nonsense", "", "there is no answer to 'nonsense': use one of summary, accesses, "),
         ("steps", "", "'steps' needs the parameter 'block'"),
         ("steps", "block=-1", "'block' of 'steps' is a number from 0 on, not '-1'"),
         ("steps", "block=1e3", "'block' of 'steps' is a number from 0 on, not '1e3'"),
