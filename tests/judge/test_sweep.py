@@ -387,7 +387,7 @@ def test_workers_without_tileir_are_refused(path: Path) -> None:
 
 
 def test_what_makes_no_executor_is_named(path: Path) -> None:
-    with pytest.raises(tileir.errors.SweepError, match=r"gives 7, which is no executor"):
+    with pytest.raises(tileir.errors.SweepError, match=r"returns 7, which is no executor"):
         UserExecutor(lambda: 7, None, judged)  # type: ignore[arg-type,return-value]
 
 

@@ -78,7 +78,7 @@ def test_without_the_variable_the_library_of_the_system_is_named(monkeypatch: py
 def test_a_driver_without_a_device_says_so(fake: FakeDriver) -> None:
     fake.reset(0)
     assert why_no_gpu() == (
-        "there is no NVIDIA GPU that this process can use: starting the NVIDIA driver failed: cuInit says "
+        "there is no NVIDIA GPU that this process can use: starting the NVIDIA driver failed: cuInit reports "
         "CUDA_ERROR_NO_DEVICE (the words for 100)"
     )
 
@@ -87,7 +87,7 @@ def test_a_driver_without_a_device_says_so(fake: FakeDriver) -> None:
 def test_a_driver_that_does_not_start_says_why(fake: FakeDriver, code: int) -> None:
     fake.fail("cuInit", code)
     words = why_no_gpu()
-    assert "cuInit says CUDA_ERROR_" in words and f"the words for {code}" in words
+    assert "cuInit reports CUDA_ERROR_" in words and f"the words for {code}" in words
     assert ("spawn" in words) == (code == 3)
 
 
@@ -217,7 +217,8 @@ def test_every_call_that_fails_is_told_in_the_words_of_the_driver(fake: FakeDriv
 def test_gpus_that_cannot_be_counted_are_told_in_the_words_of_the_driver(fake: FakeDriver, code: int) -> None:
     fake.fail("cuDeviceGetCount", code)
     assert (
-        f"counting GPUs failed: cuDeviceGetCount says {'error 5000' if code == 5000 else 'CUDA_ERROR'}" in why_no_gpu()
+        f"counting GPUs failed: cuDeviceGetCount reports {'error 5000' if code == 5000 else 'CUDA_ERROR'}"
+        in why_no_gpu()
     )
     assert why_no_gpu() == ""
 
@@ -275,7 +276,7 @@ def test_code_stays_loaded_until_memory_is_released(fake: FakeDriver) -> None:
 
 def test_a_context_that_cannot_be_popped_is_told(fake: FakeDriver) -> None:
     fake.fail("cuCtxPopCurrent_v2", 201)
-    with pytest.raises(DriverError, match="cuCtxPopCurrent says CUDA_ERROR_INVALID_CONTEXT"):
+    with pytest.raises(DriverError, match="cuCtxPopCurrent reports CUDA_ERROR_INVALID_CONTEXT"):
         kernel_of(ONE).launch((1, 1, 1), (CudaArray(fake, four()),), ORDINARY)
     fake.forgive()
     while fake.depth():

@@ -121,7 +121,7 @@ def test_driver_without_a_gpu_says_so(
         words = "the NVIDIA driver finds no GPU on this machine"
     else:
         fake.reset(0)
-        words = "there is no NVIDIA GPU that this process can use: starting the NVIDIA driver failed: cuInit says "
+        words = "there is no NVIDIA GPU that this process can use: starting the NVIDIA driver failed: cuInit reports "
         words += "CUDA_ERROR_NO_DEVICE"
         with pytest.raises(NoGpuError, match=f"{words} .*; here, choose backend='cpu'"):
             device(0)

@@ -133,7 +133,7 @@ def test_the_descriptor_of_standard_output_is_what_it_was(fake: FakeDriver) -> N
     for _ in range(3):
         kernel_of("", PRINT, does="print").launch((1, 1, 1), (), LaunchOptions(output=lambda _: None))
     fake.fail("cuStreamSynchronize", 999)
-    with pytest.raises(DriverError, match="running @k failed: cuStreamSynchronize says CUDA_ERROR_UNKNOWN"):
+    with pytest.raises(DriverError, match="running @k failed: cuStreamSynchronize reports CUDA_ERROR_UNKNOWN"):
         kernel_of("", PRINT, does="print").launch((1, 1, 1), (), LaunchOptions(output=lambda _: None))
     after = os.fstat(1)
     assert (before.st_dev, before.st_ino) == (after.st_dev, after.st_ino)

@@ -75,7 +75,7 @@ def test_an_error_of_a_launch_is_in_the_words_of_the_driver(fake: FakeDriver) ->
     with pytest.raises(DriverError) as caught:
         kernel.launch((1, 1, 1), (CudaArray(fake, floats(4)),), ORDINARY)
     assert caught.value.message == (
-        "launching @k on cuda:0 (Fake GPU 0, sm_90) failed: cuLaunchKernelEx says CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (the words for 701)"
+        "launching @k on cuda:0 (Fake GPU 0, sm_90) failed: cuLaunchKernelEx reports CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (the words for 701)"
     )
     assert (caught.value.code, fake.depth()) == (701, 0)
 

@@ -85,7 +85,7 @@ def test_failure_ends_in_the_words_of_the_driver_and_gives_events_back(fake: Fak
     arrays = [CudaArray(fake, floats(8)) for _ in range(3)]
     fake.fail("cuEventSynchronize", 700, skip=1)
     with pytest.raises(
-        DriverError, match=r"timing a launch failed: cuEventSynchronize says .*@k or a kernel before it"
+        DriverError, match=r"timing a launch failed: cuEventSynchronize reports .*@k or a kernel before it"
     ):
         kernel.timed((1, 1, 1), (*arrays, 8), LaunchOptions(), 2, False)
     assert len(fake.calls("cuEventCreate")) == len(fake.calls("cuEventDestroy"))

@@ -120,7 +120,7 @@ def test_what_the_driver_does_not_describe_is_told(gpu: FakeDriver, values: list
 
 def test_other_failures_of_the_driver_are_told(gpu: FakeDriver) -> None:
     gpu.fail("cuTensorMapEncodeTiled", 999)
-    with pytest.raises(tileir.LaunchError, match="describing an array failed: cuTensorMapEncodeTiled says"):
+    with pytest.raises(tileir.LaunchError, match="describing an array failed: cuTensorMapEncodeTiled reports"):
         Launches(Slot("descriptor", MAP)).record([1 << 20, 100, 128])
 
 
