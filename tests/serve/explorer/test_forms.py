@@ -229,7 +229,7 @@ def test_coloring_keeps_every_character(page_for: Any) -> None:
         return languages.map((language) => lines.map((line) => shown(line, language)));
     }"""
     page = page_for(explorer())
-    languages = ["python", "tile", "bytecode", "loops", "llvm", "assembly", "unknown"]
+    languages = ["python", "cpp", "tile", "bytecode", "loops", "llvm", "assembly", "unknown"]
     assert page.evaluate(script, [lines, languages]) == [lines] * len(languages)
 
 

@@ -1,4 +1,4 @@
-"""The source that a program was written in: a cuTile script, or the text of the tile program as its author wrote it."""
+"""The source that a program was written in: a script, a C++ file, or the text of the tile program by its author."""
 
 from __future__ import annotations
 
@@ -64,18 +64,20 @@ def _script_form(entry: Operation) -> Representation:
                 places.setdefault(frame.file, {}).setdefault(line, []).append(number)
     files = {file: [line.rstrip("\r\n") for line in linecache.getlines(file)] for file in places}
     readable = {file: lines for file, lines in files.items() if lines}
+    name = os.path.basename(next(iter(readable)))
+    is_cpp = name.endswith((".cu", ".cuh", ".h", ".hpp"))
     lines: list[str] = []
     links: list[list[int]] = []
     for position, (file, content) in enumerate(readable.items()):
         if position:
             # Functions that the kernel calls, of other files: the first file has its own line numbers.
-            lines += ["", f"# {file}"]
+            lines += ["", f"{'//' if is_cpp else '#'} {file}"]
             links += [[], []]
         for number in _functions_around(content, places[file]) if position else range(len(content)):
             lines.append(content[number])
             links.append(sorted(set(places[file].get(number + 1, []))))
     notes = [f"{file} cannot be read." for file in files if file not in readable]
-    return Representation("source", os.path.basename(next(iter(readable))), "python", lines, links, notes=notes)
+    return Representation("source", name, "cpp" if is_cpp else "python", lines, links, notes=notes)
 
 
 def _functions_around(content: list[str], linked: dict[int, list[int]]) -> list[int]:

@@ -22,7 +22,10 @@ from tileir.ir.location import (
     file_location,
 )
 
-_LIBRARIES = ("/cuda/tile/", "\\cuda\\tile\\", "/triton/language/", "\\triton\\language\\")
+_LIBRARIES = (
+    "/cuda/tile/", "\\cuda\\tile\\", "/triton/language/", "\\triton\\language\\",
+    "/cuda_tile.h", "\\cuda_tile.h", "/cuda_fp16.hpp", "/cuda_bf16.hpp", "/cuda_fp8.hpp", "/cccl/cuda/",
+)  # fmt: skip
 # A kernel that recurses may have thousands of frames, and call sites share their parts.
 _MOST_FRAMES = 1000
 _MOST_STEPS = 100_000

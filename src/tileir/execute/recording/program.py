@@ -20,6 +20,7 @@ from tileir.dialect.ops import REDUCE, SCAN
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.program_text import printed_names, written_names
 from tileir.execute.locations.script import Script
+from tileir.execute.locations.source_locations import source_line, user_location
 from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
@@ -126,9 +127,14 @@ class NumberedProgram:
             text, _ = source.excerpt(position.line, position.column)
             return ScriptLine(position.file, position.line, text.strip()[:_LONGEST_LINE])
         expression = self._script.expression(operation)
-        if expression is None:
+        if expression is not None:
+            return ScriptLine(expression.file, expression.line, expression.statement.text)
+        # Of a language whose expressions are not known: C++.
+        position = position_of(user_location(operation.location))
+        if position is None or position.file.endswith(".py"):
             return None
-        return ScriptLine(expression.file, expression.line, expression.statement.text)
+        text = source_line(position).strip()[:_LONGEST_LINE]
+        return ScriptLine(position.file, position.line, text) if text else None
 
     def script_name(self, number: int) -> str | None:
         """The author's name of a value: a variable of the script or a name in the text; None without a source."""

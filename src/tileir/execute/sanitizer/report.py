@@ -224,8 +224,7 @@ def _shown(relation: str, place: FindingLocation, spelling: Spelling, words: Scr
     found = position_of(location)
     line = source_line(location)
     if found is not None and (source is not None or line):
-        # Columns of cuTile count from zero.
-        text, column = source.excerpt(found.line, found.column) if source is not None else (line, found.column + 1)
+        text, column = source.excerpt(found.line, found.column) if source is not None else (line, found.column)
         start = len(text) - len(text.lstrip())
         number = f"{found.line:5}"
         lines.append(f"{number} | {text.strip()}")

@@ -153,7 +153,7 @@ export function operationParts({ name, text, script, reads, writes }) {
   const line = `${fileName(script.file)}:${script.line}`;
   // A program that was read from text is its own script: its line, with the author's names, stands there once.
   if (!script.text.includes(name)) return [chip, element("span", `${line}: `, element("code", script.text.trim())), element("code.quiet", text)];
-  return [chip, element("code", script.file.endsWith(".py") ? text : script.text.trim()), element("span.quiet", line)];
+  return [chip, element("code", /\.(py|cuh?)$/.test(script.file) ? text : script.text.trim()), element("span.quiet", line)];
 }
 
 /** The first number for which a test fails that holds for all before it. @param {number} count @param {(at: number) => boolean} test */

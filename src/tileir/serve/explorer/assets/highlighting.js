@@ -20,6 +20,12 @@ const LLVM_WORDS = [
   "false zeroinitializer vscale",
 ].join(" ");
 
+const CPP_WORDS = [
+  "alignas auto bool break case char class concept const constexpr continue default do double else enum extern false",
+  "float for if inline int long namespace requires return short signed sizeof static struct switch template true",
+  "typename union unsigned using void volatile while __global__ __device__ __tile__ __tile_global__ __restrict__",
+].join(" ");
+
 /** @type {Record<string, RegExp>} */
 const GRAMMARS = {
   python: grammar(
@@ -29,6 +35,14 @@ const GRAMMARS = {
     words("keyword", PYTHON_WORDS),
     NUMBER,
     String.raw`(?<operation>\b[A-Za-z_]\w*(?=\())`,
+  ),
+  cpp: grammar(
+    String.raw`(?<comment>//.*|/\*.*?\*/)`,
+    STRING,
+    String.raw`(?<symbol>^\s*#\s*\w+)`,
+    words("keyword", CPP_WORDS),
+    NUMBER,
+    String.raw`(?<operation>\b[A-Za-z_]\w*(?=[(<]))`,
   ),
   tile: grammar(
     String.raw`(?<comment>//.*)`,

@@ -197,7 +197,7 @@ interface Tile {
 interface Form {
   id: string;
   title: string;
-  /** "python", "tile", "bytecode", "loops", "llvm", "assembly". */
+  /** "python", "cpp", "tile", "bytecode", "loops", "llvm", "assembly". */
   language: string;
   lines: string[];
   /** For each line the operations of the program that it comes from. */
