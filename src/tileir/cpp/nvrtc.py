@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -64,19 +65,21 @@ def _check(status: int, what: str) -> None:
         raise CppError.of(f"NVRTC cannot {what}: {said.decode()}")
 
 
-def compile_source(text: str, name: str, options: list[str], expressions: list[str]) -> Compiled:
-    """Compile a source; `expressions` name instances of templates, as `scale<128>`."""
+def compile_source(
+    text: str, name: str, options: list[str], expressions: list[str], headers: Mapping[str, str]
+) -> Compiled:
+    """Compile a source; `expressions` name instances of templates, as `scale<128>`, `headers` are texts by name."""
     library = _library()
     program = ctypes.c_void_p()
-    _check(
-        library.nvrtcCreateProgram(ctypes.byref(program), _encoded(text), _encoded(name), 0, None, None),
-        "begin a program",
+    texts, names = _strings(headers.values()), _strings(headers)
+    status = library.nvrtcCreateProgram(
+        ctypes.byref(program), _encoded(text), _encoded(name), len(headers), texts, names
     )
+    _check(status, "begin a program")
     try:
         for expression in expressions:
             _check(library.nvrtcAddNameExpression(program, _encoded(expression)), f"take the name '{expression}'")
-        given = (ctypes.c_char_p * len(options))(*[_encoded(option) for option in options])
-        status = library.nvrtcCompileProgram(program, len(options), given)
+        status = library.nvrtcCompileProgram(program, len(options), _strings(options))
         log = _output(program, "ProgramLog").rstrip(b"\0").decode("utf-8", "replace")
         if status == _COMPILATION_FAILED:
             return Compiled(b"", log, {})
@@ -84,6 +87,10 @@ def compile_source(text: str, name: str, options: list[str], expressions: list[s
         return Compiled(_output(program, "TileIR"), log, {each: _symbol(program, each) for each in expressions})
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _strings(texts: Collection[str]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * len(texts))(*map(_encoded, texts))
 
 
 def _encoded(text: str) -> bytes:

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from tileir.cpp.errors import CppError
 from tileir.cpp.nvrtc import Compiled, compile_source, header_folders
+from tileir.cpp.standard_headers import PRELUDE, standard_headers
 from tileir.dialect.ops import ENTRY, GET_GLOBAL, GLOBAL
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, CharacterLocation, Location, SourceText, file_location
 
 SUFFIXES = (".cu", ".cuh")
-_ALWAYS = ("--enable-tile", "--gpu-architecture=compute_90", "-std=c++20")
+_ALWAYS = ("--enable-tile", "--gpu-architecture=compute_90", "-std=c++20", f"--pre-include={PRELUDE}")
 _MOST_ERRORS = 20
 _MOST_NOTES = 3
 # The file where NVRTC finds the names of kernels that it was asked for.
@@ -50,15 +51,17 @@ def compile_cpp(
 ) -> CppProgram:
     """Compile a source; `expressions` name kernels in it, instances of templates among them."""
     text = data.decode("utf-8", "surrogateescape")
-    folders = [os.path.dirname(os.path.abspath(path)), *include, *header_folders()]
+    installed = header_folders()
+    folders = [os.path.dirname(os.path.abspath(path)), *include, *installed]
     options = [*_ALWAYS, *[f"--define-macro={name}={value}" for name, value in (defines or {}).items()]]
     options += [f"--include-path={folder}" for folder in folders]
-    compiled = compile_source(text, os.path.abspath(path), options, list(expressions))
-    if not compiled.data and f"\n{_NAMES}(" in f"\n{compiled.log}":
-        raise CppError.of(_unknown_kernel(compiled.log, expressions), _listed(text))
+    headers = standard_headers(tuple(installed))
+    compiled = compile_source(text, os.path.abspath(path), options, list(expressions), headers)
     found = diagnostics_of(compiled.log, text, path)
     if not compiled.data:
         errors = [each for each in found if each.severity == "error"]
+        if not errors and f"\n{_NAMES}(" in f"\n{compiled.log}":
+            raise CppError.of(_unknown_kernel(compiled.log, expressions), _listed(text))
         raise CppError(errors or [Diagnostic("error", f"NVRTC reports: {compiled.log.strip()}", UNKNOWN)])
     _check_kernels(compiled, text, path)
     return CppProgram(compiled.data, [compiled.symbols[each] for each in expressions], found)
@@ -102,9 +105,11 @@ def _check_kernels(compiled: Compiled, text: str, path: str) -> None:
 
 
 def diagnostics_of(log: str, text: str, path: str) -> list[Diagnostic]:
-    """NVRTC's messages, without the notes about its headers and the errors that follow from another."""
+    """NVRTC's messages, without the notes about its headers, names of kernels and errors that follow from another."""
     found: list[Diagnostic] = []
     for head, rest in _messages(log):
+        if head["file"] == _NAMES:
+            continue
         kind = head["kind"].removeprefix("catastrophic ")
         is_own = os.path.abspath(head["file"]) == os.path.abspath(path)
         location = _location(int(head["line"]), rest, text, path) if is_own else _elsewhere(head)
