@@ -73,6 +73,10 @@ def _nvrtc() -> bool:
     return any((root / folder / nvrtc.LIBRARY).is_file() for root in nvrtc.roots() for folder in nvrtc.FOLDERS)
 
 
+def _tilegym() -> bool:
+    return Path(os.environ.get("TILEIR_TILEGYM") or "/nowhere", "src", "tilegym").is_dir()
+
+
 def _gpu() -> bool:
     from tileir.execute.gpu.driver.devices import why_no_gpu
 
@@ -90,6 +94,7 @@ OPTIONAL = {
     "cuda.tile": Optional(_module("cuda.tile"), "cuTile kernels, NVIDIA's tools", "Linux on x86-64 or aarch64"),
     "nvrtc": Optional(_nvrtc, "kernels in C++", "Linux on x86-64 or aarch64"),
     "triton": Optional(_module("triton"), "the Triton engine", "Linux on x86-64 or aarch64"),
+    "tilegym": Optional(_tilegym, "TileGym's kernels in C++", "TILEIR_TILEGYM=PATH, a checkout of NVIDIA/TileGym"),
     "mkdocs": Optional(_module("mkdocs"), "the documentation site", "pip install 'tileir[docs]'"),
     "atheris": Optional(_module("atheris"), "fuzzing guided by coverage", "Linux on x86-64"),
     "patch": Optional(_program("patch"), "differences as patches", "apt-get install patch"),

@@ -1,4 +1,5 @@
-"""Runs the tests and samples of a checkout with an emulated GPU: cutile-python's, TileGym's operators, or Triton's.
+"""Runs the tests and samples of a checkout with an emulated GPU: cutile-python's, TileGym's operators in cuTile or
+(`--suite tilecpp`) in C++, or Triton's.
 
     python tests/bridge/checkout.py PATH --suite cutile [-n 2] [--sample 15] [--minutes 30] [--results FILE]
 
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ RULES: dict[str, list[tuple[str, str]]] = {
         (r"::test_perf", "measures how fast a GPU is"),
         (r"[\[-](cutile[_-]rs|tilecpp|triton)[\]-]", "is about kernels in other languages than cuTile's Python"),
     ],
+    "tilecpp": [],
     # By its path: as a plugin, this file is in no package.
     "triton": runpy.run_path(str(Path(__file__).parent / "triton" / "exceptions_of_triton.py"))["EXCEPTIONS"],
 }
@@ -66,7 +68,13 @@ RULES_FROM_1_7 = [
 TARGETS = {
     "cutile": ("test", "samples"),
     "tilegym": ("tests/ops",),
+    "tilecpp": ("tests/ops",),
     "triton": ("python/test/unit/language", "python/tutorials"),
+}
+# Of a suite with a plugin of its own: its folder below `tests`, its name, and pytest's options.
+PLUGINS = {
+    "triton": ("bridge/triton", "triton_checkout"),
+    "tilecpp": ("cpp", "tilegym_kernels", "-k", "tilecpp and not perf"),
 }
 
 _VARIABLE = "TILEIR_CHECKOUT_RUN"
@@ -201,16 +209,18 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
         _write(run, report.nodeid, "skipped" if reason else "failed", why, 0.0)
 
 
-def _write(run: _Run, test: str, outcome: str, why: str, seconds: float) -> None:
+def _write(run: _Run, test: str, outcome: str, why: str, seconds: float, sources: Sequence[str] = ()) -> None:
+    entry = {"test": test, "outcome": outcome, "why": why, "seconds": round(seconds, 2), "sources": sources}
     with run.results.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"test": test, "outcome": outcome, "why": why, "seconds": round(seconds, 2)}) + "\n")
+        file.write(json.dumps(entry) + "\n")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     # With xdist both the worker and the one who started it see reports.
     if "PYTEST_XDIST_WORKER" in os.environ or (report.when != "call" and report.passed):
         return
-    _write(_Run(), report.nodeid, _outcome(report), _why(report), report.duration)
+    sources = [str(value) for name, value in report.user_properties if name == "source"]
+    _write(_Run(), report.nodeid, _outcome(report), _why(report), report.duration, sources)
 
 
 def _outcome(report: pytest.TestReport) -> str:
@@ -219,6 +229,8 @@ def _outcome(report: pytest.TestReport) -> str:
     if report.passed:
         return "passed"
     why = _why(report)
+    if "CppError" in why:
+        return "refused"
     if _OVER_TIME in why:
         return "over time"
     return "out of memory" if _OUT_OF_MEMORY.search(why) else "failed"
@@ -287,9 +299,10 @@ def _run(given: argparse.Namespace, results: Path) -> None:
             "done": str(done),
         }
         paths = [str(Path(__file__).absolute().parent)]
-        if given.suite == "triton":
-            paths.append(str(Path(__file__).absolute().parent / "triton"))
-        if given.suite == "tilegym":
+        plugin = PLUGINS.get(given.suite)
+        if plugin is not None:
+            paths.append(str(Path(__file__).absolute().parents[1] / plugin[0]))
+        if given.suite in ("tilegym", "tilecpp"):
             paths.append(str(checkout / "src"))
         if not _answers(given.python, "'tileir.bridge.process' in sys.modules", TILEIR_EMULATE="1"):
             # The samples are processes of their own, for which an installed tileir has its `.pth` file.
@@ -329,8 +342,8 @@ def _run(given: argparse.Namespace, results: Path) -> None:
             # Which only the checkout's benchmarks need, and its options.
             command += ["-o", "addopts=--strict-markers"]
         command += ["--tileir", "--tileir-target", given.gpu]
-        if given.suite == "triton":
-            command += ["-p", "triton_checkout"]
+        if plugin is not None:
+            command += ["-p", *plugin[1:]]
         if given.n > 1:
             command += ["-n", str(given.n), "--dist", "worksteal", "--max-worker-restart", "1000"]
         targets = given.only.split() or [name for name in TARGETS[given.suite] if (checkout / name).exists()]
@@ -377,13 +390,16 @@ def _sum_up(results: Path) -> int:
     print(f"{len(entries)} tests: " + ", ".join([f"{count} {outcome}" for outcome, count in counts.most_common()]))
     if decided:
         print(f"{counts['passed']} of {decided} pass: {100 * counts['passed'] / decided:.2f} of 100")
-    for outcome in ("failed", "over time", "out of memory", "passed", "skipped", "xfailed"):
+    for outcome in ("failed", "refused", "over time", "out of memory", "passed", "skipped", "xfailed"):
         reasons = Counter(_class(entry["why"]) for entry in entries if entry["outcome"] == outcome)
         # Only those that have passed up to something.
         reasons.pop("", None)
         for reason, count in reasons.most_common():
             example = next(e["test"] for e in entries if e["outcome"] == outcome and _class(e["why"]) == reason)
             print(f"  {count:5} {outcome}: {reason}\n        as {example}")
+    for source in sorted({source for entry in entries for source in entry.get("sources", ())}):
+        of_source = Counter(entry["outcome"] for entry in entries if source in entry.get("sources", ()))
+        print(f"  {source}: " + ", ".join([f"{count} {outcome}" for outcome, count in of_source.most_common()]))
     return 0 if not counts["failed"] else 1
 
 
