@@ -34,8 +34,8 @@ def test_every_header_computes_what_its_reference_does(tmp_path: Path) -> None:
     limits = ["--sample", "2", "--seconds", "60", "--gibibytes", "14"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "TILEIR_EMU"))}
     environment["PYTHONPATH"] = os.pathsep.join([str(Path(tileir.__file__).parents[1]), *sys.path])
-    command = [sys.executable, script, HEADERS.parents[3], "--suite", "tilecpp", *limits, "--results", results]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    command = [sys.executable, str(script), str(HEADERS.parents[3]), "--suite", "tilecpp", *limits]
+    run = subprocess.run([*command, "--results", str(results)], env=environment, capture_output=True, text=True)
     entries = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     assert not [entry for entry in entries if entry["outcome"] in ("failed", "refused")], run.stdout
     passed = Counter(source for entry in entries if entry["outcome"] == "passed" for source in entry["sources"])
