@@ -31,7 +31,7 @@ OPTIONAL = {"rope.cuh"}
 def test_every_header_computes_what_its_reference_does(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     script = Path(__file__).parents[1] / "bridge" / "checkout.py"
-    limits = ["--sample", "2", "--seconds", "60", "--gibibytes", "14"]
+    limits = ["--sample", "8", "--seconds", "60", "--gibibytes", "14"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "TILEIR_EMU"))}
     environment["PYTHONPATH"] = os.pathsep.join([str(Path(tileir.__file__).parents[1]), *sys.path])
     command = [sys.executable, str(script), str(HEADERS.parents[3]), "--suite", "tilecpp", *limits]
