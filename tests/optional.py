@@ -73,6 +73,12 @@ def _nvrtc() -> bool:
     return any((root / folder / nvrtc.LIBRARY).is_file() for root in nvrtc.roots() for folder in nvrtc.FOLDERS)
 
 
+def _cccl() -> bool:
+    from tileir.cpp import nvrtc
+
+    return any(Path(folder, "cuda", "std").is_dir() for folder in nvrtc.header_folders())
+
+
 def _tilegym() -> bool:
     return Path(os.environ.get("TILEIR_TILEGYM") or "/nowhere", "src", "tilegym").is_dir()
 
@@ -93,6 +99,7 @@ OPTIONAL = {
     "jax": Optional(_module("jax"), "operators of JAX", "a system for which pip install jax works"),
     "cuda.tile": Optional(_module("cuda.tile"), "cuTile kernels, NVIDIA's tools", "Linux on x86-64 or aarch64"),
     "nvrtc": Optional(_nvrtc, "kernels in C++", "Linux on x86-64 or aarch64"),
+    "cccl": Optional(_cccl, "C++ kernels with standard headers", "pip install nvidia-cuda-cccl"),
     "triton": Optional(_module("triton"), "the Triton engine", "Linux on x86-64 or aarch64"),
     "tilegym": Optional(_tilegym, "TileGym's kernels in C++", "TILEIR_TILEGYM=PATH, a checkout of NVIDIA/TileGym"),
     "mkdocs": Optional(_module("mkdocs"), "the documentation site", "pip install 'tileir[docs]'"),

@@ -41,6 +41,7 @@ def test_headers_are_those_of_cccl(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["float", "double"])
 def test_a_kernel_includes_them(tmp_path: Path, dtype: str) -> None:
     needs("nvrtc")
+    needs("cccl")
     path = tmp_path / "fill.cu"
     path.write_text(FILL, encoding="utf-8")
     out = numpy.zeros(16, "f4" if dtype == "float" else "f8")
@@ -50,6 +51,7 @@ def test_a_kernel_includes_them(tmp_path: Path, dtype: str) -> None:
 
 def test_lines_of_errors_are_those_of_the_source(tmp_path: Path) -> None:
     needs("nvrtc")
+    needs("cccl")
     path = tmp_path / "wrong.cu"
     path.write_text(FILL.replace("int32_t n", "int33_t n"), encoding="utf-8")
     with pytest.raises(tileir.TileIRError, match='identifier "int33_t" is undefined') as caught:

@@ -22,6 +22,7 @@ from tileir.serve.explorer.opening import launch_of, opened
 
 needs("tilegym")
 # needs("nvrtc")
+needs("cccl")
 HEADERS = Path(os.environ.get("TILEIR_TILEGYM", ""), "src", "tilegym", "ops", "tilecpp")
 # Its test needs the package transformers.
 OPTIONAL = {"rope.cuh"}
