@@ -194,7 +194,7 @@ def test_every_call_that_fails_is_told_in_the_words_of_the_driver(fake: FakeDriv
     with pytest.raises((DriverError, NoGpuError)) as caught:
         kernel.launch((1, 1, 1), arguments, ORDINARY)
     public = function.removesuffix("_v2")
-    assert f"{public} says " in caught.value.message
+    assert f"{public} reports " in caught.value.message
     name = {2: "CUDA_ERROR_OUT_OF_MEMORY", 700: "CUDA_ERROR_ILLEGAL_ADDRESS", 5000: "error 5000"}
     assert name[code] in caught.value.message
     assert isinstance(caught.value, DriverError) and (caught.value.function, caught.value.code) == (public, code)
@@ -294,7 +294,7 @@ def test_the_error_of_a_kernel_that_ran_wild_names_the_one_before(fake: FakeDriv
         with pytest.raises(DriverError) as caught:
             tame.launch((1, 1, 1), (tensor,), ORDINARY)
         assert caught.value.is_sticky
-        assert "says CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" in caught.value.message
+        assert "reports CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" in caught.value.message
 
 
 # --- contexts, threads, processes ---

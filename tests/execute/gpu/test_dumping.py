@@ -135,7 +135,7 @@ def test_command_line_shows_code_without_a_gpu(
     assert run(["run", str(path), "--backend", "tileiras", "--dump", "sass", "--target", "sm_90"]) == 0
     assert capfd.readouterr().out == f"disassembled {len(cubin())}\n"
     assert run(["run", str(path), "--backend", "tileiras", "--target", "sm_90"]) == 2
-    assert "--target says which GPU '--dump sass' is for" in capfd.readouterr().err
+    assert "--target selects the GPU of '--dump sass'" in capfd.readouterr().err
 
 
 def test_dumping_loads_no_driver(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class Device:
 
     def attribute(self, number: int) -> int:
         return self._driver.number(
-            "cuDeviceGetAttribute", f"reading GPU {self.ordinal} what it is", number, self.handle
+            "cuDeviceGetAttribute", f"reading GPU {self.ordinal}", number, self.handle
         )
 
     @property
@@ -167,7 +167,7 @@ def pointer_place(address: int) -> tuple[int, int]:
     if code == INVALID_VALUE:
         return -1, 0
     if code:
-        raise of.error("cuPointerGetAttribute", code, f"finding the owner of memory {address:#x} is")
+        raise of.error("cuPointerGetAttribute", code, f"finding the owner of memory {address:#x}")
     code = of.function("cuPointerGetAttribute")(ctypes.byref(context), _POINTER_CONTEXT, address)
     return ordinal.value, 0 if code else context.value
 
