@@ -60,7 +60,7 @@ class Device:
 
     def attribute(self, number: int) -> int:
         return self._driver.number(
-            "cuDeviceGetAttribute", f"reading GPU {self.ordinal}", number, self.handle
+            "cuDeviceGetAttribute", f"reading the properties of GPU {self.ordinal}", number, self.handle
         )
 
     @property
