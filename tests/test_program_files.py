@@ -197,9 +197,9 @@ def test_summary_of_a_directory(tree: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == "5 files, no findings\n"
     (tree / "b.mlir").write_text(WRONG)
     assert check.run(["."]) == 1
-    assert capsys.readouterr().out.endswith("^\n1 error in 1 of 5 files\n")
+    assert capsys.readouterr().out.endswith("^\n\n1 error in 1 of 5 files\n")
     assert check.run([".", "--quiet"]) == 1
-    assert capsys.readouterr().out.endswith("^\n")
+    assert capsys.readouterr().out.endswith("^\n\n")
 
 
 def test_processes_report_what_one_does(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

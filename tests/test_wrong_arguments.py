@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "from_bytecode": tileir.from_bytecode,
     "from_bytecode layout": lambda v: tileir.from_bytecode(tileir.to_bytecode(module()), layout=v),
     "to_bytecode": tileir.to_bytecode,
-    "to_bytecode version": lambda v: tileir.to_bytecode(module(), v),
+    "to_bytecode version": lambda v: tileir.to_bytecode(module(), version=v),
     "to_bytecode layout": lambda v: tileir.to_bytecode(module(), layout=v),
     "verify": tileir.verify,
     "verify hints": lambda v: tileir.verify(module(), hints=v),

@@ -338,6 +338,8 @@ def test_missing_cutile_is_named_with_its_pip_line(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "cuda", None)
     with pytest.raises(MissingDependencyError, match="pip install cuda-tile"):
         tileir.launch(lambda a: a, 1, (A,))
+    # Kernels of Triton need no cuTile.
+    monkeypatch.setitem(sys.modules, "triton", None)
     with pytest.raises(MissingDependencyError, match="pip install cuda-tile"), tileir.emulate():
         pass
 

@@ -20,6 +20,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import FLOAT_TYPES, integer_type
+from tileir.ir.versions import RELEASED
 from tileir.passes.pipeline import PassReport, run_passes
 from tileir.tools.bytecode import assemble
 from tileir.tools.programs import opt
@@ -353,7 +354,7 @@ def test_a_string_argument_is_an_error() -> None:
 def test_random_programs_become_public_or_are_refused() -> None:
     written = 0
     for seed in range(120):
-        module = random_module(Random(seed), size=25, locations=False)
+        module = random_module(Random(seed), size=25, locations=False, version=RELEASED)
         try:
             run_passes(module, ["legalize"], report=PassReport(verify=True))
         except PassError:

@@ -328,8 +328,8 @@ def test_target_that_the_assembler_lacks_is_refused_with_those_it_has(assembler:
     ("options", "words"),
     [
         ({"opt_level": 4}, "the optimization level is 4"),
-        ({"time_limit": 0}, "the time limit of the assembler is 0"),
-        ({"time_limit": "long"}, "the time limit of the assembler is 'long'"),
+        ({"timeout": 0}, "the time limit of the assembler is 0"),
+        ({"timeout": "long"}, "the time limit of the assembler is 'long'"),
         ({"host": "sparc"}, "'sparc' is no machine that launches kernels: choose the host x86_64 or aarch64"),
     ],
 )

@@ -310,7 +310,7 @@ def test_large_launch_is_counted_from_some_of_its_tile_blocks() -> None:
     # The block over the edge is among those that are looked at.
     assert work.bytes_moved == 3 * 4 * n
     assert work.walked < 2**20
-    assert f"{work.walked} of 1048576 tile blocks were looked at" in work.notes[0]
+    assert f"{work.walked} of 1048576 tile blocks were counted" in work.notes[0]
 
 
 def test_work_that_grows_with_the_number_of_the_block_is_counted_from_some() -> None:

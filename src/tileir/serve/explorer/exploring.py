@@ -53,7 +53,7 @@ def explore(
     titles.  Findings are those of the sanitizer: `sanitize` and `uninitialized` are as for `tileir.record`.
 
     >>> tileir.explore(kernel, 8, args, html="page.html").title
-    'vector_add in vector_add.mlir: tileir explorer'
+    'vector_add: tileir explorer'
     """
     launch = launch_of(kernel, grid, args, entry)
     chosen = None if target is None else [target] if isinstance(target, str) else list(target)
