@@ -96,7 +96,7 @@ def test_findings_have_the_line_of_the_source(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["check", "lint", "info", "cost", "explore"])
 def test_commands_take_sources(command: str, tmp_path: Path) -> None:
     launch = ["--entry", "scale<256>", "--grid", "4", "--arg", "iota:f32:1000", "--arg", "0.5", "--arg", "1000"]
-    options = {"cost": launch, "explore": [*launch, "--html", tmp_path / "page.html"]}
+    options = {"cost": launch, "explore": [*launch, "--html", str(tmp_path / "page.html")]}
     found = tool(command, SCALE, *options.get(command, ["--instance", "scale<256>"]))
     assert found.returncode == 0, found.stderr
 

@@ -262,7 +262,8 @@ def selected_bytes(both: int, selector: int) -> int:
 def test_integer_functions(name: str, backend: str) -> None:
     types, function = INTEGERS[name]
     *sources, result = [NUMPY[each] for each in types.split()]
-    random, operands = np.random.default_rng(7), []
+    random = np.random.default_rng(7)
+    operands: list[np.ndarray] = []
     for each in sources:
         low, high = np.iinfo(each).min, np.iinfo(each).max
         values = random.integers(low, high, 64, each, endpoint=True)
@@ -335,7 +336,7 @@ def test_conversions_of_integers_to_nearest() -> None:
         type = "f32" if target == "float" else "f64"
         expected = (n.view(np.uint64) if source == "ull" else n).astype(NUMPY[type])
         assert np.array_equal(called(f"__nv_{source}2{target}_rn", [n], type), expected)
-    assert np.array_equal(called("__nv_uint2double_rn", [np.int32([-1])], "f64"), [2.0**32 - 1])
+    assert np.array_equal(called("__nv_uint2double_rn", [np.array([-1], np.int32)], "f64"), [2.0**32 - 1])
 
 
 def test_reinterpreted_bits() -> None:

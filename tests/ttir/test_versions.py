@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def results(found: dict[str, tileir.Module], backend: str) -> list[tuple[str, Ar
     x, y, z = random(9, 100), random(33, 40), random(40, 50)
     powers = np.exp(x - x.max(1, keepdims=True))
     counts = np.array([(x.reshape(-1)[:100] > 0.5).sum(), 2], np.int32)
-    launches = {
+    launches: dict[str, tuple[Any, tuple[Any, ...], Any]] = {
         "softmax": (9, (x, np.zeros_like(x), 100), powers / powers.sum(1, keepdims=True)),
         "matmul": ((3, 4), (y, z, np.zeros((33, 50), np.float32), 33, 50, 40), y @ z),
         "doubled": ((2, 2), (y[:20].copy(), np.zeros((20, 40), np.float32), 20, 40), 2 * y[:20]),

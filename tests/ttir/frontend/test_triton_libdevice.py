@@ -66,7 +66,8 @@ def curve(x, out, n, BLOCK: tl.constexpr):
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_calls_of_a_kernel(dtype: type, backend: str) -> None:
-    x, out = np.linspace(-0.5, 2, 50).astype(dtype), np.zeros(50, dtype)
+    x: np.ndarray = np.linspace(-0.5, 2, 50).astype(dtype)
+    out: np.ndarray = np.zeros(50, dtype)
     x[3] = np.nan
     tileir.launch(curve, 1, (x, out, 50, 64), backend=backend)
     expected = np.nan_to_num(np.expm1(np.abs(x)) ** 2 + np.arcsin(x[0]))
