@@ -162,7 +162,7 @@ def test_reading_what_the_script_allocated_and_did_not_write_is_a_finding(tmp_pa
     body = "from numpy import empty\nd = empty(32, 'f4')\nd[:20] = 1\nstart(2, a, d, empty(32, 'f4'))\n"
     found = emulate("--sanitize", written(tmp_path, body), cwd=tmp_path)
     assert (
-        "uninitialized: ct.load reads uninitialized memory\n  at script.py:10, tile block (1, 0, 0), element [4]\n"
+        "uninitialized: ct.load reads uninitialized memory\n  --> script.py:10, tile block (1, 0, 0), element [4]\n"
         in (found.stderr)
     )
     assert "  nothing was stored to b (array float32[32]) at [20] before\n" in found.stderr

@@ -9,7 +9,7 @@ from tests.bridge.script_runs import report, run
 
 pytest.importorskip("cuda.tile", reason="scripts launch cuTile kernels")
 
-GUARD = "  hint: guard the access with `if`, or correct the index: the behavior is undefined, even with padding"
+GUARD = "  = help: guard the access with `if`, or correct the index: the behavior is undefined, even with padding"
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hints(text: str) -> list[str]:
-    return [line for line in report(text, sanitize=True) if line.startswith("  hint: ")]
+    return [line for line in report(text, sanitize=True) if line.startswith("  = help: ")]
 
 
 COPY = """
@@ -40,7 +40,7 @@ def test_swapped_indices_do_not_ask_for_fewer_tile_blocks() -> None:
 @pytest.mark.parametrize(("grid", "wanted"), [((3, 4), (2, 4, 1)), ((2, 7), (2, 4, 1)), ((5, 5), (2, 4, 1))])
 def test_a_grid_that_is_too_large(grid: tuple[int, int], wanted: tuple[int, int, int]) -> None:
     text = COPY.replace("(2, 4)", str(grid))
-    hint = f"  hint: launch a grid of {wanted}, or guard the access with `if`"
+    hint = f"  = help: launch a grid of {wanted}, or guard the access with `if`"
     assert hints(text) == [hint, hint]
     run(COPY.replace("(2, 4)", str(wanted)), sanitize=True)
 
@@ -85,7 +85,7 @@ def test_tile_blocks_that_are_outside_in_some_iterations_are_needed() -> None:
 
 
 def test_tile_blocks_that_are_outside_in_every_iteration_are_not_needed() -> None:
-    hint = "  hint: launch a grid of (4, 4, 1), or guard the access with `if`"
+    hint = "  = help: launch a grid of (4, 4, 1), or guard the access with `if`"
     assert hints(PRODUCT) == [hint, hint]
     run(PRODUCT.replace("(5, 4)", "(4, 4)"), sanitize=True)
 
@@ -110,7 +110,7 @@ ct.launch(None, (2, 4), matmul, (a, b, c))
 
 
 def test_a_grid_that_is_too_large_for_a_product() -> None:
-    hint = "  hint: launch a grid of (2, 4, 1), or guard the access with `if`"
+    hint = "  = help: launch a grid of (2, 4, 1), or guard the access with `if`"
     assert hints(GEMM.replace("(2, 4)", "(2, 5)")) == [hint, hint]
     run(GEMM, sanitize=True)
 
@@ -132,7 +132,7 @@ def touch(x):
 
 ct.launch(None, (4,), touch, (numpy.zeros(60, "f4"),))
 """
-    assert hints(text) == ["  hint: remove check_bounds=False: elements outside are then left out"]
+    assert hints(text) == ["  = help: remove check_bounds=False: elements outside are then left out"]
     run(text.replace(", check_bounds=False", ""), sanitize=True)
 
 
@@ -149,7 +149,7 @@ ct.launch(None, (4,), touch, (numpy.zeros(60, "f4"),))
     assert lines[2] == "inbounds: ct.load has check_bounds=False, and its tile reaches outside of x along axis 0"
     assert "  12 of the tile's 16 positions along axis 0 are inside: x has 60 there" in lines
     assert lines[-1] == (
-        "  hint: check_bounds=False turns off padding and clipping: drop it, or guard the access with `if`"
+        "  = help: check_bounds=False turns off padding and clipping: drop it, or guard the access with `if`"
     )
     run(text.replace(", check_bounds=False", ""), sanitize=True)
 
@@ -164,5 +164,5 @@ ct.launch(None, (1,), touch, (numpy.zeros(60, "f4"), numpy.zeros(16, "f4")))
 """
     assert hints(text) == [
         GUARD,
-        "  hint: guard the access with `if`: dropping check_bounds=False does not help where the whole tile is outside",
+        "  = help: guard the access with `if`: dropping check_bounds=False does not help where the whole tile is outside",
     ]

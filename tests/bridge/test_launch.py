@@ -408,7 +408,7 @@ def test_output_that_is_never_written_is_told_with_the_block_that_should_have() 
         "[64..95, 96..99]: tile block (11, 0, 0) would write it, and the grid is (11, 1, 1)",
         "[96..99, 0..99]: tile blocks (12, 0, 0) to (15, 0, 0) would write it, and the grid is (11, 1, 1)",
     ]
-    assert finding.hint == "launch a grid of (16, 1, 1): round up, as in -(-n // tile)"
+    assert finding.help == "launch a grid of (16, 1, 1): round up, as in -(-n // tile)"
     assert "| ct.store(c, (block // across" in str(caught.value)
 
 
@@ -434,7 +434,7 @@ def test_what_is_never_written_is_told_for_tiles_in_groups_and_in_turn() -> None
             tileir.launch(kernel, grid, values, sanitize="all")
         except tileir.SanitizerError as error:
             (finding,) = error.report.findings
-            return finding.details, finding.hint.partition(":")[0]
+            return finding.details, finding.help.partition(":")[0]
         return [], ""
 
     matrix, vector = numpy.zeros((100, 100), F32), numpy.zeros(320, F32)

@@ -184,22 +184,22 @@ WATCH = """
 watch: 1 finding in softmax, grid (2, 1, 1)
 
 nan: `z = v - m` makes a NaN
-  at k.py:5, tile block (0, 0, 0), element [0, 0]
+  --> k.py:5, tile block (0, 0, 0), element [0, 0]
     5 | z = v - m
       |     ^^^^^
   called from k.py:13: e = shifted(t, m)
   inf - inf is nan
   1 of the 4 elements is like this
-  hint: nothing it is computed from is a NaN: it begins here
+  = help: nothing it is computed from is a NaN: it begins here
 
 note: ct.load reads an infinity from memory
-  at k.py:11, tile block (0, 0, 0), element [0, 0]
+  --> k.py:11, tile block (0, 0, 0), element [0, 0]
    11 | t = ct.load(x, (row, 0), (1, n), padding_mode=ct.PaddingMode.NEG_INF)
       |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   1 element in all: given to the program, not made by it
 
 note: ct.load pads with an infinity
-  at k.py:11, tile block (0, 0, 0), element [0, 3]
+  --> k.py:11, tile block (0, 0, 0), element [0, 3]
    11 | t = ct.load(x, (row, 0), (1, n), padding_mode=ct.PaddingMode.NEG_INF)
       |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   2 elements in all: given to the program, not made by it
@@ -226,7 +226,7 @@ REPORT_OF_RACE = """
 sanitizer: 2 findings in count, grid (2, 1, 1)
 
 race: two tile blocks access the same memory, and nothing orders them
-  at k.py:6, tile block (1, 0, 0)
+  --> k.py:6, tile block (1, 0, 0)
     6 | old = ct.gather(out, 0)
       |       ^^^^^^^^^^^^^^^^^
   against k.py:7, tile block (0, 0, 0)
@@ -234,16 +234,16 @@ race: two tile blocks access the same memory, and nothing orders them
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^
   both touch out (array int32[1]) at [0]
   one reads, the other wrote
-  hint: which value is read depends on the schedule: split the kernel, or order by release and acquire
+  = help: which value is read depends on the schedule: split the kernel, or order by release and acquire
 
 race: two tile blocks write the same memory, and nothing orders them
-  at k.py:7, tile block (1, 0, 0)
+  --> k.py:7, tile block (1, 0, 0)
     7 | ct.scatter(out, 0, old + 1)
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^
   against the same line, tile block (0, 0, 0)
   both touch out (array int32[1]) at [0]
   one writes, the other wrote
-  hint: give each tile block its own part, or use an atomic (ct.atomic_add)
+  = help: give each tile block its own part, or use an atomic (ct.atomic_add)
 """
 
 
@@ -269,21 +269,21 @@ REPORT_OF_OUTSIDE = """
 sanitizer: 2 findings in spread, grid (1, 1, 1)
 
 out-of-bounds: ct.scatter writes outside of y (array float32[4])
-  at k.py:5, tile block (0, 0, 0), element [2]
+  --> k.py:5, tile block (0, 0, 0), element [2]
     5 | ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   called from k.py:9: fill(y, step)
   the address is 0x..: right past the end of y (array float32[4]), where [4] would be
   2 of the 4 elements it touches are outside
-  hint: remove check_bounds=False: elements outside are then left out
+  = help: remove check_bounds=False: elements outside are then left out
 
 index-space: ct.store has an index outside of the tile space of y
-  at k.py:10, tile block (0, 0, 0)
+  --> k.py:10, tile block (0, 0, 0)
    10 | ct.store(y, (9,), ct.zeros((2,), ct.float32))
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   index 9 along axis 0: y has 2 of these tiles there, counted from 0
   the tile space is (2,), the shape of y (4,)
-  hint: guard the access with `if`, or correct the index: the behavior is undefined, even with padding
+  = help: guard the access with `if`, or correct the index: the behavior is undefined, even with padding
 """
 
 
@@ -345,11 +345,11 @@ REPORT_OF_UNWRITTEN = """
 sanitizer: 1 finding in count, grid (1, 1, 1)
 
 uninitialized: ct.gather reads uninitialized memory
-  at k.py:6, tile block (0, 0, 0)
+  --> k.py:6, tile block (0, 0, 0)
     6 | old = ct.gather(out, 0)
       |       ^^^^^^^^^^^^^^^^^
   nothing was stored to out (array int32[1]) at [0] before
-  hint: store to it first, on every path that leads here
+  = help: store to it first, on every path that leads here
 """
 
 
@@ -391,15 +391,15 @@ REPORT_OF_MORE = """
 sanitizer: 3 findings in part, grid (1, 1, 1)
 
 division-by-zero: `t // d` divides by zero
-  at k.py:8, tile block (0, 0, 0), element [0]
+  --> k.py:8, tile block (0, 0, 0), element [0]
     8 | q = t // d
       |     ^^^^^^
   it computes 0 / 0 in int32
   4 of the 4 elements of the tile are like this
-  hint: guard the divisor, as with ct.where: the result is undefined, and traps on some machines
+  = help: guard the divisor, as with ct.where: the result is undefined, and traps on some machines
 
 unordered: nothing orders ct.store after ct.load
-  at k.py:9, tile block (0, 0, 0), element [0]
+  --> k.py:9, tile block (0, 0, 0), element [0]
     9 | ct.store(y, (i,), q)
       | ^^^^^^^^^^^^^^^^^^^^
   after k.py:7, tile block (0, 0, 0)
@@ -407,14 +407,14 @@ unordered: nothing orders ct.store after ct.load
       |     ^^^^^^^^^^^^^^^^^^^^^^
   both touch x (array int32[10]) at [0]: one writes, the other read
   cuTile orders accesses to one array, and assumes that different arrays share no memory
-  hint: pass arrays that share no memory, or the same array for both
+  = help: pass arrays that share no memory, or the same array for both
 
 unwritten: 6 of the 10 elements of x (array int32[10]) are never written
-  at k.py:9
+  --> k.py:9
     9 | ct.store(y, (i,), q)
       | ^^^^^^^^^^^^^^^^^^^^
   [4..9]: tile blocks (1, 0, 0) to (2, 0, 0) would write it, and the grid is (1, 1, 1)
-  hint: launch a grid of (3, 1, 1): round up, as in -(-n // tile)
+  = help: launch a grid of (3, 1, 1): round up, as in -(-n // tile)
 """
 
 

@@ -27,7 +27,7 @@ def notes(program: str) -> tileir.sanitizer.SanitizerReport:
 
 def about(report: tileir.sanitizer.SanitizerReport) -> list[str]:
     """The places on the page that the notes point to."""
-    return [match for note in report.notes for match in re.findall(rf"{PAGE}#([a-z-]+)", note.hint)]
+    return [match for note in report.notes for match in re.findall(rf"{PAGE}#([a-z-]+)", note.help)]
 
 
 # What is changed in the program of the page so that the pattern is gone.
@@ -71,7 +71,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
         "sanitizer: nothing found in @k, grid (1, 1, 1)\n"
         "\n"
         "note: on a GPU load_ptr_tko may not wait for store_ptr_tko: the order goes through a load whose mask is false\n"
-        "  at k.mlir:21:21, tile block (0, 0, 0), element [0]\n"
+        "  --> k.mlir:21:21, tile block (0, 0, 0), element [0]\n"
         "   21 | %seen, %after = load_ptr_tko weak %backwards token=%between : tile<64xptr<i32>> -> tile<64xi32>, token\n"
         "      |                 ^\n"
         "  after k.mlir:14:15, tile block (0, 0, 0)\n"
@@ -79,7 +79,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
         "      |           ^\n"
         "  both touch argument 0 (array int32[4096]) at [63], and tokens order them: the program is right\n"
         "  that load is load_ptr_tko at k.mlir:17:25\n"
-        "  hint: NVIDIA's assembler 13.4 has been observed to do this (docs/internals/nvidia.md#token-of-a-load-whose-mask-is-false): "
+        "  = help: NVIDIA's assembler 13.4 has been observed to do this (docs/internals/nvidia.md#token-of-a-load-whose-mask-is-false): "
         "pass the token of store_ptr_tko on directly, too (join_tokens)"
     )
     loop = notes(PROGRAMS[IN_LOOP]).notes[0]

@@ -173,7 +173,7 @@ def test_the_grid_that_is_named_writes_what_was_left_out(name: str) -> None:
         finding = report.findings[0]
         missing = int((array == EMPTY).sum())
         assert finding.title.startswith(f"{missing} of the {n * m} elements of argument 0 (array int32[{n}, {m}]) ")
-        grid = re.match(r"launch a grid of \((\d+), (\d+), (\d+)\): ", finding.hint)
+        grid = re.match(r"launch a grid of \((\d+), (\d+), (\d+)\): ", finding.help)
         if grid is None and is_ambiguous(name, n, m, less):
             assert "tile block" not in finding.details[0]
             continue
@@ -191,19 +191,19 @@ def test_the_report_names_the_elements_the_block_and_the_grid() -> None:
     assert covered(module(body), (2, 3), array, 9, 20).report.render().split("\n\n") == [
         "coverage: 1 finding in @k, grid (2, 3, 1)",
         "unwritten: 20 of the 180 elements of argument 0 (array int32[9, 20]) are never written\n"
-        "  at k.mlir:6:8\n"
+        "  --> k.mlir:6:8\n"
         "    6 | %t = store_view_tko weak %c, %w[%x, %y] : tile<4x8xi32>, partition_view<tile=(4x8), "
         "tensor_view<?x?xi32, strides=[?,1]>>, tile<i32> -> token\n"
         "      |      ^\n"
         "  [8, 0..19]: tile blocks (2, 0, 0) to (2, 2, 0) would write it, and the grid is (2, 3, 1)\n"
-        "  hint: launch a grid of (3, 3, 1): round up, as in -(-n // tile)",
+        "  = help: launch a grid of (3, 3, 1): round up, as in -(-n // tile)",
     ]
     finding = covered(module(body), (2, 2), array, 9, 20).report.findings[0]
     assert finding.details == [
         "[0..7, 16..19]: tile blocks (0, 2, 0) to (1, 2, 0) would write it, and the grid is (2, 2, 1)",
         "[8, 0..19]: tile blocks (2, 0, 0) to (2, 2, 0) would write it, and the grid is (2, 2, 1)",
     ]
-    assert finding.hint == "launch a grid of (3, 3, 1): round up, as in -(-n // tile)"
+    assert finding.help == "launch a grid of (3, 3, 1): round up, as in -(-n // tile)"
     assert finding.block is None and finding.element is None
 
 
@@ -211,7 +211,7 @@ def test_a_number_of_elements_that_is_too_small_is_told_apart_from_the_grid() ->
     array = numpy.zeros((8, 16), "i4")
     masked = covered(module(POINTERS_2D), (2, 2), array, 7, 16).report.findings[0]
     assert masked.details == ["[7, 0..15]: tile blocks (1, 0, 0) to (1, 1, 0) have it in the tile and leave it out"]
-    assert masked.hint == "check the number of elements that is passed in, the indices, and the mask"
+    assert masked.help == "check the number of elements that is passed in, the indices, and the mask"
     viewed = covered(module(KERNELS["view"][0]), (2, 2), array, 7, 16).report.findings[0]
     assert viewed.details == [
         "[7, 0..15]: tile blocks (1, 0, 0) to (1, 1, 0) have it in the tile, but the tensor view of shape [7, 16] ends "
@@ -225,7 +225,7 @@ def test_one_tile_block_is_enough_where_the_program_tells_the_rule() -> None:
         "[0..3, 8..23]: tile blocks (0, 1, 0) to (0, 2, 0) would write it, and the grid is (1, 1, 1)",
         "[4..7, 0..23]: tile blocks (1, 0, 0) to (1, 2, 0) would write it, and the grid is (1, 1, 1)",
     ]
-    assert finding.hint.startswith("launch a grid of (2, 3, 1): ")
+    assert finding.help.startswith("launch a grid of (2, 3, 1): ")
 
 
 def test_what_follows_no_rule_is_told_without_a_block() -> None:
@@ -293,7 +293,7 @@ def test_strided_arrays_are_counted_by_their_elements() -> None:
     whole = numpy.zeros(10, "i4")
     assert not covered(module(body), 5, tileir.kernels.pointer_to(whole[::2]), 0, 0).report
     finding = covered(module(body), 3, tileir.kernels.pointer_to(whole[::2]), 0, 0).report.findings[0]
-    assert finding.title.startswith("2 of the 5 elements") and finding.hint.startswith("launch a grid of (5, 1, 1)")
+    assert finding.title.startswith("2 of the 5 elements") and finding.help.startswith("launch a grid of (5, 1, 1)")
 
 
 def test_smaller_elements_than_the_array_has_count_only_together() -> None:
@@ -334,14 +334,14 @@ def test_elements_of_one_store_that_meet() -> None:
     report = covered(module(SCATTER.replace("VALUE", "%v")), 3, numpy.zeros(6, "i4"), 0, 0).report
     assert report.findings[0].render() == (
         "written-twice: one store_ptr_tko writes an element twice\n"
-        "  at k.mlir:8:8, tile block (0, 0, 0), element [3]\n"
+        "  --> k.mlir:8:8, tile block (0, 0, 0), element [3]\n"
         "    8 | %t = store_ptr_tko weak %q, %v : tile<8xptr<i32>>, tile<8xi32> -> token\n"
         "      |      ^\n"
         "  element [1] of the tile goes there too: argument 0 (array int32[6]) at [2]\n"
         "  they store 1 and 3: it is undefined which one stays\n"
         "  2 of the 8 elements it writes go to the address of an earlier one\n"
         "  seen 3 times\n"
-        "  hint: give each its own address, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
+        "  = help: give each its own address, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
     )
     same = covered(module(SCATTER.replace("VALUE", "%i")), 1, numpy.zeros(6, "i4"), 0, 0).report
     assert same.kinds == ["written-twice"] and same.findings[0].details[1] == "both store 2"

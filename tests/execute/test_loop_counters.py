@@ -69,12 +69,12 @@ def test_a_counter_that_overflows_is_told_and_no_other(width: int, unsigned: boo
 def test_the_report_has_the_line_the_numbers_and_the_block(backend: str) -> None:
     assert report(kernel(8, False, backend), (0, 127, 64), 2).findings[0].render() == (
         "overflow: for counts past the largest number of its type\n"
-        "  at k.mlir:3:5, tile block (0, 0, 0)\n"
+        "  --> k.mlir:3:5, tile block (0, 0, 0)\n"
         "    3 | for %k in (%a to %b, step %c) : tile<i8> {\n"
         "      | ^\n"
         "  it counts from 0 to 127 in steps of 64: after 64 comes 128, and i8 ends at 127\n"
         "  seen 2 times\n"
-        "  hint: the behavior is undefined, and a GPU may never leave the loop: end it earlier, or count in a wider type"
+        "  = help: the behavior is undefined, and a GPU may never leave the loop: end it earlier, or count in a wider type"
     )
     finding = report(kernel(8, True, backend), (200, 255, 30)).findings[0]
     assert finding.details == [

@@ -78,21 +78,21 @@ def test_a_finding_has_the_line_the_block_the_element_and_the_operands() -> None
     assert report.render().split("\n\n") == [
         "watch: 2 findings in @k, grid (3, 1, 1)",
         "nan: sqrt makes a NaN\n"
-        "  at k.mlir:7:8, tile block (0, 0, 0), element [2]\n"
+        "  --> k.mlir:7:8, tile block (0, 0, 0), element [2]\n"
         "    7 | %w = sqrt %v : tile<4xf32>\n"
         "      |      ^\n"
         "  sqrt of -9 is nan\n"
         "  2 of the 4 elements are like this\n"
         "  seen 3 times\n"
-        "  hint: nothing it is computed from is a NaN: it begins here",
+        "  = help: nothing it is computed from is a NaN: it begins here",
         "nan: divf makes a NaN\n"
-        "  at k.mlir:8:8, tile block (0, 0, 0), element [1]\n"
+        "  --> k.mlir:8:8, tile block (0, 0, 0), element [1]\n"
         "    8 | %d = divf %w, %v : tile<4xf32>\n"
         "      |      ^\n"
         "  divf of 0, 0 is nan\n"
         "  1 of the 4 elements is like this\n"
         "  seen 3 times\n"
-        "  hint: nothing it is computed from is a NaN: it begins here",
+        "  = help: nothing it is computed from is a NaN: it begins here",
     ]
 
 
@@ -129,7 +129,7 @@ def test_a_product_looks_at_its_row_its_column_and_its_accumulator() -> None:
 def test_a_reduction_is_told_by_the_operation_in_its_body() -> None:
     finding = watched(REDUCE, HUGE, 1, HUGE, 1).findings[0]
     assert finding.details == ["addf of 3e+38, 3e+38 is inf", "it happens while reduce combines elements"]
-    assert finding.element is None and "at k.mlir:8:10, tile block (0, 0, 0)\n" in finding.render()
+    assert finding.element is None and "--> k.mlir:8:10, tile block (0, 0, 0)\n" in finding.render()
 
 
 def test_an_atomic_is_told_by_what_it_leaves_in_memory() -> None:

@@ -28,7 +28,7 @@ def test_a_read_past_the_end_names_the_array_the_element_and_the_distance() -> N
     assert finding.details[0].endswith(": right past the end of argument 0 (array int32[6]), where [6] would be")
     assert finding.details[1] == "2 of the 8 elements it touches are outside"
     text = finding.render()
-    assert "at k.mlir:8:12, tile block (0, 0, 0), element [6]" in text
+    assert "--> k.mlir:8:12, tile block (0, 0, 0), element [6]" in text
     assert "    8 | %v, %t = load_ptr_tko weak %q : tile<8xptr<i32>> -> tile<8xi32>, token\n      |          ^" in text
     assert not report(LOAD8, zeros(8))
 
@@ -70,7 +70,7 @@ def test_a_tensor_view_larger_than_its_array_is_out_of_bounds_where_it_is_used()
     body = VIEW.replace("INBOUNDS", "")
     finding = only(report(body, zeros(6), 8, grid=2, parameters=VIEW_PARAMETERS), "out-of-bounds")
     assert finding.block == (1, 0, 0) and finding.element == (2,)
-    assert "tensor view reach beyond its array" in finding.hint
+    assert "tensor view reach beyond its array" in finding.help
     assert not report(body, zeros(6), 6, grid=2, parameters=VIEW_PARAMETERS)
 
 

@@ -40,7 +40,7 @@ def findings(backend: str, body: str, *values: Any, grid: Any = 1, parameters: s
 def only(found: list[tileir.sanitizer.Finding], kind: str) -> str:
     """The hint of the one finding."""
     assert [finding.kind for finding in found] == [kind], found
-    return found[0].hint
+    return found[0].help
 
 
 def zeros(count: int, dtype: str = "i4") -> Any:
@@ -74,13 +74,13 @@ def copied(backend: str, body: str, *, grid: Any, counts: tuple[int, int] = (14,
 def test_a_grid_that_is_too_large(backend: str) -> None:
     found = copied(backend, load("x") + store("x"), grid=6)
     assert [finding.kind for finding in found] == ["index-space", "index-space"]
-    assert {finding.hint for finding in found} == {"launch a grid of (4, 1, 1), or guard the access with `if`"}
+    assert {finding.help for finding in found} == {"launch a grid of (4, 1, 1), or guard the access with `if`"}
     assert not copied(backend, load("x") + store("x"), grid=4)
 
 
 def test_a_grid_that_is_too_large_along_another_axis(backend: str) -> None:
     found = copied(backend, load("y") + store("y"), grid=(1, 6, 1))
-    assert {finding.hint for finding in found} == {"launch a grid of (1, 4, 1), or guard the access with `if`"}
+    assert {finding.help for finding in found} == {"launch a grid of (1, 4, 1), or guard the access with `if`"}
     assert not copied(backend, load("y") + store("y"), grid=(1, 4, 1))
 
 
@@ -155,7 +155,7 @@ def test_inbounds_of_a_tile_that_is_partly_outside(backend: str) -> None:
 def test_dropping_inbounds_does_not_help_where_the_tile_is_wholly_outside(backend: str) -> None:
     body = "    %nine = constant <i32: 9> : tile<i32>\n"
     promised = load("nine").replace("[%nine]", "[%nine] inbounds = [true]")
-    found = {finding.kind: finding.hint for finding in copied(backend, body + promised, grid=1)}
+    found = {finding.kind: finding.help for finding in copied(backend, body + promised, grid=1)}
     assert found["inbounds"] == (
         "guard the access with `if`: dropping inbounds does not help where the whole tile is outside"
     )
@@ -253,7 +253,7 @@ def test_a_wider_type_is_named_only_where_there_is_one(width: int, backend: str)
     }}"""
     found = findings(backend, body, zeros(1))
     assert [finding.kind for finding in found] == ["overflow"] * 3
-    assert [("wide" in finding.hint) for finding in found] == [width < 64] * 3, [finding.hint for finding in found]
+    assert [("wide" in finding.help) for finding in found] == [width < 64] * 3, [finding.help for finding in found]
 
 
 # --- sub-tiles ---
@@ -286,7 +286,7 @@ def test_a_larger_grid_is_named_only_if_it_writes_all_that_is_missing() -> None:
         )
         with pytest.raises(tileir.SanitizerError) as caught:
             kernel.launch(grid, (zeros(16), 16, zeros(count), count), sanitize="all")
-        return next(finding.hint for finding in caught.value.report.findings if finding.kind == "unwritten")
+        return next(finding.help for finding in caught.value.report.findings if finding.kind == "unwritten")
 
     ids = "    %x, %y, %z = get_tile_block_id : tile<i32>\n    %c = constant <i32: 1> : tile<4xi32>\n"
     right = ids + TWO + store("x", "c")

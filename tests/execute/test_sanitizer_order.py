@@ -48,14 +48,14 @@ ATOMIC = "  %old, %t = atomic_rmw_tko relaxed SCOPE %p, add, %x : tile<ptr<i32>>
 def test_atomics_do_not_race_with_each_other_unless_the_scope_is_too_narrow() -> None:
     assert not report(ATOMIC.replace("SCOPE", "device"), zeros(1), grid=4)
     finding = only(report(ATOMIC.replace("SCOPE", "tl_blk"), zeros(1), grid=4), "race")
-    assert finding.hint == "scope tl_blk covers only one tile block: use device"
+    assert finding.help == "scope tl_blk covers only one tile block: use device"
     assert finding.details[1] == "one updates (relaxed tl_blk), the other updated (relaxed tl_blk)"
 
 
 def test_an_atomic_races_with_a_weak_read() -> None:
     body = ATOMIC.replace("SCOPE", "device")
     finding = only(report(body + load("u", "p", " token=%t"), zeros(1), grid=2), "race")
-    assert finding.hint.startswith("an atomic is no protection against a weak access")
+    assert finding.help.startswith("an atomic is no protection against a weak access")
     assert not report(body + load("u", "p", " token=%t", "relaxed device"), zeros(1), grid=2)
 
 

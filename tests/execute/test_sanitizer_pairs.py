@@ -52,10 +52,10 @@ def test_report_says_where_in_which_block_and_what_to_do(kind: str) -> None:
         assert first.startswith(f"{kind}: ")
         # What nobody writes happens in no tile block: which one ought to is said below.
         where = "" if kind == "unwritten" else r", tile block \(\d+, 0, 0\)"
-        assert re.match(rf"  at k\.mlir:\d+:\d+{where}", place), place
+        assert re.match(rf"  --> k\.mlir:\d+:\d+{where}", place), place
         assert finding.operation.declaration.mnemonic in lines[0]
         assert re.fullmatch(r" *\| *\^", lines[1]), lines[1]
-        assert lines[-1].startswith("  hint: ")
+        assert lines[-1].startswith("  = help: ")
 
 
 @pytest.mark.parametrize("schedule", ["reverse", "random:5", "interleaved"])

@@ -296,7 +296,7 @@ def test_sanitize_all_tells_what_is_never_written(capsys: pytest.CaptureFixture[
         "sanitizer: 1 finding in @vector_add, grid (7, 1, 1)\n\nunwritten: 104 of the 1000 elements of "
     )
     assert "  [896..999]: tile block (7, 0, 0) would write it, and the grid is (7, 1, 1)\n" in err
-    assert err.endswith("  hint: launch a grid of (8, 1, 1): round up, as in -(-n // tile)\n")
+    assert err.endswith("  = help: launch a grid of (8, 1, 1): round up, as in -(-n // tile)\n")
     status, err = launch(8, 900, "--sanitize=all")
     assert status == 1 and "  [900..999]: tile block (7, 0, 0) has it in the tile and leaves it out\n" in err
 
@@ -370,7 +370,7 @@ def test_watch_nan_tells_padding_from_what_is_made(capsys: pytest.CaptureFixture
     wrong.write_text(text.replace("divf %powers, %totals", "divf %powers, %shifted"), encoding="utf-8")
     status, _, err = tool(capsys, str(wrong), *arguments)
     assert status == 1
-    assert err.startswith("watch: 1 finding in @softmax, grid (4, 1, 1)\n\ninfinity: divf makes an infinity\n  at ")
+    assert err.startswith("watch: 1 finding in @softmax, grid (4, 1, 1)\n\ninfinity: divf makes an infinity\n  --> ")
     assert "softmax.mlir:31:15, tile block (0, 0, 0), element [0, 530]\n" in err
     assert "  divf of 1, 0 is inf\n  1 of the 1024 elements is like this\n  seen 4 times\n" in err
 

@@ -86,7 +86,7 @@ def test_reading_an_allocation_that_nobody_wrote(name: str, backend: str) -> Non
     assert finding.title == "load_view_tko reads uninitialized memory"
     assert finding.count == COUNT // TILE
     text = finding.render()
-    assert text.startswith("uninitialized: ct.load reads uninitialized memory\n  at ")
+    assert text.startswith("uninitialized: ct.load reads uninitialized memory\n  --> ")
     assert f"test_uninitialized.py:{line}, tile block (0, 0, 0), element [0]" in text
     lines = inspect.getsource(inspect.getmodule(_finding)).splitlines()
     allocated = next(number for number, each in enumerate(lines, 1) if each.startswith(f'    "{name}": lambda'))
@@ -95,7 +95,7 @@ def test_reading_an_allocation_that_nobody_wrote(name: str, backend: str) -> Non
     assert finding.details[0].endswith(" at [0] before")
     assert finding.details[1].startswith("it was allocated at ")
     assert f"test_uninitialized.py:{allocated} in " in finding.details[1]
-    assert finding.hint == "write to it before this launch, or allocate it with zeros"
+    assert finding.help == "write to it before this launch, or allocate it with zeros"
 
 
 def test_the_element_that_was_left_out_is_named(backend: str) -> None:

@@ -67,7 +67,7 @@ def test_an_access_outside_of_its_array_is_kept_from_happening_again() -> None:
 
 def test_a_file_has_the_words_for_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def in_script(findings: list[Finding]) -> list[tuple[str, ...]]:
-        texts = [text for finding in findings for text in (finding.title, finding.hint, *finding.details)]
+        texts = [text for finding in findings for text in (finding.title, finding.help, *finding.details)]
         return [(text, text.script, text.unchecked) if isinstance(text, Phrase) else (text, text, "") for text in texts]
 
     kernel = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter")

@@ -73,7 +73,7 @@ def interpret(program: Program, watched: bool = True) -> Outcome:
             sanitizer = tileir.sanitizer.Sanitizer()
             launched(program, "interpreter", observer=Observers([StepLimit(STEPS), sanitizer]))
             unspecified = sorted(set(sanitizer.report.kinds))
-            notes = [note.hint for note in sanitizer.report.notes]
+            notes = [note.help for note in sanitizer.report.notes]
         memories = launched(program, "interpreter")
     except Enough:
         raise NotRunError("runs for too long") from None

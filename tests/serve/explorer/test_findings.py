@@ -56,7 +56,7 @@ def test_findings_of_a_cutile_kernel_are_in_its_words(tmp_path: Path) -> None:
         (finding,) = explored.answer("findings")["findings"]
         operation = explored.answer("summary")["operations"][finding["place"]["operation"]]
     assert finding["details"] == ["both touch target (array float32[8]) at [0]", "one writes, the other wrote"]
-    assert finding["hint"].endswith("or use an atomic (ct.atomic_add)")
+    assert finding["help"].endswith("or use an atomic (ct.atomic_add)")
     assert finding["place"]["position"] == finding["other"]["position"] == "kernels.py:6"
     assert operation["script"]["text"].strip() == "ct.store(target, (0,), ct.full((8,), 1.0, ct.float32))"
 
@@ -152,7 +152,7 @@ def test_many_findings_come_in_portions(page_for: Any) -> None:
             "title": f"finding {number} <i>",
             "text": "",
             "details": [],
-            "hint": "",
+            "help": "",
             "count": 1,
             "note": False,
             "place": place,

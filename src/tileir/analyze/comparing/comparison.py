@@ -166,7 +166,7 @@ class Comparison(ABC):
         lines = [f"tile block {block}, step {found.step}: {program.text(found.operation)}"]
         script = program.script_line(found.operation)
         if script is not None:
-            lines.append(f"  at {script.file}:{script.line}: {script.text}")
+            lines.append(f"  --> {script.file}:{script.line}: {script.text}")
         name = program.script_name(found.value) or program.name(found.value)
         lines.append(f"  {name} {difference_text(found.difference)}")
         return "\n".join(lines)

@@ -310,7 +310,7 @@ class _Loader(Archive):
             kind, seen = one["kind"], one["seen"]
             require(kind in kinds, f"there is no finding of the kind {kind!r}")
             other = _place(one["other"], program) if one.get("other") is not None else None
-            texts, scripts = [one["title"], one["hint"], *one["details"]], one.get("scripts")
+            texts, scripts = [one["title"], one["help"], *one["details"]], one.get("scripts")
             # Files of earlier releases do not have them in a script's words.
             if scripts is not None:
                 require(len(scripts) == 3 * len(texts), "'scripts' of a finding are not three for each text")

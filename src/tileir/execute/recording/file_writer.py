@@ -81,7 +81,7 @@ _LABEL: Final[Schema] = {
     "kind": Maybe(str),
 }
 _FINDING: Final[Schema] = {
-    **dict.fromkeys(("kind", "title", "hint", "relation"), str),
+    **dict.fromkeys(("kind", "title", "help", "relation"), str),
     "details": [str],
     "scripts": Maybe([str]),
     "count": range(1, LARGEST + 1),
@@ -215,12 +215,12 @@ def _label(label: object) -> dict[str, Any]:
 
 
 def _finding(program: NumberedProgram, records: Records, finding: Finding) -> dict[str, Any]:
-    texts = (finding.title, finding.hint, *finding.details)
+    texts = (finding.title, finding.help, *finding.details)
     scripts = [
         (text.script, text.infix, text.unchecked) if isinstance(text, Phrase) else (text, "", "") for text in texts
     ]
     return {
-        **{name: getattr(finding, name) for name in ("kind", "title", "details", "hint", "count", "relation")},
+        **{name: getattr(finding, name) for name in ("kind", "title", "details", "help", "count", "relation")},
         # The same for the author of a script.
         "scripts": [text for one in scripts for text in one],
         "place": _place(program, finding.location),

@@ -76,7 +76,7 @@ class Ledger(Observer):
         for finding in findings:
             if finding.kind == "index-space" and finding.operation in smaller:
                 smaller_grid = parenthesized(smaller[finding.operation])
-                finding.hint = f"launch a grid of {smaller_grid}, or guard the access with `if`"
+                finding.help = f"launch a grid of {smaller_grid}, or guard the access with `if`"
 
     def shadow(self, region: Region, size: int) -> Shadow:
         found = self._shadows.get(id(region))

@@ -64,7 +64,7 @@ class Finding:
     title: str
     location: FindingLocation
     details: list[str]
-    hint: str
+    help: str
     relation: str = ""
     other: FindingLocation | None = None
     count: int = field(default=1, init=False)
@@ -84,9 +84,9 @@ class Finding:
     def worded(self, names: Names = "script") -> Finding:
         """The finding in whose words its text is: those of the script, where it comes from one."""
         words = words_for(names)
-        title, hint = _said(self.title, self, words), _said(self.hint, self, words)
+        title, help = _said(self.title, self, words), _said(self.help, self, words)
         details = [_said(detail, self, words) for detail in self.details]
-        found = Finding(self.kind, title, self.location, details, hint, self.relation, self.other)
+        found = Finding(self.kind, title, self.location, details, help, self.relation, self.other)
         found.count = self.count
         return found
 
@@ -170,7 +170,7 @@ class SanitizerError(TileIRError):
                 notes.append(note(f"{finding.relation} {finding.other.words}", there))
             details = [_said(text, finding, words) for text in finding.details]
             notes += [note(text, UNKNOWN) for text in details]
-            notes += [help_note(_said(finding.hint, finding, words))] if finding.hint else []
+            notes += [help_note(_said(finding.help, finding, words))] if finding.help else []
             message = f"{finding.kind}: {_said(finding.title, finding, words)}"
             diagnostics.append(Diagnostic("error", message, user_location(finding.operation.location), notes))
         super().__init__(diagnostics)
@@ -194,7 +194,7 @@ def _said(text: str, finding: Finding, words: ScriptMessages | None) -> str:
 
 def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | None) -> str:
     lines = [f"{finding.kind}: {_said(finding.title, finding, words)}"]
-    lines += _shown("at", finding.location, spelling, words)
+    lines += _shown("-->", finding.location, spelling, words)
     if finding.other is not None and finding.other.operation is finding.operation:
         in_script = words is not None and words.expression(finding.operation) is not None
         same = "line" if in_script else "operation"
@@ -204,8 +204,8 @@ def _paragraph(finding: Finding, spelling: Spelling, words: ScriptMessages | Non
     lines += [f"  {_said(detail, finding, words)}" for detail in finding.details]
     if finding.count > 1:
         lines.append(f"  seen {finding.count} times")
-    if finding.hint:
-        lines.append(f"  hint: {_said(finding.hint, finding, words)}")
+    if finding.help:
+        lines.append(f"  = help: {_said(finding.help, finding, words)}")
     return "\n".join(lines)
 
 

@@ -69,7 +69,7 @@ def described(recording: Recording, finding: Finding, seen: Seen, other: int = -
         "title": worded.title,
         "text": finding.render(names),
         "details": worded.details,
-        "hint": worded.hint,
+        "help": worded.help,
         "count": finding.count,
         "note": finding.kind == "note",
         "place": _place(recording, finding.location, seen.step, row),

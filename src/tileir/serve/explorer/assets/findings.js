@@ -94,7 +94,7 @@ function list(context, findings) {
 
 /** @param {Context} context @param {Finding} finding */
 function card(context, finding) {
-  const { place, other, title, count, details, hint, note, relation, text } = finding;
+  const { place, other, title, count, details, help, note, relation, text } = finding;
   const rows = accessesOf(finding);
   const show = () => context.select({ view: "memory", ...stateOf(context, place, rows) });
   const printed = element("pre", { tabindex: 0, role: "region", "aria-label": `Printed: ${title}` }, text);
@@ -109,7 +109,7 @@ function card(context, finding) {
       other === null ? null : placeBox(context, relation, other, rows),
     ),
     details.length === 0 ? null : element("ul", ...details.map((detail) => element("li", detail))),
-    hint === "" ? null : element("p.note", element("b", "Hint: "), hint),
+    help === "" ? null : element("p.note", element("b", "Help: "), help),
     element(
       "div.toolbar",
       rows.length === 0 ? null : button(rows.length > 1 ? "Show the two accesses" : "Show the access", show, { class: "primary" }),

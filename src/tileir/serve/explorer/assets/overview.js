@@ -129,7 +129,7 @@ function findingParts(context, answer) {
     const checked = button("What was checked", () => context.select({ view: "findings" }));
     return [element("h2", summary.findings > 0 ? count : none), next(summary.findings > 0 ? all : null, ...ways, checked)];
   }
-  const { place, details, hint } = first;
+  const { place, details, help } = first;
   const rows = accessesOf(first);
   const others = answer?.findings.filter((one) => one !== first) ?? [];
   const go = (/** @type {string} */ view, /** @type {string} */ text) =>
@@ -140,7 +140,7 @@ function findingParts(context, answer) {
     element("p", element("span.chip.bad", first.kind), " ", element("b", first.title)),
     element("p.quiet", where.filter((text) => text !== "").join(", ")),
     details.length === 0 ? null : element("ul", ...details.map((text) => element("li", text))),
-    hint === "" ? null : element("p.note", element("b", "Hint: "), hint),
+    help === "" ? null : element("p.note", element("b", "Help: "), help),
     next(
       place.access === null ? null : go("memory", rows.length > 1 ? "Show the two accesses" : "Show the access"),
       place.step === null ? null : go("overview", "Back to its step"),

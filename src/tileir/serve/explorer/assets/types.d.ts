@@ -230,7 +230,7 @@ interface Finding {
   title: string;
   text: string;
   details: string[];
-  hint: string;
+  help: string;
   count: number;
   note: boolean;
   place: FindingPlace;
