@@ -50,7 +50,6 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "functions:varint": "a grammar",
         "operation :=": "a grammar",
     },
-    "docs/internals/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
     "docs/guide/cutile.md": {"import pytest": "needs the plugin: tests/bridge/test_pytest_plugin.py"},
     "docs/tools/lsp.md": {
         "pip install": "installs packages",

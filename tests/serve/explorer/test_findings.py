@@ -71,7 +71,7 @@ def test_one_click_leads_to_the_two_accesses_of_a_race(page_for: Any) -> None:
     places = card.get_by_role("group")
     assert "racy.mlir:29" in places.nth(0).inner_text() and "tile block (1)" in places.nth(0).inner_text()
     assert "racy.mlir:31" in places.nth(1).inner_text() and "tile block (0)" in places.nth(1).inner_text()
-    assert "seen 3 times" in card.inner_text() and "Hint: which value is read" in card.inner_text()
+    assert "seen 3 times" in card.inner_text() and "Help: which value is read" in card.inner_text()
     card.get_by_role("button", name="Show the two accesses").click()
     page.wait_for_url("**#view=memory**")
     address = page.evaluate("location.hash")
