@@ -61,5 +61,8 @@ def test_a_script_has_its_findings_summed_up(tmp_path: Path) -> None:
     found = run(tmp_path, script, "--sanitize")
     assert found.returncode == 1
     for mark, kind, _ in PLANTED.values():
-        assert re.search(rf"{kind}[^\n]*\n  --> [^\n]*kernels\.py:{line_of(mark)}\b", found.stderr), (mark, found.stderr)
+        assert re.search(rf"{kind}[^\n]*\n  --> [^\n]*kernels\.py:{line_of(mark)}\b", found.stderr), (
+            mark,
+            found.stderr,
+        )
     assert re.search(rf"in {len(PLANTED)} of {len(PLANTED) + len(CORRECT)} launches", found.stderr)
