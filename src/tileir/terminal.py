@@ -124,8 +124,9 @@ def launch_bar(progress: Progress) -> Callable[[int, int], None] | None:
 
     def line(done: int, count: int) -> str:
         filled = 30 * done // count
-        left = progress.seconds * (count - done) / max(done, 1)
-        return f"[{'#' * filled}{'.' * (30 - filled)}] {done} of {count} tile blocks, {left:.0f} s left"
+        # The first tile block waits for the compiler.
+        left = f", {progress.seconds * (count - done) / done:.0f} s left" if done else ""
+        return f"[{'#' * filled}{'.' * (30 - filled)}] {done} of {count} tile blocks{left}"
 
     def show(done: int, count: int) -> None:
         if done < count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.optional import needs
 
 import tileir
 
@@ -335,3 +337,39 @@ ct.launch(None, (1,), fill, (numpy.zeros(4, "f4"),))
     assert found.returncode == 1
     assert "error: 'cuda_tile.store_ptr_tko' op accesses 4 bytes" in found.stderr
     assert "note: the operation is: " in found.stderr
+
+
+SLOW = """
+import sys
+sys.modules["torch"] = None
+import cuda.tile as ct
+import numpy
+
+@ct.kernel
+def slow(out, n: ct.Constant[int]):
+    x = ct.full((64,), 1.0, dtype=ct.float32)
+    for _ in range(n):
+        x = x * 0.5 + 1.0
+    ct.store(out, (ct.bid(0),), x)
+
+out = numpy.zeros(64 * 400, "f4")
+ct.launch(None, (400,), slow, (out, 400))
+print("done", float(out[0]))
+"""
+
+
+def test_a_terminal_shows_how_far_a_long_launch_is(tmp_path: Path) -> None:
+    needs("terminal")
+    (tmp_path / "slow.py").write_text(SLOW)
+    own, other = os.openpty()
+    command = [sys.executable, "-m", "tileir", "emulate", "--backend", "interpreter", "slow.py"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=other)
+    os.close(other)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while chunk := os.read(own, 4096):
+            shown += chunk
+    os.close(own)
+    assert process.communicate(timeout=60)[0] == b"done 2.0\n"
+    assert re.search(rb"\[#+\.+\] \d+ of 400 tile blocks, \d+ s left", shown)
+    assert shown.endswith(b"\r\x1b[K")

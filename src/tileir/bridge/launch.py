@@ -37,6 +37,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
 from tileir.ir.quoting import type_text
+from tileir.terminal import Progress, launch_bar
 
 if TYPE_CHECKING:
     from tileir.execute.recording.script_variables import ScriptVariables
@@ -101,9 +102,19 @@ def launch(
         check_options("a launch", options, (*LAUNCH_OPTIONS, "backend", "exact", "fast"))
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
-    compiled.launch(check_grid(grid), description.values, memory=description.memory, **options)
+    _run(compiled, check_grid(grid), description.values, {**options, "memory": description.memory})
     if variant is not None and not is_new:
         known.learn(args, description.values, compiled, variant)
+
+
+def _run(compiled: Kernel, grid: Any, values: Sequence[Any], options: dict[str, Any]) -> None:
+    """Launch a kernel; where a whole script is emulated at a terminal, a launch that takes long shows its progress."""
+    context = innermost() if ENTERED else None
+    if context is None or not context.is_process or "progress" in options:
+        compiled.launch(grid, values, **options)
+        return
+    with Progress(after=1.0) as progress:
+        compiled.launch(grid, values, **options, progress=launch_bar(progress))
 
 
 def _launch_triton(
@@ -122,7 +133,7 @@ def _launch_triton(
         known.learn(found, tuple(args), others, how)
     compiled, description = found.prepared(values, *how, sanitizes=bool(own.get("sanitize")))
     own["memory"] = [*own.get("memory", ()), *description.memory]
-    compiled.launch(extents, description.values, **own)
+    _run(compiled, extents, description.values, own)
 
 
 def prepared(

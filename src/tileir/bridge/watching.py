@@ -25,7 +25,6 @@ from tileir.execute.observing.trace import Trace
 from tileir.execute.sanitizer.number_watch import NumberWatch
 from tileir.execute.sanitizer.report import SanitizerError, SanitizerReport
 from tileir.ir.quoting import harmless, several
-from tileir.terminal import Progress, launch_bar
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -109,7 +108,7 @@ class Watching:
                         observers.append(options["observer"])
                     if observers:
                         options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
-                    self._launch(kernel, grid, args, options)
+                    launch(kernel, grid, args, sanitize=settings.sanitize, **options)
             except SanitizerError as error:
                 reports.insert(0, error.report)
             for report in reports:
@@ -127,14 +126,6 @@ class Watching:
             if settings.pdb:
                 _stop(error, caller)
             raise
-
-    def _launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
-        """Launch; where a whole script is emulated, a terminal shows how far a long launch is."""
-        with Progress(is_quiet=self._findings is None, after=1.0) as progress:
-            bar = None if progress.is_quiet else launch_bar(progress)
-            if bar is not None:
-                options = {"progress": bar, **options}
-            launch(kernel, grid, args, sanitize=self._settings.sanitize, **options)
 
     def _add_trace(self, observers: list[Observer], name: str, grid: Any, caller: FrameType | None) -> None:
         if self._settings.trace is None:
