@@ -26,7 +26,7 @@ a, b, c = [numpy.ones(1000, "f4") for _ in range(3)]
 args = (a, b, c, 1000)
 """
 OF_FUNCTIONS = ("tileir.types", "tileir.attributes", "tileir.declarations")
-NEEDS = {"vector_add": "cuda.tile", "torch": "torch"}
+NEEDS = {"vector_add": "cuda.tile", "torch": "torch", "custom_op": "torch"}
 
 
 @functools.cache

@@ -70,7 +70,8 @@ def test_tuner_measures_here(capsys: pytest.CaptureFixture[str]) -> None:
         found = ct.tune.exhaustive_search(
             [16, 32, 3], None, lambda size: (64 // size,), scale, lambda size: (x, y, 2.0, size)
         )
-    assert [measurement.config for measurement in found.successes] == [16, 32]
+    # The fastest comes first.
+    assert sorted(measurement.config for measurement in found.successes) == [16, 32]
     assert all(measurement.mean_us > 0 for measurement in found.successes)
     # Tiles have extents that are powers of two.
     assert [config for config, _, _ in found.failures] == [3]

@@ -363,7 +363,7 @@ def test_without_its_packages_a_script_names_them(tmp_path: Path) -> None:
     hidden = tmp_path / "hidden" / "sitecustomize.py"
     hidden.parent.mkdir()
     hidden.write_text("import os, sys\nsys.modules.update(dict.fromkeys(os.environ['HIDDEN'].split()))\n")
-    for packages, install in (("cuda", "cuda-tile"), ("numpy ml_dtypes", "'tileir[run]'")):
+    for packages, install in (("cuda triton", "cuda-tile"), ("numpy ml_dtypes", "'tileir[run]'")):
         environment = {**os.environ, "PYTHONPATH": str(hidden.parent), "HIDDEN": packages}
         for command in ("check", "cost", "explore", "debug"):
             done = subprocess.run(
@@ -373,6 +373,6 @@ def test_without_its_packages_a_script_names_them(tmp_path: Path) -> None:
                 env=environment,
                 timeout=120,
             )
-            assert done.returncode == 1 and done.stderr.endswith(f"pip install {install}\n"), (command, done.stderr)
-            if command not in ("explore", "debug") or packages != "cuda":
+            assert done.returncode == 1 and f"pip install {install}\n" in done.stderr, (command, done.stderr)
+            if command not in ("explore", "debug") or packages != "cuda triton":
                 assert done.stderr.count("\n") == 1, (command, done.stderr)

@@ -36,7 +36,9 @@ VALUES = {
     "%addresses": "tile<16xi64>",
 }
 # Those for which nothing above fits, and terminators, which end another block than that of an entry.
-NOTHING_FITS = {MMAF_SCALED, PACK, UNPACK}
+# No visible pointer is one to several devices.
+SEVERAL_DEVICES = {d for d in operations() if d.mnemonic.startswith("multimem_")}
+NOTHING_FITS = {MMAF_SCALED, PACK, UNPACK, *SEVERAL_DEVICES}
 STATEMENTS = [d for d in operations() if d not in NOTHING_FITS and (d.mnemonic == "return" or not d.is_terminator)]
 
 

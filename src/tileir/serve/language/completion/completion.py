@@ -12,7 +12,7 @@ from tileir.analyze.documentation.pages import operation_page, operations, prose
 from tileir.dialect import ops
 from tileir.ir.declaration import VARIADIC, OperationDeclaration
 from tileir.ir.registry import REGISTRY
-from tileir.ir.versions import Version
+from tileir.ir.versions import RELEASED, Version
 from tileir.serve.language.completion.cursor import Cursor
 from tileir.serve.language.completion.operands import Placeholder
 from tileir.serve.language.completion.parts import Items, Kind, add_open_type, add_parts
@@ -89,7 +89,8 @@ def _add_operations(items: Items) -> None:
         and [each.closing for each in before.regions] == [cursor.last]
     ):
         items.add("else", Kind.Keyword, "the other branch", pieces=["else {\n  ", Placeholder(""), "\n}"])
-    found = [each for each in operations() if is_subsequence(cursor.prefix, spelled(each, version))]
+    released = [each for each in operations() if each.since is None or each.since <= RELEASED]
+    found = [each for each in released if is_subsequence(cursor.prefix, spelled(each, version))]
     # Those that begin with what is typed come first.
     found.sort(key=lambda each: not spelled(each, version).startswith(cursor.prefix))
     for declaration in found:
