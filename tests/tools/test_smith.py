@@ -82,7 +82,10 @@ def test_families_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--family", "all"], "there is no family 'all' of programs: arithmetic,"),
         (["--ops", "addx"], "there is no operation 'addx' that programs could be made of"),
         (["--ops", ","], "'--ops' needs names, separated by commas"),
-        (["--bytecode-version", "14"], "'14' is not a value of '--bytecode-version': use 13.1, 13.2, 13.3, 13.4 or 13.5"),
+        (
+            ["--bytecode-version", "14"],
+            "'14' is not a value of '--bytecode-version': use 13.1, 13.2, 13.3, 13.4 or 13.5",
+        ),
         (["-o", "/nowhere/at/all.mlir"], "cannot write '/nowhere/at/all.mlir'"),
     ],
 )
