@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,10 +14,7 @@ import pytest
 from tests.bridge.test_launch import F32, A, add, ct, fill
 
 import tileir
-from tileir import terminal
 from tileir.bridge.contexts import active
-from tileir.bridge.settings import Settings
-from tileir.bridge.watching import Findings, Watching
 
 # --- emulate ---
 
@@ -243,19 +239,3 @@ def test_threads_share_a_context_object() -> None:
     assert active() is None
     over.set()
     thread.join()
-
-
-def test_a_terminal_shows_how_far_a_long_launch_of_a_script_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A clock that advances by half a second whenever it is read: nothing is shown in the first second.
-    times = itertools.count(1, 0.5)
-    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(times))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    settings = Settings()
-    settings.sanitize = True
-    watching = Watching(settings, Findings())
-    array = numpy.zeros(64, F32)
-    watching.launch(add, 4, (array, array, array.copy()), {"backend": "interpreter"})
-    shown = capsys.readouterr().err
-    assert "2 of 4 tile blocks" in shown and shown.endswith("\r\x1b[K")
