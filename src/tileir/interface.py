@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tileir.bytecode import is_bytecode, is_text
+from tileir.cpp import is_cpp
 from tileir.ir.core import Module, Operation
 from tileir.ir.declaration import HINT_MODES, VerifyContext
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
@@ -71,7 +72,7 @@ def parse(
 ) -> Module:
     """The module a text describes; `ParseError` carries every mistake.
 
-    Positions name the text `name`.  `version`, "13.1" to "13.4", is the version of the dialect that the text is written
+    Positions name the text `name`.  `version`, "13.1" to "13.5", is the version of the dialect that the text is written
     in.  `allow_unregistered` takes operations of dialects nobody declared, in the generic form.  With `verify` the
     module is verified too, by the rules of that version; a mistake is then a `VerifyError`.
 
@@ -128,7 +129,7 @@ def load(
                 words = "the text of a program was given where the path of a file belongs: pass tileir.parse(text)"
                 raise TypeError(words) from None
             raise
-        if shown.endswith((".cu", ".cuh")):
+        if is_cpp(shown):
             return _load_cpp(data, shown, names_given("entry", entry), defines, include)
     else:
         shown = "-" if name is None else name
@@ -214,7 +215,7 @@ def to_bytecode(
     in the public layout, attributes that belong to no operation of the dialect have no place in bytecode and are left
     out; `tileir.losses` lists them, and `tileir as` prints that list.
 
-    `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or else the newest that
+    `version` is "13.1" to "13.5"; without it, the version of the file the module was read from, or else the newest that
     `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the tables,
     the section order and the encoding choices of that file back: unchanged, it gives the same bytes.
 
@@ -253,7 +254,7 @@ def losses(module: Operation, *, layout: str = "public") -> list[Diagnostic]:
 def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NAME) -> list[Diagnostic]:
     """Check a module; `VerifyError` carries every mistake, the warnings are returned.
 
-    `version`, "13.1" to "13.4", is the version of the dialect: its rules hold, and what came
+    `version`, "13.1" to "13.5", is the version of the dialect: its rules hold, and what came
     later is an error, in the words in which `to_bytecode` refuses it.  `hints` says what happens to optimization
     hints nobody knows: "ignore", "warn" or "error".
 

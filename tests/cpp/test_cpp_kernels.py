@@ -81,6 +81,12 @@ def test_macros_and_folders_of_headers_reach_the_compiler(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("compiler")
+def test_a_macro_without_a_value_is_one(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("#if FLAG != 1 || LEVEL != 2\n#error macros\n#endif\n" + SCALE.read_text())
+    assert tool("check", tmp_path / "k.cu", "-D", "FLAG", "-D", "LEVEL=2").returncode == 0
+
+
+@pytest.mark.usefixtures("compiler")
 def test_findings_have_the_line_of_the_source(tmp_path: Path) -> None:
     path = tmp_path / "unmasked.cu"
     path.write_text(UNMASKED)

@@ -14,7 +14,6 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, CharacterLocation, Location, SourceText, file_location
 
-SUFFIXES = (".cu", ".cuh")
 _ALWAYS = ("--enable-tile", "--gpu-architecture=compute_90", "-std=c++20", f"--pre-include={PRELUDE}")
 _MOST_ERRORS = 20
 _MOST_NOTES = 3
@@ -35,11 +34,6 @@ class CppProgram:
         self.data = data
         self.symbols = symbols
         self.diagnostics = diagnostics
-
-
-def is_cpp(path: str) -> bool:
-    """Whether a file is a C++ source."""
-    return path.endswith(SUFFIXES)
 
 
 def compile_cpp(

@@ -246,8 +246,15 @@ def view_of(operation: Operation) -> TileViewType:
 
 def verify_view_access(operation: Operation, context: VerifyContext) -> None:
     """A load or store through a view: indices, tile type, bounds promises, hints, ordering, in NVIDIA's order."""
+    verify_tile_of_view(
+        operation, (operation.results if operation.declaration.reads is not None else operation.operands)[0].type
+    )
+    verify_hints(operation, context, "view")
+    verify_ordering_and_scope(operation, context)
+
+
+def verify_tile_of_view(operation: Operation, tile: Type) -> None:
     view = view_of(operation)
-    tile = (operation.results if operation.declaration.reads is not None else operation.operands)[0].type
     indices = value_types(operation.index)
     if len(indices) != view.index_rank:
         raise Invalid(f"expected {view.index_rank} index operands (based on view type), got {len(indices)}")
@@ -256,10 +263,8 @@ def verify_view_access(operation: Operation, context: VerifyContext) -> None:
     if isinstance(view, GatherScatterViewType):
         _verify_gather_indices(view, indices)
     else:
-        verify_scalar_indices(indices)
+        _verify_scalar_indices(indices)
     verify_inbounds(operation)
-    verify_hints(operation, context, "view")
-    verify_ordering_and_scope(operation, context)
 
 
 def verify_inbounds(operation: Operation) -> None:
@@ -268,7 +273,7 @@ def verify_inbounds(operation: Operation) -> None:
         raise Invalid(f"inbounds size ({len(inbounds)}) must match the number of index dimensions ({len(indices)})")
 
 
-def verify_scalar_indices(indices: list[Type]) -> None:
+def _verify_scalar_indices(indices: list[Type]) -> None:
     for type in indices:
         if not isinstance(type, TileType):
             raise Invalid(f"expected index type to be a tile type, got '{type.text}'")

@@ -291,7 +291,7 @@ class Operation(Accessors):
         """The printed form: with `generic` MLIR's generic one, with `debug_info` locations too.
 
         `names` are "public", as NVIDIA's tools name constants, or "draft", as the printer draft does.  `version`,
-        "13.1" to "13.4", is the version of the dialect whose spellings are used, the newest if not given.
+        "13.1" to "13.5", is the version of the dialect whose spellings are used, the newest if not given.
         """
         return HOOKS.print_operation(self, generic, debug_info, names, version)
 

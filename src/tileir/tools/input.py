@@ -8,6 +8,7 @@ import sys
 
 from tileir.annotations import TYPE_CHECKING, Sequence
 from tileir.bytecode import MAGIC, is_bytecode, is_text
+from tileir.cpp import is_cpp
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VerifyContext
 from tileir.ir.diagnostics import Diagnostic, has_errors
@@ -86,16 +87,12 @@ def read_programs(
     return found
 
 
-def is_cpp(path: str) -> bool:
-    """Whether a file is CUDA Tile C++, which NVRTC compiles."""
-    return path.endswith((".cu", ".cuh"))
-
-
 def _cpp_program(path: str, given: Arguments) -> Program:
     from tileir.cpp.errors import CppError
     from tileir.cpp.source import compile_cpp, keep_kernels
 
-    defines = dict([text.partition("=")[::2] for text in given.values("define")])
+    # A macro without a value is 1, as for every C++ compiler.
+    defines = dict([(text if "=" in text else f"{text}=1").split("=", 1) for text in given.values("define")])
     kernels = [*given.values("entry"), *given.values("instance")]
     source = read_bytes(path)
     try:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.constraints import ANY_TILE, INT, MULTIMEM_ATTRIBUTE, TILE_VIEW, inbounds, memory_access
 from tileir.dialect.inference import Inference, index_type, tile_of_view
-from tileir.dialect.rules import (
-    value_types,
-    verify_inbounds,
-    verify_ordering_and_scope,
-    verify_scalar_indices,
-    view_of,
-)
+from tileir.dialect.rules import verify_ordering_and_scope, verify_tile_of_view, view_of
 from tileir.dialect.types import PartitionViewType
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VARIADIC, OperationDeclaration, VerifyContext, attribute, operand, result
@@ -65,19 +59,13 @@ def _verify(operation: Operation) -> None:
     if tensor.attribute != "multicast":
         raise Invalid(f"requires multicast ptr_attr, got {tensor.attribute or 'none'}")
     tile = (operation.tile if operation.declaration.reads is None else operation.results[0]).type
-    if tile is not view.tile:
-        raise Invalid(f"expected tile type to be '{view.tile.text}' (based on view type), got '{tile.text}'")
+    verify_tile_of_view(operation, tile)
     _verify_element(operation, tensor.element, view.tile.shape)
     if tensor.element in (F16, BF16) and tensor.strides.count(1) != 1:
         raise Invalid(
             "f16/bf16 multimem views must have exactly one element stride statically known to equal 1; "
             f"got '{tensor.text}'"
         )
-    indices = value_types(operation.index)
-    if len(indices) != view.index_rank:
-        raise Invalid(f"expected {view.index_rank} index operands (based on view type), got {len(indices)}")
-    verify_scalar_indices(indices)
-    verify_inbounds(operation)
 
 
 def _verify_load_or_store(operation: Operation, context: VerifyContext) -> None:
