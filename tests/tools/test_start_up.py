@@ -118,7 +118,7 @@ def preloaded(source: Path, how: str, *options: str) -> tuple[str, list[str]]:
 def copied(tmp_path: Path) -> Path:
     """A copy of the sources, whose code is kept as soon as they are imported."""
     ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
-    for layer in ("ir", "dialect", "text", "bytecode", "tools"):
+    for layer in ("ir", "dialect", "text", "bytecode", "cpp", "tools"):
         shutil.copytree(SOURCE / layer, tmp_path / "tileir" / layer, ignore=ignored)
     for path in SOURCE.glob("*.py"):
         shutil.copy(path, tmp_path / "tileir")

@@ -19,7 +19,7 @@ from _frozen_importlib_external import SourceFileLoader
 READING = """
 annotations bytecode ir ir.floats ir.quoting ir.interning ir.types ir.attributes ir.dense ir.location ir.values
 ir.accessors ir.core ir.diagnostics ir.symbols ir.traits ir.versions ir.declaration ir.traversal ir.verifier
-tools.arguments tools.command tools.options tools.input text collector dialect ir.registry dialect.ops
+tools.arguments tools.command tools.options cpp tools.input text collector dialect ir.registry dialect.ops
 dialect.types dialect.attributes dialect.enums dialect.constraints dialect.construct dialect.debug_info
 dialect.inference dialect.rules dialect.ops.control_flow dialect.ops.structure text.state dialect.ops.core text.syntax
 text.syntax.draft_spellings text.syntax.directive text.syntax.attribute_directives text.syntax.format
@@ -32,7 +32,7 @@ bytecode.tables bytecode.attributes bytecode.region_reader bytecode.body_reader 
 """
 NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
 
-_PACKAGES = frozenset(("bytecode", "dialect", "dialect.ops", "ir", "text", "text.syntax", "tools.bytecode"))
+_PACKAGES = frozenset(("bytecode", "cpp", "dialect", "dialect.ops", "ir", "text", "text.syntax", "tools.bytecode"))
 
 
 def preload(names: str) -> None:
