@@ -39,7 +39,6 @@ NOT_RUN: dict[str, dict[str, str]] = {
     },
     "docs/internals/measurements.md": {
         "     ": "figures of a benchmark",
-        "step ": "figures of a benchmark",
         "operations ": "figures of a benchmark",
         "writing ": "figures of a benchmark",
         "work ": "figures of a benchmark",
