@@ -49,10 +49,11 @@ LAYERS = {
     "analyze": 9,
     **dict.fromkeys(("analysis", "backends", "costs", "errors", "kernels", "observers", "recording", "sanitizer"), 6),
     "sweeps": 6,
-    "serve": 10,
-    "judge": 10,
-    "tools": 11,
-    "__main__": 12,
+    "prove": 10,
+    "serve": 11,
+    "judge": 11,
+    "tools": 12,
+    "__main__": 13,
 }
 
 # Annotations that go round in a circle, each of a class and the one it is a part of; nothing else does.
