@@ -1,10 +1,10 @@
-"""What `tileir prove` asks, claims and answers."""
+"""What `tileir prove` asks, assumes and claims, and the launches that a solver proposes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from tileir.ir.core import Operation
 
@@ -49,8 +49,8 @@ def no_candidates() -> Iterator[Candidate]:
 class Claim:
     """What the proof says about one operation, or a pair of them, before anything has run.
 
-    "proved" holds for every launch of the contract.  "refutable" means that `candidates` proposes launches, one of which
-    may fail.  Of "unknown" `reason` names the value that could not be followed, with its line, and `settled_by` an
+    "proved" holds for every launch of the contract.  "refutable" means that `candidates` proposes launches that may
+    fail.  Of "unknown" `reason` names the value that could not be followed, with its line, and `settled_by` an
     assumption that would settle it.
     """
 
@@ -61,32 +61,3 @@ class Claim:
     reason: str = ""
     settled_by: str = ""
     candidates: Callable[[], Iterator[Candidate]] = no_candidates
-
-
-@dataclass
-class Answer:
-    """One question about a kernel, after candidates have been run.
-
-    `launch` and `finding` are the launch that refutes it and what the sanitizer reported there; `bound` says up to which
-    sizes a question was checked that is not settled for all.
-    """
-
-    question: str
-    verdict: Literal["proved", "refuted", "unknown"]
-    claims: list[Claim]
-    launch: Any = None
-    finding: Any = None
-    bound: str | None = None
-
-
-@dataclass
-class Proof:
-    """All answers about a kernel: `proof["race"].verdict`."""
-
-    kernel: str
-    contract: tuple[Assumption, ...]
-    answers: dict[str, Answer] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    def __getitem__(self, question: str) -> Answer:
-        return self.answers[question]

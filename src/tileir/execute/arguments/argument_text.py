@@ -64,7 +64,8 @@ def argument(text: str, type: object) -> Any:
     described = specification(text)
     if described is not None:
         try:
-            return _made_array(described)
+            made = _made_array(described)
+            return made if described.kind in ("zeros", "empty") else _copied(made)
         except (MemoryError, ValueError, OverflowError):
             raise LaunchDescriptionError(f"'{text}' does not fit in memory: give smaller extents", _TOO_LARGE) from None
     if text.endswith(".npy"):
@@ -164,7 +165,7 @@ def _made_array(described: Specification) -> Any:
     kind, element, shape, seed, values = described
     dtype = value_dtype(element)
     if kind in ("zeros", "empty"):
-        return numpy.zeros(shape, dtype)
+        return aligned_zeros(shape, dtype)
     if kind == "mixed":
         return mixed_numbers(element, shape, seed)
     width = element.width if isinstance(element, IntegerType) else 0
@@ -292,16 +293,24 @@ def _varied(text: str, run: int) -> str:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of an array, aligned as memory of a GPU is, and as much as programs assume."""
+    """A copy of an array, aligned as much as programs assume."""
     import numpy
 
     if not isinstance(value, numpy.ndarray):
         return value
-    space = numpy.empty(value.nbytes + 256, numpy.uint8)
-    start = -int(space.ctypes.data) % 256
-    copy = space[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
+    copy = aligned_zeros(value.shape, value.dtype)
     copy[...] = value
     return copy
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array of zeros, aligned as memory of a GPU is; the system gives it memory where it is touched."""
+    import numpy
+
+    size = math.prod(shape) * numpy.dtype(dtype).itemsize
+    space = numpy.zeros(size + 256, numpy.uint8)
+    start = -int(space.ctypes.data) % 256
+    return space[start : start + size].view(dtype).reshape(shape)
 
 
 def stated_launch(text: str, entry: str | None = None) -> LaunchDescription | None:
