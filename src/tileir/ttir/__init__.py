@@ -2,67 +2,25 @@
 
 The input is what Triton's frontend makes of a kernel, after its inliner and canonicalizer, in the generic form of MLIR.
 `translate` reads it as a program of operations that nobody declared, and builds a module from it, operation by
-operation.  Each file has the rules of one kind of operation; a rule takes the translation and an operation, and returns
-the values of its results.  In reading order:
+operation.  In reading order:
 
     translation  the state of a translation, the table of rules, `translate`
     types        types and attributes
     locations    lines and names in the user's code
     tokens       the order of memory operations
     origins      the arguments that pointers come from
-    control      functions, branches, loops
-    arithmetic   constants, numbers, comparisons, conversions
-    formulas     tiles as numbers with Python's operators
-    functions    mathematical functions that Tile IR lacks
-    library      functions of libdevice
-    shapes       splat, broadcast, reshape, permute, join, split
-    memory       pointers, loads, stores, barriers, assertions, prints
-    atomics      atomic operations
-    descriptors  tensor descriptors
-    reductions   reductions, scans
-    lookups      gathers, histograms
-    products     matrix products
-    refusals     operations that are refused
+    rules/       the rules, by the kind of operation
 """
 
 from __future__ import annotations
 
 from tileir.ir.core import Module
-from tileir.ttir import (
-    arithmetic,
-    atomics,
-    control,
-    descriptors,
-    functions,
-    library,
-    lookups,
-    memory,
-    products,
-    reductions,
-    refusals,
-    shapes,
-)
+from tileir.ttir import rules
 from tileir.ttir.locations import give_scopes
 from tileir.ttir.tokens import MemoryOrder
 from tileir.ttir.translation import TTIRError, translate
 
-__all__ = [
-    "TTIRError",
-    "arithmetic",
-    "atomics",
-    "control",
-    "descriptors",
-    "from_ttir",
-    "functions",
-    "library",
-    "lookups",
-    "memory",
-    "products",
-    "reductions",
-    "refusals",
-    "shapes",
-    "translate",
-]
+__all__ = ["TTIRError", "from_ttir", "rules", "translate"]
 
 
 def from_ttir(text: str, *, memory_order: MemoryOrder = "program") -> Module:

@@ -8,7 +8,7 @@ from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.types import F32, I8, I64, FloatType, IntegerType
 from tileir.ir.values import Value
-from tileir.ttir.formulas import Number
+from tileir.ttir.rules.formulas import Number
 from tileir.ttir.translation import RULES, Rule, Translation, rule
 
 # arith.cmpi and arith.cmpf write their predicates as numbers.

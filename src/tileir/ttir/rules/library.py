@@ -16,9 +16,9 @@ from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.types import F64, I64, FloatType, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.ttir import functions as f
-from tileir.ttir.arithmetic import splat
-from tileir.ttir.formulas import Number, function
+from tileir.ttir.rules import functions as f
+from tileir.ttir.rules.arithmetic import splat
+from tileir.ttir.rules.formulas import Number, function
 from tileir.ttir.translation import Translation, rule
 
 Formula = Callable[..., Number]

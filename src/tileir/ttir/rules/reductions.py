@@ -13,8 +13,8 @@ from tileir.dialect.types import TileType, tile_type, with_element
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F16, F32, I32, FloatType, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled, splat
-from tileir.ttir.control import blocks
+from tileir.ttir.rules.arithmetic import filled, splat
+from tileir.ttir.rules.control import blocks
 from tileir.ttir.translation import MEMORY, Translation, rule
 from tileir.ttir.types import I1
 

@@ -14,7 +14,7 @@ from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.types import F64, I32, I64, IntegerType
 from tileir.ir.values import Value
-from tileir.ttir.formulas import Number, function
+from tileir.ttir.rules.formulas import Number, function
 from tileir.ttir.translation import Translation, rule
 
 cos, exp, log, log1p, sin = map(function, ("cos", "exp", "log", "log1p", "sin"))

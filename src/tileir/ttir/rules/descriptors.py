@@ -17,8 +17,8 @@ from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1, I32, I64, FloatType
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled, splat
-from tileir.ttir.atomics import Order, combine
+from tileir.ttir.rules.arithmetic import filled, splat
+from tileir.ttir.rules.atomics import Order, combine
 from tileir.ttir.translation import Translation, rule
 from tileir.ttir.types import DescriptorType, descriptor_of
 

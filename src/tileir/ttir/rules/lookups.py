@@ -8,8 +8,8 @@ from tileir.dialect.types import TileType, pointer_type, scalar_tile, tile_type,
 from tileir.ir.core import Operation
 from tileir.ir.types import I32, FloatType, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled, splat
-from tileir.ttir.memory import from_memory, to_memory
+from tileir.ttir.rules.arithmetic import filled, splat
+from tileir.ttir.rules.memory import from_memory, to_memory
 from tileir.ttir.translation import Translation, rule
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.ir.core import Operation
 from tileir.ir.types import I32
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled, splat
+from tileir.ttir.rules.arithmetic import filled, splat
 from tileir.ttir.translation import Translation, rule
 
 

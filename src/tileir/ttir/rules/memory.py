@@ -6,7 +6,7 @@ from tileir.dialect.types import PointerType, TileType, with_element
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, IntegerType, integer_type
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled, splat
+from tileir.ttir.rules.arithmetic import filled, splat
 from tileir.ttir.translation import Translation, rule
 
 

@@ -10,8 +10,8 @@ from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1, I8, I16, I32, I64, FloatType, IntegerType
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled
-from tileir.ttir.memory import from_memory, pointee, to_memory
+from tileir.ttir.rules.arithmetic import filled
+from tileir.ttir.rules.memory import from_memory, pointee, to_memory
 from tileir.ttir.translation import Translation, rule
 
 # Triton writes the kind of an operation, its semantics and its scope as numbers, which begin at 1.

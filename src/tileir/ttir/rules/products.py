@@ -8,7 +8,7 @@ from tileir.dialect.types import TileType, tile_type, with_element
 from tileir.ir.core import Operation
 from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type
 from tileir.ir.values import Value
-from tileir.ttir.arithmetic import filled
+from tileir.ttir.rules.arithmetic import filled
 from tileir.ttir.translation import Translation, rule
 
 BF16: Final = FLOAT_TYPES["bf16"]
