@@ -12,7 +12,7 @@ import tileir
 from tileir.execute.arguments.argument_text import argument
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.core import Operation
-from tileir.prove.confirming import Confirmation, confirm, description, run_candidate
+from tileir.prove.confirming import Confirmation, Confirmer, description
 from tileir.prove.records import Candidate, Claim, Memory
 from tileir.prove.report import Answer
 from tileir.tools.main import run as run_tool
@@ -88,7 +88,7 @@ def found(text: str, question: str, mnemonic: str, candidate: Candidate, seconds
     """Return what a launch shows about the first operation of a name."""
     entry = entry_in(text)
     operation = next(each for each in entry.walk() if each.declaration.mnemonic == mnemonic)
-    return run_candidate(Claim(question, operation, verdict="refutable"), entry, candidate, seconds)
+    return Confirmer(entry).run(Claim(question, operation, verdict="refutable"), candidate, seconds)
 
 
 def refuted(text: str, question: str, mnemonic: str, candidate: Candidate) -> Confirmation:
@@ -115,12 +115,14 @@ def test_a_finding_of_the_question_at_the_operation_refutes() -> None:
 )
 def test_another_finding_refutes_nothing(question: str, mnemonic: str) -> None:
     reason = found(STORE, question, mnemonic, Candidate((2, 1, 1), {0: Memory(9), 1: 9}))
-    assert isinstance(reason, str) and reason.endswith("that ran into something else: out-of-bounds")
+    assert isinstance(reason, str) and reason.startswith(
+        "a proposed launch had another finding (out-of-bounds): --grid 2 "
+    )
 
 
 def test_a_launch_without_a_finding_refutes_nothing() -> None:
     reason = found(STORE, "bounds", "store_ptr_tko", Candidate((2, 1, 1), {0: Memory(16), 1: 16}))
-    assert isinstance(reason, str) and reason.endswith("that ran without a finding")
+    assert isinstance(reason, str) and reason.startswith("a proposed launch had no finding: --grid 2 ")
 
 
 def test_elements_never_written_refute_coverage() -> None:
@@ -152,19 +154,19 @@ def test_an_index_that_overflows_leads_before_a_large_array() -> None:
 def test_a_launch_that_breaks_an_assumption_refutes_nothing() -> None:
     candidate = Candidate((1, 1, 1), {0: Memory(1), 1: -1})
     reason = found(ASSUMED, "bounds", "store_ptr_tko", candidate)
-    assert isinstance(reason, str) and reason.endswith("that breaks an assumption of the program")
+    assert isinstance(reason, str) and reason.startswith("a proposed launch breaks an assumption of the program: ")
     assert refuted(ASSUMED, "asserts", "assume", candidate).finding.kind == "assume"
 
 
 def test_a_launch_that_does_not_end_is_ended() -> None:
     reason = found(ENDLESS, "termination", "loop", Candidate((1, 1, 1), {0: Memory(8), 1: 8}), 0.5)
-    assert isinstance(reason, str) and reason.endswith("that was still running after 0.5 seconds")
+    assert isinstance(reason, str) and reason.startswith("a proposed launch was still running after 0.5 seconds: ")
 
 
 @pytest.mark.parametrize("candidate", [Candidate((1, 1, 1), {0: Memory(1 << 40)}), Candidate((5000, 1, 1), {})])
 def test_what_is_too_large_does_not_run(candidate: Candidate) -> None:
     reason = found(STORE, "bounds", "store_ptr_tko", candidate)
-    assert isinstance(reason, str) and reason.endswith("that is too large to run")
+    assert isinstance(reason, str) and reason.startswith("a proposed launch is too large to run: ")
 
 
 def test_candidates_are_tried_until_one_fails() -> None:
@@ -177,9 +179,14 @@ def test_candidates_are_tried_until_one_fails() -> None:
 
     entry = entry_in(STORE)
     store = next(each for each in entry.walk() if each.declaration.mnemonic == "store_ptr_tko")
-    found = confirm(Claim("bounds", store, verdict="refutable", candidates=candidates), entry, 20)
+    confirmer = Confirmer(entry)
+    found = confirmer.confirm(Claim("bounds", store, verdict="refutable", candidates=candidates), 20)
     assert isinstance(found, Confirmation) and tried == [16, 24, 9]
-    assert confirm(Claim("bounds", store, verdict="refutable"), entry, 20) == "no launch was found that shows it"
+    without = Claim("bounds", store, verdict="refutable")
+    assert confirmer.confirm(without, 20) == "the solver proposed no launch that shows it"
+    assert confirmer.confirm(Claim("bounds", store, verdict="refutable", candidates=candidates), -1).startswith(
+        "no time"
+    )
 
 
 def test_integers_are_written_as_their_type_has_them() -> None:

@@ -81,7 +81,7 @@ def confine(sandbox: Sandbox, parent: int) -> None:
     limit_resource("RLIMIT_FSIZE", sandbox.file_bytes)
     limit_resource("RLIMIT_NOFILE", _OPEN_FILES)
     if sandbox.memory is not None:
-        limit_resource("RLIMIT_AS", _address_space() + sandbox.memory)
+        limit_resource("RLIMIT_AS", address_space() + sandbox.memory)
     has_filter = not seccomp.why_no_filter()
     if has_filter:
         _drop_capabilities()
@@ -127,7 +127,7 @@ def limit_resource(name: str, number: int) -> None:
         resource.setrlimit(kind, (number, number))
 
 
-def _address_space() -> int:
+def address_space() -> int:
     """Bytes of address space that this process has; 0 if unknown."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:

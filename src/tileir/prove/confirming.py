@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import prod
 from typing import Any, Final, cast
 
 from tileir.analyze.reducing.candidate_tests import DIED, RAISED, TOOK_TOO_LONG, ObservationTest
@@ -65,52 +66,67 @@ class Confirmation:
     sanitize: str
 
 
-def confirm(claim: Claim, entry: Operation, seconds: float) -> Confirmation | str:
-    """The first candidate of a claim that fails as it says; else why the claim stays unknown."""
-    until = time.monotonic() + seconds
-    reason = "no launch was found that shows it"
-    for candidate in islice(claim.candidates(), _MOST_CANDIDATES):
-        left = min(until - time.monotonic(), _SECONDS)
-        if left <= 0:
-            return "the time is over"
-        found = run_candidate(claim, entry, candidate, left)
-        if isinstance(found, Confirmation):
-            return found
-        reason = found
-    return reason
+class Confirmer:
+    """Runs the launches that are proposed for a kernel, each once."""
 
+    def __init__(self, entry: Operation) -> None:
+        self._entry: Operation = entry
+        self._operations: list[Operation] = list(_root(entry).walk())
+        self._known: dict[tuple[str, str], list[Finding] | str] = {}
 
-def run_candidate(claim: Claim, entry: Operation, candidate: Candidate, seconds: float) -> Confirmation | str:
-    """Run one candidate in a child; what it found, or why it refutes nothing."""
-    launch, size = description(candidate, entry)
-    shown = f"a launch was proposed ({launch.text()})"
-    if size > _MOST_BYTES or candidate.grid[0] * candidate.grid[1] * candidate.grid[2] > _MOST_BLOCKS:
-        return f"{shown} that is too large to run"
-    sanitize = "all" if claim.question == "coverage" else "errors"
-    if size > _MOST_SHADOWED:
-        sanitize = ""
-    operations = list(_root(entry).walk())
+    def confirm(self, claim: Claim, seconds: float) -> Confirmation | str:
+        """The first candidate of a claim that fails as it says; else why the claim stays unknown."""
+        until = time.monotonic() + seconds
+        reason = "the solver proposed no launch that shows it"
+        for candidate in islice(claim.candidates(), _MOST_CANDIDATES):
+            left = min(until - time.monotonic(), _SECONDS)
+            if left <= 0:
+                return "no time was left to run the proposed launches"
+            found = self.run(claim, candidate, left)
+            if isinstance(found, Confirmation):
+                return found
+            reason = found
+        return reason
 
-    def launched(_: object) -> str:
-        return json.dumps(
-            [_packed(each.worded(), operations) for each in _findings(entry, launch, sanitize)[:_MOST_FINDINGS]]
-        )
+    def run(self, claim: Claim, candidate: Candidate, seconds: float) -> Confirmation | str:
+        """Run one candidate; what it found, or why it refutes nothing."""
+        launch, size = description(candidate, self._entry)
+        sanitize = "" if size > _MOST_SHADOWED else "all" if claim.question == "coverage" else "errors"
+        key = launch.text(), sanitize
+        if size > _MOST_BYTES or prod(candidate.grid) > _MOST_BLOCKS:
+            findings: list[Finding] | str = "is too large to run"
+        elif key in self._known:
+            findings = self._known[key]
+        else:
+            findings = self._known[key] = self._findings(launch, sanitize, seconds)
+        if isinstance(findings, str):
+            reason = findings
+        elif claim.question != "asserts" and any(
+            each.operation.declaration in (ASSUME, ASSUME_COND) for each in findings
+        ):
+            # The program's own assumptions are part of the contract.
+            reason = "breaks an assumption of the program"
+        else:
+            for finding in findings:
+                if _answers(claim, finding):
+                    return Confirmation(launch, finding, sanitize)
+            others = ", ".join(dict.fromkeys([each.kind for each in findings]))
+            reason = f"had another finding ({others})" if others else "had no finding"
+        return f"a proposed launch {reason}: {launch.text()}"
 
-    answer = ObservationTest[None](launched, bool, seconds).observe(None)
-    if answer == TOOK_TOO_LONG:
-        return f"{shown} that was still running after {seconds:.3g} seconds"
-    if answer.startswith((DIED, RAISED)):
-        return f"{shown} that could not be run: {answer.removeprefix(RAISED)}"
-    findings = [_unpacked(each, operations) for each in json.loads(answer)]
-    matching = [each for each in findings if _answers(claim, each)]
-    # The program's own assumptions are part of the contract.
-    broken = [each for each in findings if each.operation.declaration in (ASSUME, ASSUME_COND)]
-    if broken and claim.question != "asserts":
-        return f"{shown} that breaks an assumption of the program"
-    if matching:
-        return Confirmation(launch, matching[0], sanitize)
-    others = ", ".join(dict.fromkeys([each.kind for each in findings]))
-    return f"{shown} that {f'ran into something else: {others}' if others else 'ran without a finding'}"
+    def _findings(self, launch: LaunchDescription, sanitize: str, seconds: float) -> list[Finding] | str:
+        """What a launch finds in a child process; or how that ended, in words."""
+
+        def launched(_: object) -> str:
+            found = _launched(self._entry, launch, sanitize)
+            return json.dumps([_packed(each.worded(), self._operations) for each in found[:_MOST_FINDINGS]])
+
+        answer = ObservationTest[None](launched, bool, seconds).observe(None)
+        if answer == TOOK_TOO_LONG:
+            return f"was still running after {seconds:.3g} seconds"
+        if answer.startswith((DIED, RAISED)):
+            return f"could not be run ({answer.removeprefix(RAISED)})"
+        return [_unpacked(each, self._operations) for each in json.loads(answer)]
 
 
 def _answers(claim: Claim, finding: Finding) -> bool:
@@ -190,7 +206,7 @@ def _signed(number: int, width: int) -> int:
 # --- in the child ---
 
 
-def _findings(entry: Operation, launch: LaunchDescription, sanitize: str) -> list[Finding]:
+def _launched(entry: Operation, launch: LaunchDescription, sanitize: str) -> list[Finding]:
     """Run a launch in the interpreter; what was found."""
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     values = [argument(text, type) for text, type in zip(launch.arguments, types, strict=True)]

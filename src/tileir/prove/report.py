@@ -16,7 +16,7 @@ from tileir.execute.locations.source_locations import user_location
 from tileir.execute.locations.wording import parenthesized
 from tileir.execute.sanitizer.report import Finding, SanitizerError, SanitizerReport
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, location_prefix, note
+from tileir.ir.diagnostics import Diagnostic, location_prefix, note, position_of
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import several
 from tileir.ir.traversal import ancestors
@@ -86,21 +86,21 @@ class Answer:
 
     def _lines(self, verbose: bool) -> Iterator[str]:
         head = f"{_MARGIN}{self.question:12} {self.verdict:8}  "
-        margin = " " * len(head)
         if self.verdict == "refuted":
             yield head + self.instance
         elif self.verdict == "proved":
             yield head + (several(len(self.claims), "claim") if self.claims else "nothing to check")
-        else:
+        lines: list[str] = []
+        if self.verdict == "unknown":
             unproved = [claim for claim in self.claims if claim.verdict != "proved"]
             reasons = list(dict.fromkeys([line for claim in unproved for line in _reason_lines(claim)]))
-            shown = reasons if verbose else reasons[:_MOST_REASONS]
-            yield from [f"{margin if number else head}{line}" for number, line in enumerate(shown)]
-            if len(shown) < len(reasons):
-                yield f"{margin}and {len(reasons) - len(shown)} more: -v shows them"
+            lines = reasons if verbose else reasons[:_MOST_REASONS]
+            if len(lines) < len(reasons):
+                lines.append(f"and {several(len(reasons) - len(lines), 'line')} more: -v shows them")
+            yield head + lines.pop(0)
         if verbose:
-            for claim in self.claims:
-                yield f"{margin}{claim.verdict} {place(claim.operation)}".rstrip()
+            lines += [f"proved: {place(claim.operation)}" for claim in self.claims if claim.verdict == "proved"]
+        yield from [f"{' ' * len(head)}{line}" for line in lines]
 
     def to_dict(self, path: str, options: Sequence[str]) -> dict[str, Any]:
         found: dict[str, Any] = {"verdict": self.verdict}
@@ -112,8 +112,14 @@ class Answer:
             finding = self.finding.worded()
             found["launch"] = {"grid": list(self.launch.grid), "arguments": list(self.launch.arguments)}
             found["instance"], found["command"] = self.instance, self.command(path, options)
-            about = {"kind": finding.kind, "title": finding.title, "at": place(finding.operation)}
-            found["finding"] = {**about, "block": finding.block, "details": finding.details, "help": finding.help}
+            found["finding"] = {
+                "kind": finding.kind,
+                "title": finding.title,
+                **_position(finding.operation),
+                "block": finding.block,
+                "details": finding.details,
+                "help": finding.help,
+            }
         return found
 
 
@@ -189,6 +195,11 @@ def place(operation: Operation | None) -> str:
         return ""
     where = location_prefix(user_location(operation.location)).removesuffix(": ")
     return f"{where} {operation.declaration.mnemonic}".strip()
+
+
+def _position(operation: Operation) -> dict[str, Any]:
+    found = position_of(user_location(operation.location))
+    return {} if found is None else {"file": found.file, "line": found.line, "column": found.column}
 
 
 def _reason_lines(claim: Claim) -> Iterator[str]:

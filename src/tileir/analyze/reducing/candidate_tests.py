@@ -29,7 +29,7 @@ from tileir.processes.child import CAN_FORK, Child, report
 from tileir.processes.command import Command
 from tileir.processes.exit_status import TIMED_OUT, ExitStatus
 from tileir.processes.messages import parsed
-from tileir.processes.sandbox import limit_resource
+from tileir.processes.sandbox import address_space, limit_resource
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
@@ -107,6 +107,7 @@ TOOK_TOO_LONG: Final = "took too long"
 RAISED: Final = "raised: "
 """What the answers begin with that no question gives."""
 _MEMORY: Final = 16 << 30
+"""Of address space, beyond what this process has: a GPU's driver reserves more than that."""
 _LONGEST: Final = 1 << 16
 
 
@@ -157,7 +158,7 @@ class ObservationTest(Generic[Subject]):
 
 def _answer(question: Callable[[Any], str], candidate: object) -> None:
     """Ask the question, in the child, and report the answer."""
-    limit_resource("RLIMIT_AS", _MEMORY)
+    limit_resource("RLIMIT_AS", address_space() + _MEMORY)
     faulthandler.disable()
     report({"answer": _asked(question, candidate)[:_LONGEST]})
 
