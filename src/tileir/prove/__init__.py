@@ -1,11 +1,16 @@
 """Proofs about a kernel for every launch that its contract allows, without running it.  Read in this order:
 
-records      what is asked, claimed and answered; z3 and the rest of the package are not needed to read it
-terms        exact integer and Boolean expressions in a canonical form
-elements     one element of a tile value, as a term
-walking      the accesses of a kernel, with the loops around them and the conditions on their path
-contract     what launches a proof is about: stated, assumed by the program, or inferred
-memory       accesses as boxes in arrays
-questions    the claims: bounds, races, tokens, coverage, termination, overflow, division, asserts
-solving      terms given to z3; the only module that imports it
+records        what is asked, claimed and answered; needs nothing else of the package
+terms          exact integer and Boolean expressions in a canonical form
+element_rules  how the element of a result follows from elements of the operands
+elements       one element of a value, as a term
+walking        the operations of a kernel, with the loops around them and the conditions on their path
+memory         accesses: which element of which array, where
+stated         assumptions as people write them
+inference      what the accesses of a kernel say about its launches
+contract       the launches that a proof is about
+solving        terms given to z3; the only module that imports it
+context        what the questions share
+bounds         the question "bounds"
+questions      all claims about a kernel
 """

@@ -1,0 +1,131 @@
+"""What the questions share: the contract, the solver, and how an answer of the solver becomes a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.ir.core import Operation
+from tileir.ir.types import I1, FloatType, IntegerType
+from tileir.prove import terms
+from tileir.prove.contract import Contract
+from tileir.prove.elements import Elements, Unfollowed
+from tileir.prove.memory import Access
+from tileir.prove.records import Candidate, Claim, Memory
+from tileir.prove.solving import PROVED, REFUTED, Model, Solver
+from tileir.prove.terms import Term
+
+_SIZES = (70, 140, 300, 1200)
+"""Limits of sizes, tried one after the other: a small launch is easier to read and to run."""
+_BLOCKS = (4, 8, 64)
+_MOST_ELEMENTS = 1 << 22
+
+
+class Context:
+    """A kernel under its contract, with a solver that is told the contract."""
+
+    def __init__(self, contract: Contract, seconds: float) -> None:
+        self.contract: Contract = contract
+        self.elements: Elements = contract.elements
+        self.solver: Solver = Solver(contract.hypotheses, seconds, contract.promised)
+        self._facts: dict[Access, list[Term]] = {}
+
+    def facts(self, access: Access) -> list[Term]:
+        """What holds where an access happens, in the simplest form."""
+        if access not in self._facts:
+            self._facts[access] = self.solver.simplified_facts(access.facts)
+        return self._facts[access]
+
+    def claim(
+        self, question: str, operation: Operation, goal: Term, facts: Sequence[Term], other: Operation | None = None,
+        seconds: float = 3.0,
+    ) -> Claim:  # fmt: skip
+        """The claim that a goal holds where facts do."""
+        if goal is terms.TRUE:
+            return Claim(question, operation, other, "proved")
+        wrong = [*facts, terms.negation(goal)]
+        result, _ = self.solver.check(wrong, seconds)
+        if result == PROVED:
+            return Claim(question, operation, other, "proved")
+        unfollowed = self.unfollowed(*wrong)
+        reason = "; ".join(dict.fromkeys([f"{each.why} at {Elements.line(each.operation)}" for each in unfollowed]))
+        if result == REFUTED:
+            return Claim(
+                question, operation, other, "refutable", reason or f"not for all launches: {terms.text(goal)}", "",
+                self.candidates(wrong),
+            )  # fmt: skip
+        return Claim(question, operation, other, "unknown", reason or f"not settled: {terms.text(goal)}")
+
+    def unfollowed(self, *assertions: Term) -> list[Unfollowed]:
+        """The values in terms that have no meaning there."""
+        found = [self.elements.followed[part] for part in terms.subterms(*assertions) if part in self.elements.followed]
+        return list(dict.fromkeys(found))
+
+    # --- launches ---
+
+    def candidates(self, wrong: Sequence[Term]) -> Callable[[], Iterator[Candidate]]:
+        """Launches in which all of these hold, small ones first."""
+
+        def propose() -> Iterator[Candidate]:
+            seen = set()
+            for limit in _SIZES:
+                for blocks in _BLOCKS:
+                    small = [
+                        *self._small(limit),
+                        *[terms.at_most(each, terms.number(blocks)) for each in self.elements.grid],
+                    ]
+                    result, model = self.solver.check([*wrong, *small], 2.0)
+                    if model is not None and result == REFUTED:
+                        candidate = self._candidate(model, wrong)
+                        key = repr(candidate)
+                        if candidate is not None and key not in seen:
+                            seen.add(key)
+                            yield candidate
+                        break
+            result, model = self.solver.check(list(wrong), 2.0)
+            candidate = self._candidate(model, wrong) if model is not None else None
+            if candidate is not None and repr(candidate) not in seen:
+                yield candidate
+
+        return propose
+
+    def _small(self, limit: int) -> Iterator[Term]:
+        for term in dict.fromkeys(self.elements.parameters.values()):
+            if term.operation == "variable" and not str(term.data[0]).startswith("&"):
+                yield terms.at_most(term, terms.number(limit))
+        for size in dict.fromkeys(self.contract.counts.values()):
+            yield terms.at_most(size, terms.number(limit * limit))
+
+    def _candidate(self, model: Model, wrong: Sequence[Term]) -> Candidate | None:
+        values: dict[int, int | float | Memory] = {}
+        for number, (value, term) in enumerate(self.elements.parameters.items()):
+            element = value.type.element if isinstance(value.type, TileType) else None
+            if isinstance(element, PointerType):
+                size = self.contract.counts.get(term)
+                count = model.value(size) if size is not None else 1
+                if count > _MOST_ELEMENTS:
+                    count = max(1, model.value(size)) if size is not None else 1
+                values[number] = Memory(max(1, count), self._contents(model, term, count, wrong))
+            elif element is I1:
+                values[number] = int(model.holds(term))
+            elif isinstance(element, IntegerType):
+                values[number] = model.value(term)
+            elif isinstance(element, FloatType):
+                values[number] = 1.0
+            else:
+                return None
+        x, y, z = [model.value(each) for each in self.elements.grid]
+        return Candidate((x, y, z), values)
+
+    def _contents(self, model: Model, base: Term, count: int, wrong: Sequence[Term]) -> tuple[int | float, ...] | None:
+        """What an array of integers holds, where a loaded value decides."""
+        found: dict[int, int] = {}
+        name = f"{str(base.data[0]).removeprefix('&')}[]"
+        for part in terms.subterms(*wrong):
+            if part.operation == "app" and part.data[0] == name and part.sort == terms.INTEGER:
+                position = model.value(part.arguments[0])
+                if 0 <= position < count:
+                    found[position] = model.value(part)
+        if not found or count > _MOST_ELEMENTS:
+            return None
+        return tuple([found.get(position, 0) for position in range(count)])

@@ -1,0 +1,59 @@
+"""What is claimed about the examples, before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tileir
+from tileir.execute.launching.entries import select_entry
+from tileir.prove.contract import Contract, contract_of
+from tileir.prove.questions import claims
+from tileir.prove.records import Claim, Memory
+
+pytest.importorskip("z3", reason="proofs need z3")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def contract(name: str, given: tuple[str, ...] = (), grid: tuple[str, ...] | None = None) -> Contract:
+    module = tileir.parse((EXAMPLES / f"{name}.mlir").read_text("utf-8"))
+    return contract_of(module, select_entry(module, None), given, grid)
+
+
+def claimed(question: str, name: str, given: tuple[str, ...] = (), grid: tuple[str, ...] | None = None) -> list[Claim]:
+    module = tileir.parse((EXAMPLES / f"{name}.mlir").read_text("utf-8"))
+    entry = select_entry(module, None)
+    found = claims(module, entry, contract_of(module, entry, given, grid))
+    return [claim for claim in found if claim.question == question]
+
+
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "layer_norm", "matmul", "attention", "racy"])
+def test_bounds_of_examples_are_proved(name: str) -> None:
+    assert {claim.verdict for claim in claimed("bounds", name)} == {"proved"}
+
+
+def test_the_contract_of_softmax_is_what_its_comments_say() -> None:
+    found = [(each.text, each.source) for each in contract("softmax").assumptions]
+    assert ("grid.x == rows", "inferred") in found
+    assert ("columns <= 1024", "inferred") in found
+
+
+def test_contents_refute_the_bounds_of_a_histogram() -> None:
+    (claim,) = [claim for claim in claimed("bounds", "histogram") if claim.verdict != "proved"]
+    assert claim.verdict == "refutable"
+    assert "'bucket' is loaded from values" in claim.reason
+    candidate = next(claim.candidates())
+    values, counts = candidate.values[0], candidate.values[1]
+    assert isinstance(values, Memory) and isinstance(counts, Memory) and values.contents is not None
+    assert not 0 <= values.contents[0] < counts.count
+
+
+def test_what_settles_a_histogram_settles_it() -> None:
+    (claim,) = [claim for claim in claimed("bounds", "histogram") if claim.verdict != "proved"]
+    stated = claim.settled_by.removeprefix('--assume "').removesuffix('"')
+    assert {each.verdict for each in claimed("bounds", "histogram", (stated,))} == {"proved"}
+
+
+def test_a_grid_that_is_stated_is_not_adjusted() -> None:
+    assert "refutable" in {claim.verdict for claim in claimed("bounds", "softmax", (), ("rows + 1",))}
