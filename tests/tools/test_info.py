@@ -54,6 +54,7 @@ def test_facts_of_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         "bytes": len(PROGRAM),
         "kind": "text",
         "producer": "a\x1btool",
+        "possible_producers": [],
         "needs": "13.3",
         "modules": ["kernels"],
         "functions": FUNCTIONS,

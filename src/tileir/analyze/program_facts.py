@@ -6,8 +6,9 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
+from tileir.analyze.producers import possible_producers
 from tileir.bytecode import is_bytecode
-from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, read_container
+from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, origin_of, read_container
 from tileir.bytecode.layouts import layout_of
 from tileir.bytecode.primitives import Malformed
 from tileir.dialect.availability import newer_features
@@ -54,8 +55,10 @@ def program_facts(root: Operation) -> dict[str, Any]:
     # One element of a constant whose elements are equal.
     size = sum(len(value.data) for value in set(constants))
     counts = Counter([o.declaration.mnemonic if o.name.startswith("cuda_tile.") else o.name for o in operations])
+    origin = origin_of(root)
     return {
         "producer": producers[0] if producers else None,
+        "possible_producers": [] if producers or origin is None else possible_producers(origin, files),
         "needs": next((n for n in VERSION_NAMES if not newer_features(root, version_named(n))), VERSION_NAMES[-1]),
         "modules": [module.symbol_name for module in modules],
         "functions": [

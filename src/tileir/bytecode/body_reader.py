@@ -358,7 +358,10 @@ class BodyReader(RegionReader):
             self.trace.refer("constant")
         if index >= len(self.tables.constants):
             self.fail(f"constant index {index} out of bounds")
-        return self.tables.constants.get(index, result_types[0] if result_types else None)
+        found = self.tables.constants.get(index, result_types[0] if result_types else None)
+        if self.tables.spellings is not None:
+            self.tables.spellings.note_constant(found, index)
+        return found
 
     def _read_operands(self, record: Record, sizes: list[int]) -> tuple[list[Value], tuple[int, ...] | None]:
         """Read operand groups of these sizes; -1 for one that is counted in front of its values."""

@@ -191,15 +191,20 @@ def _check_alignment(reader: ByteReader, identifier: int, alignment: int | None)
     )
 
 
-def write_container(version: Version, tag: int, sections: list[tuple[int, bytes]]) -> bytes:
-    """A file of these sections, in this order."""
+def write_container(
+    version: Version, tag: int, sections: list[tuple[int, bytes]], preserved: Container | None = None
+) -> bytes:
+    """A file of these sections, in this order; those that a preserved file has are aligned as in it."""
+    alignments = dict(ALIGNMENTS)
+    if preserved is not None:
+        alignments.update({section.identifier: section.alignment for section in preserved.order})
     writer = ByteWriter()
     writer.raw(MAGIC)
     writer.byte(version[0])
     writer.byte(version[1])
     writer.fixed(tag, 2)
     for identifier, payload in sections:
-        alignment = ALIGNMENTS.get(identifier, 1)
+        alignment = alignments.get(identifier, 1)
         writer.byte(identifier | (0x80 if alignment > 1 else 0))
         writer.varint(len(payload))
         if alignment > 1:

@@ -145,6 +145,8 @@ class ModuleReader:
         except Malformed as failure:
             raise failure.add("provided type is null", 0) from None
         value = tables.constants.get(value_index, type)
+        if tables.spellings is not None:
+            tables.spellings.note_constant(value, value_index)
         if visibility & 0xFFFFFFFF > 1:
             raise Malformed(f"invalid symbol visibility value: {visibility}", self.size)
         attributes: dict[str, Attribute] = {"sym_name": string_attribute(name), "value": value}

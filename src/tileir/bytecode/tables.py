@@ -18,6 +18,8 @@ from tileir.ir.versions import Version
 class Spellings:
     """How a file writes its attributes, where there is a choice: the tag of a boolean, the order of a dictionary.
 
+    For a constant it is its index in the file: some writers have an entry for each use, or set one bit of a true i1.
+
     Each attribute has the bytes of its occurrences in file order; a writer takes them back in the same order.
     """
 
@@ -26,6 +28,9 @@ class Spellings:
 
     def note(self, attribute: Attribute, data: bytes) -> None:
         self._bytes.setdefault(attribute, []).append(data)
+
+    def note_constant(self, value: DenseAttribute, index: int) -> None:
+        self.note(value, index.to_bytes(8, "little"))
 
     def take(self, attribute: Attribute) -> bytes | None:
         """The next spelling of an attribute; the last one is used again when there are no more."""
@@ -110,6 +115,9 @@ class TableWriter:
         return self.spellings.take(attribute) if self.spellings is not None else None
 
     def constant(self, value: DenseAttribute) -> int:
+        kept = self.spelling(value)
+        if kept is not None:
+            return int.from_bytes(kept, "little")
         found = self._constants_of.get(value, -1)
         if found < 0:
             found = self._constants_of[value] = self.constant_blob(encode_constant(value))
@@ -117,7 +125,9 @@ class TableWriter:
 
     def constant_blob(self, blob: bytes) -> int:
         found = self._constant_indices.get(blob)
-        if found is None:
-            found = self._constant_indices[blob] = len(self.constants)
-            self.constants.append(blob)
-        return found
+        return self.add_constant(blob) if found is None else found
+
+    def add_constant(self, blob: bytes) -> int:
+        """A new entry, also for a blob that another entry has."""
+        self.constants.append(blob)
+        return self._constant_indices.setdefault(blob, len(self.constants) - 1)

@@ -234,6 +234,11 @@ class TypeEncoder:
             self.blobs.append(blob)
         return found
 
+    def adopt(self, types: list[Type]) -> None:
+        """Number different types in this order, in which a type may come before what it contains."""
+        self.indices = {type: index for index, type in enumerate(types)}
+        self.blobs = [self._encode(type) for type in types]
+
     def element(self, type: Type) -> int:
         """The index of a type that is the element of a tile or of a view."""
         return self.index(type)

@@ -84,12 +84,13 @@ class ModuleWriter:
         same_numbers = True
         for index in range(len(tables.strings)):
             same_numbers &= self.tables.string(tables.strings.get(index)) == index
-        for index in range(len(tables.types)):
-            type = _usable_entry(tables.types, index)
-            same_numbers &= isinstance(type, Type) and self.tables.types.index(type) == index
+        entries = [_usable_entry(tables.types, index) for index in range(len(tables.types))]
+        types = list(dict.fromkeys([entry for entry in entries if isinstance(entry, Type)]))
+        self.tables.types.adopt(types)
+        same_numbers &= len(types) == len(entries)
         for index in range(len(tables.constants)):
             start, end = tables.constants.bounds(index)
-            self.tables.constant_blob(file.data[start:end])
+            self.tables.add_constant(file.data[start:end])
         for index in range(len(tables.debug)):
             attribute = _usable_entry(tables.debug, index)
             if isinstance(attribute, Attribute) and not isinstance(attribute, UnknownLocation):
@@ -126,7 +127,8 @@ class ModuleWriter:
                 message = "module contains public-preview content, which is only valid at the current bytecode version"
                 raise Malformed(f"{message} {version_text(V13_5)}", 0, prefixed=False)
             tag |= sections.PREVIEW_BIT
-        return write_container(self.version, tag, [(identifier, payloads[identifier]) for identifier in order])
+        payload_order = [(identifier, payloads[identifier]) for identifier in order]
+        return write_container(self.version, tag, payload_order, self.preserved)
 
     def _was(self, section: int) -> bool:
         """Whether the file whose encoding is kept has a section."""

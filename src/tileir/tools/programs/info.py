@@ -135,7 +135,9 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _program_lines(facts: dict[str, Any]) -> list[str]:
-    lines = [f"producer: {harmless(facts['producer'] or 'not given')}", f"needs version: {facts['needs']}"]
+    possible = facts["possible_producers"]
+    layout = f"not given, but laid out as by {' or '.join(possible)}" if possible else "not given"
+    lines = [f"producer: {harmless(facts['producer'] or layout)}", f"needs version: {facts['needs']}"]
     for kind, title in ((True, "kernels"), (False, "other functions")):
         group = [function for function in facts["functions"] if function["entry"] is kind]
         if group or kind:
