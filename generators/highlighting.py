@@ -49,7 +49,7 @@ def highlighting() -> dict[str, str]:
 
 
 def words() -> Words:
-    every = declarations()
+    every = [declaration for declaration in declarations() if declaration.syntax]
     control = {name for d in every if d.chapter == _CONTROL_CHAPTER for name in names(d)}
     definitions = {name for d in every if d.has_trait(SYMBOL) or d.has_trait(SYMBOL_TABLE) for name in names(d)}
     operations = {name for d in every for name in names(d)} - control - definitions

@@ -758,6 +758,18 @@ class Builder:
     fpowf = pow
     powf = pow
     @overload
+    def preview_call(self, *, operands: _Operands = (), types: Sequence[_Type], callee: str | Operation | Attribute, const_args: Iterable[object] | Attribute, arg_attrs: Iterable[object] | Attribute | None = None, res_attrs: Iterable[object] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, ...]:
+        """Call a function outside of the file (since 13.5).
+
+        operands: the arguments.
+        callee: the name of the function.
+        const_args: the arguments that are constants.
+        arg_attrs: attributes of the arguments.
+        res_attrs: attributes of the results.
+        """
+    @overload
+    def preview_call(self, operands: _Operands, types: Sequence[_Type], callee: str | Operation | Attribute, const_args: Iterable[object] | Attribute, *, arg_attrs: Iterable[object] | Attribute | None = None, res_attrs: Iterable[object] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, ...]: ...
+    @overload
     def print_tko(self, *, args: _Operands = (), token: _Operand | None = None, str: str | Attribute, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Print a formatted text, ordered by tokens (since 13.1).
 

@@ -11,8 +11,10 @@ from tests.bytecode.annotated import golden
 from tests.bytecode.pieces import File, split_functions, split_table
 
 import tileir
-from tileir.bytecode.container import PREVIEW, STRING
+from tileir.bytecode.container import STRING
+from tileir.dialect.ops import PREVIEW_CALL
 from tileir.dialect.types import DYNAMIC
+from tileir.ir.versions import PREVIEW
 
 bytecode = pytest.importorskip("cuda.tile._bytecode", reason="pip install 'cuda-tile>=1.7'")
 encodings = pytest.importorskip("cuda.tile._bytecode.encodings", reason="pip install 'cuda-tile>=1.7'")
@@ -220,6 +222,45 @@ def test_the_preview_bit_is_kept() -> None:
         tileir.to_bytecode(module, version="13.4")
 
 
+def preview_call(arguments: bool, results: bool) -> Encode:
+    from cuda.tile._bytecode.attribute import AttributeArray, Bool, Dictionary, DivBy
+
+    note, nothing_more = Dictionary([("tileir.note", DivBy(16))]), Dictionary([])
+    return lambda b, types, view, tile, index, token: encodings.encode_PreviewCallOp(
+        *(b, [tile_type(types, "I32")], [index, tile], "outside.f", [DivBy(16), AttributeArray([Bool(True)])]),
+        *([note, nothing_more] if arguments else None, [note] if results else None),
+    )
+
+
+@pytest.mark.parametrize(("arguments", "results"), [(False, False), (True, False), (False, True), (True, True)])
+def test_a_call_of_a_preview_is_the_record_of_cuda_tile(arguments: bool, results: bool) -> None:
+    data = bytearray(written_by_cuda_tile(preview_call(arguments, results), Pointer.NONE))
+    with pytest.raises(tileir.VerifyError, match=r"uses preview feature 'cuda_tile\.preview\$call', .* not enabled"):
+        tileir.from_bytecode(bytes(data))
+    bytecode.patch_header_preview_flag(data, bytecode.BytecodeVersion.V_13_5)
+    module = written_back(bytes(data))
+    (call,) = [each for each in module.walk() if each.declaration is PREVIEW_CALL]
+    assert call.callee.text == "@outside.f" and len(call.operands) == 2 and len(call.results) == 1
+    given = {"arg_attrs": arguments, "res_attrs": results}
+    assert {name: name in call.attributes for name in given} == given
+    with pytest.raises(tileir.BytecodeError, match=r"'cuda_tile\.preview\$call' is not available in bytecode version"):
+        tileir.to_bytecode(module, version="13.4")
+    module.set_attribute(PREVIEW, None)
+    with pytest.raises(tileir.VerifyError, match="not enabled"):
+        tileir.verify(module)
+
+
+def test_disassembly_says_that_a_file_is_a_preview(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    from tileir.tools.bytecode import disassemble
+
+    data = bytearray(written_by_cuda_tile(nothing, Pointer.NONE))
+    bytecode.patch_header_preview_flag(data, bytecode.BytecodeVersion.V_13_5)
+    path = tmp_path / "k.tileirbc"
+    path.write_bytes(data)
+    assert disassemble.run([str(path)]) == 0
+    assert PREVIEW in tileir.parse(capsys.readouterr().out).attributes
+
+
 def test_other_versions_have_no_preview_bit() -> None:
     data = bytearray(tileir.to_bytecode(tileir.parse("cuda_tile.module @kernels { }"), version="13.4"))
     data[10] = 1
@@ -243,6 +284,16 @@ def test_info_says_what_is_not_released(tmp_path: Any, capsys: pytest.CaptureFix
 
 
 # --- backends ---
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_backends_refuse_calls_of_previews(backend: str) -> None:
+    numpy = pytest.importorskip("numpy", reason="the backends need NumPy")
+    data = bytearray(written_by_cuda_tile(preview_call(False, False), Pointer.NONE))
+    bytecode.patch_header_preview_flag(data, bytecode.BytecodeVersion.V_13_5)
+    kernel = tileir.compile(tileir.from_bytecode(bytes(data)), backend=backend)
+    with pytest.raises(tileir.TileIRError, match=r"cannot run 'cuda_tile\.preview\$call': it calls a function that"):
+        kernel.launch((1, 1, 1), (numpy.zeros((8, 64), numpy.float32), 8))
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])

@@ -242,7 +242,7 @@ LAST_OPCODE = {(13, 1): 0x6D, (13, 2): 0x6E, (13, 3): 0x75, (13, 4): 0x7A, (13, 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_opcodes_end_with_the_version(version):
     last = LAST_OPCODE[version]
-    for opcode in (last + 1, 0x7E, 0x7F, 0x80, 0x3000, 0x4002, 0xFFFFFFFF):
+    for opcode in (last + 1, 0x7E, 0x7F, 0x80, 0x3000, 0x4001, 0xFFFFFFFF):
         lines = errors_of_reading(make_file(varint(opcode), version=version))
         assert lines[0] == (
             f"error at offset {len(varint(opcode))}: unsupported opcode {opcode} for bytecode version {name_of(version)}"

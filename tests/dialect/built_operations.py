@@ -8,7 +8,9 @@ from typing import Any
 import tileir
 from tileir import Builder
 from tileir.dialect.construct import tensor_view
+from tileir.ir.attributes import UNIT
 from tileir.ir.values import Value
+from tileir.ir.versions import PREVIEW
 from tileir.types import (
     bf16,
     f8E4M3FN,
@@ -42,6 +44,12 @@ class Values:
         self.token: Value = b.make_token()
         self.tensor: Value = b.make_tensor_view(self.pointer, [self.number, 64], [64, 1])
         self.view: Value = b.make_partition_view(self.tensor, (8, 16))
+
+
+def _preview_call(b: Builder, v: Values) -> None:
+    b.module.set_attribute(PREVIEW, UNIT)
+    (result,) = b.preview_call([v.ints, v.number], [f32], "f", [3, True], arg_attrs=[{"a.b": 1}, {}])
+    assert result.type is tile(f32)
 
 
 def _branch(b: Builder, v: Values) -> None:
@@ -227,6 +235,7 @@ OPERATIONS: dict[str, Callable[[Builder, Values], Any]] = {
     "pack": lambda b, v: b.pack(v.floats),
     "permute": lambda b, v: b.permute(v.matrix, (1, 0)),
     "popcnt": lambda b, v: b.popcnt(v.ints),
+    "preview$call": _preview_call,
     "pow": lambda b, v: b.pow(v.floats, 2.0),
     "print_tko": lambda b, v: b.print_tko([v.floats, v.number], v.token, "x = %f, n = %i\n"),
     "ptr_to_int": lambda b, v: b.ptr_to_int(v.pointers),

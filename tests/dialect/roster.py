@@ -1,7 +1,7 @@
 """Which operations there are: the facts the declarations are held against.
 
 The operations draft lists 104 operations, each with a section; the public dialect has 92 in 13.1, and 1, 7 and 5 more in 13.2, 13.3
-and 13.4, each with an opcode.  13.5 has 3 more, from CUDA Tile C++ 13.5 and cuda-tile 1.7; no assembler reads them yet.  Written down here a second time, on purpose: a slip in a declaration must not go unnoticed.
+and 13.4, each with an opcode.  13.5 has 4 more, from CUDA Tile C++ 13.5 and cuda-tile 1.7; no assembler reads them yet.  Written down here a second time, on purpose: a slip in a declaration must not go unnoticed.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ _PUBLIC = {
     """,
     (13, 5): """
     multimem_load_reduce_view_tko@7B multimem_reduce_view_tko@7C multimem_store_view_tko@7D
+    preview$call@4002
     """,
 }
 

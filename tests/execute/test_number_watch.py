@@ -199,7 +199,7 @@ _NO_FLOATS = {
     "get_tile_block_id", "get_index_space_shape", "get_tensor_shape", "make_partition_view", "make_tensor_view",
     "make_strided_view", "make_gather_scatter_view", "join_tokens", "make_token", "memory_fence_alias_tko",
     "gdc_launch_dependents_tko", "gdc_wait_tko", "print_tko", "barrier", "store_ptr_tko", "store_view_tko",
-    "atomic_store_tko", "multimem_reduce_view_tko", "multimem_store_view_tko", "unrealized_conversion_cast",
+    "atomic_store_tko", "multimem_reduce_view_tko", "multimem_store_view_tko", "preview$call", "unrealized_conversion_cast",
 }  # fmt: skip
 
 

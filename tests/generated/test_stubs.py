@@ -12,7 +12,7 @@ import pytest
 from generators.stubs import BY_HAND, builder_stub
 
 import tileir
-from tileir.dialect.signature import signature_of
+from tileir.dialect.signature import python_name, signature_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +34,7 @@ def test_every_operation_has_a_method_with_its_arguments_and_words() -> None:
         if not declaration.name.startswith("cuda_tile.") or declaration in BY_HAND:
             continue
         signature = signature_of(declaration)
-        method = written.get(declaration.mnemonic) or written[declaration.mnemonic + "_"]
+        method = written[python_name(declaration.mnemonic)]
         names = [name.removesuffix("_") for name in arguments(method)]
         assert set(names) == {*signature.by_name, "location", "attributes"}, declaration.mnemonic
         assert ast.get_docstring(method), declaration.mnemonic

@@ -22,9 +22,12 @@ from tileir.dialect.types import (
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
+    array_attribute,
     dense_array_attribute,
+    dictionary_attribute,
     integer_attribute,
     string_attribute,
+    symbol_attribute,
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE, OPTIONAL, OperandDeclaration, OperationDeclaration, VerifyContext
@@ -55,6 +58,7 @@ from tileir.ir.verifier import verify_operation
 from tileir.ir.versions import V13_3, V13_4
 
 _TRIES = 60
+NOTED = dictionary_attribute({"tileir.note": integer_attribute(I64, 1)})
 
 
 def random_operation(body: Body, declaration: OperationDeclaration) -> Operation | None:
@@ -359,8 +363,23 @@ def _cast(body: Body) -> Operation:
     return body.add("unrealized_conversion_cast", inputs, outputs)
 
 
+def _preview_call(body: Body) -> Operation:
+    """A call with any arguments, constants and attributes of both."""
+    types = [scalar_tile(body.rng.choice((I32, F32))) for _ in range(body.rng.randrange(4))]
+    numbers = [integer_attribute(I64, body.rng.randrange(100)) for _ in range(body.rng.randrange(3))]
+    attributes: dict[str, Attribute] = {
+        "callee": symbol_attribute(body.rng.choice(("f", "a.b"))),
+        "const_args": array_attribute((*numbers, NOTED)),
+    }
+    for name in ("arg_attrs", "res_attrs"):
+        if body.rng.random() < 0.5:
+            attributes[name] = array_attribute((NOTED,) * len(types))
+    return body.add("preview$call", [body.value(type) for type in types], types[1:], attributes)
+
+
 BUILDERS: dict[str, Builder] = {
     **MEMORY_BUILDERS,
+    "preview$call": _preview_call,
     "assume": _assume,
     "broadcast": _broadcast,
     "cat": _cat,

@@ -35,7 +35,7 @@ from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.types import I64, Type, function_type
-from tileir.ir.versions import NEWEST, V13_3, Version
+from tileir.ir.versions import NEWEST, PREVIEW, V13_3, Version
 
 _STRUCTURE = ("module", "entry", "global")
 
@@ -93,6 +93,8 @@ def _module(body: Body, name: str) -> Operation:
     attributes: dict[str, Attribute] = {"sym_name": string_attribute(name)}
     if body.version >= V13_3 and body.rng.random() < 0.3:
         attributes["producer"] = string_attribute(body.rng.choice(("tileir 1.0", "größe", "")))
+    if any(each.declaration.mnemonic == "preview$call" for entry in body.block for each in entry.walk()):
+        attributes[PREVIEW] = UNIT
     found = body.with_extras(declaration, attributes)
     return Operation(declaration, [], [], found, [Region([body.block])], body.locations.location())
 

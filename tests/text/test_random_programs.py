@@ -312,7 +312,7 @@ class Seen:
 @pytest.fixture(scope="module")
 def seen() -> Seen:
     found = Seen()
-    for seed in range(250):
+    for seed in range(300):
         for operation in random_module(Random(seed), size=50, wrapped=seed % 5 == 0).walk():
             found.add(operation)
     return found

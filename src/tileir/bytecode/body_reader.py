@@ -333,7 +333,9 @@ class BodyReader(RegionReader):
             return dense_array_attribute(I1, tuple([1 if value else 0 for value in values]))
         if codec == records.ARRAY:
             array = read_nested(self, self.tables, ARRAY)
-            for element in array.elements if isinstance(array, ArrayAttribute) else ():
+            if field.name != "identities" or not isinstance(array, ArrayAttribute):
+                return array
+            for element in array.elements:
                 # Readers before 13.4 refuse this here, the one of 13.4 crashes on it later.
                 if not isinstance(element, (IntegerAttribute, FloatAttribute)):
                     self.fail("ArrayAttr contains non-TypedAttr elements or is null")

@@ -35,8 +35,6 @@ ALIGNMENTS: Final[dict[int, int]] = {STRING: 4, FUNCTION: 8, DEBUG: 8, CONSTANT:
 
 HEADER_SIZE: Final = 12
 PREVIEW_BIT: Final = 1
-PREVIEW: Final = "tileir.preview"
-"""The attribute of a module whose file has the preview bit in its header.  It is written back as this bit."""
 
 
 class Section:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.bytecode.container import ATTRIBUTE, PREVIEW, Container, origin_of, section_identifiers
+from tileir.bytecode.container import ATTRIBUTE, Container, origin_of, section_identifiers
 from tileir.bytecode.primitives import BytecodeError
 from tileir.bytecode.records import is_private
 from tileir.collector import CollectorPaused
@@ -13,7 +13,7 @@ from tileir.ir.core import Module, Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location, TextLocation, UnknownLocation
 from tileir.ir.traversal import is_function
-from tileir.ir.versions import RELEASED, V13_1, Version, version_text
+from tileir.ir.versions import PREVIEW, RELEASED, V13_1, Version, version_text
 
 PUBLIC: Final = "public"
 DOCUMENTED: Final = "documented"

@@ -24,7 +24,7 @@ from tileir.ir.core import NO_REGIONS, Block, Module, Operation, Region
 from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I64, FunctionType
-from tileir.ir.versions import NEWEST, V13_3, V13_4, V13_5, Version
+from tileir.ir.versions import NEWEST, PREVIEW, V13_3, V13_4, V13_5, Version
 
 _GLOBAL_FIELDS: Final = (
     "symbol name string.",
@@ -89,7 +89,7 @@ class ModuleReader:
         if self.tables.producer is not None:
             attributes["producer"] = string_attribute(self.tables.producer)
         if self.file.is_preview:
-            attributes[sections.PREVIEW] = UNIT
+            attributes[PREVIEW] = UNIT
         for numbers in self._list_globals():
             try:
                 self._read_global(numbers)

@@ -61,6 +61,7 @@ _STRUCTURAL: Final = frozenset([ENTRY, GLOBAL, MODULE])
 
 # The last opcode of the bytecode draft's dispatcher.
 MAXIMUM_OPCODE: Final = 109
+FIRST_PREVIEW_OPCODE: Final = 0x4000  # Operations of public previews are numbered apart from the others.
 SEGMENT_SIZES: Final = "operandSegmentSizes"
 
 
@@ -217,7 +218,7 @@ def records_of(version: Version) -> dict[int, Record]:
 
 
 def maximum_opcode(version: Version) -> int:
-    return max(_opcodes(version))
+    return max([opcode for opcode in _opcodes(version) if opcode < FIRST_PREVIEW_OPCODE])
 
 
 # --- the documented layout (docs/reference/bytecode.md section 10) ---

@@ -34,7 +34,7 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.types import Type
-from tileir.ir.versions import V13_3, V13_5, Version, version_text
+from tileir.ir.versions import PREVIEW, V13_3, V13_5, Version, version_text
 
 # Section order of NVIDIA's C++ writer; only the documented layout has attributes.
 _ORDER: Final = (
@@ -122,7 +122,7 @@ class ModuleWriter:
         kept = [section.identifier for section in self.preserved.order] if self.preserved is not None else []
         order = [identifier for identifier in dict.fromkeys([*kept, *_ORDER]) if identifier in payloads]
         tag = self.preserved.tag if self.preserved is not None else 0
-        if sections.PREVIEW in self.module.attributes:
+        if PREVIEW in self.module.attributes:
             if self.version < V13_5:
                 message = "module contains public-preview content, which is only valid at the current bytecode version"
                 raise Malformed(f"{message} {version_text(V13_5)}", 0, prefixed=False)

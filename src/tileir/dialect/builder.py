@@ -146,7 +146,8 @@ class Builder(BuilderPosition):
     # --- any operation ---
 
     def __getattr__(self, name: str) -> Any:
-        declaration = REGISTRY.by_name.get(_PREFIX + name.removesuffix("_"))
+        mnemonic = name.removesuffix("_").replace("preview_", "preview$")
+        declaration = REGISTRY.by_name.get(_PREFIX + mnemonic)
         if declaration is None or name.startswith("_"):
             raise AttributeError(_unknown(name))
         if hasattr(Builder, f"{name}_"):

@@ -33,8 +33,8 @@ COMMON: Final = ("location", "attributes")
 
 
 def python_name(name: str) -> str:
-    """A declared name as a Python parameter or method has it: `from_` for `from`."""
-    return f"{name}_" if iskeyword(name) else name
+    """A declared name as a Python parameter or method has it: `from_` for `from`, `preview_call` for `preview$call`."""
+    return f"{name}_" if iskeyword(name) else name.replace("$", "_")
 
 
 class Parameter:

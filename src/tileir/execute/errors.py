@@ -30,8 +30,15 @@ class LaunchError(TileIRError):
 
 def why_not_executed(declaration: OperationDeclaration) -> str:
     """Why no backend runs an operation that a kernel may have; empty if backends do."""
-    from tileir.dialect.ops import MULTIMEM_LOAD_REDUCE_VIEW_TKO, MULTIMEM_REDUCE_VIEW_TKO, MULTIMEM_STORE_VIEW_TKO
+    from tileir.dialect.ops import (
+        MULTIMEM_LOAD_REDUCE_VIEW_TKO,
+        MULTIMEM_REDUCE_VIEW_TKO,
+        MULTIMEM_STORE_VIEW_TKO,
+        PREVIEW_CALL,
+    )
 
+    if declaration is PREVIEW_CALL:
+        return "it calls a function that is not in the program"
     if declaration in (MULTIMEM_LOAD_REDUCE_VIEW_TKO, MULTIMEM_REDUCE_VIEW_TKO, MULTIMEM_STORE_VIEW_TKO):
         return "it accesses the memory of several devices, and tileir runs kernels on one"
     return ""

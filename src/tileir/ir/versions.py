@@ -16,6 +16,8 @@ RELEASED: Final[Version] = V13_4
 """The newest version that NVIDIA's assembler reads: what is written, where nobody asks for another."""
 NEWEST: Final[Version] = V13_5
 """The newest version that is read and checked."""
+PREVIEW: Final = "tileir.preview"
+"""The attribute of a module whose file has the preview bit in its header.  It is written back as this bit."""
 VERSIONS: Final[tuple[Version, ...]] = (V13_1, V13_2, V13_3, V13_4, V13_5)
 
 

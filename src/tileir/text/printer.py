@@ -15,7 +15,7 @@ from tileir.ir.traits import ISOLATED, SEGMENTS
 from tileir.ir.traversal import is_function, structural_key
 from tileir.ir.types import FunctionType, type_list
 from tileir.ir.values import Value
-from tileir.ir.versions import NEWEST, Version, version_named
+from tileir.ir.versions import NEWEST, PREVIEW, Version, version_named
 from tileir.text.names import Numbering
 from tileir.text.output import Aliases, TextOutput
 from tileir.text.syntax.format import Assembly, assembly_of
@@ -364,7 +364,12 @@ def _name_outside(operation: Operation, printer: Printer) -> None:
 
 
 def print_disassembly(module: Operation, debug_info: bool = False, version: Version = NEWEST) -> str:
-    """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
+    """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end.
+
+    A module of a public preview keeps its wrapper, whose attribute says that it is one.
+    """
+    if PREVIEW in module.attributes:
+        return print_operation(module, debug_info=debug_info, version=version)
     aliases = Aliases(module, contents_only=True) if debug_info else None
     printer = Printer(False, False, version, aliases, lossless=False)
     with CollectorPaused():

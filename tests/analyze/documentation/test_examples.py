@@ -18,8 +18,21 @@ from tileir.analyze.documentation.examples import (
     statement_of,
 )
 from tileir.analyze.documentation.pages import operations
-from tileir.dialect.ops import BREAK, CONSTANT, CONTINUE, ENTRY, GET_GLOBAL, GLOBAL, MAKE_TENSOR_VIEW, MODULE, YIELD
+from tileir.dialect.ops import (
+    BREAK,
+    CONSTANT,
+    CONTINUE,
+    ENTRY,
+    GET_GLOBAL,
+    GLOBAL,
+    MAKE_TENSOR_VIEW,
+    MODULE,
+    PREVIEW_CALL,
+    YIELD,
+)
+from tileir.ir.attributes import UNIT
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.versions import PREVIEW
 
 OPERATIONS = [declaration for declaration in operations() if declaration.name.startswith("cuda_tile.")]
 
@@ -45,6 +58,8 @@ def built(declaration: OperationDeclaration) -> str:
     if declaration in (MODULE, ENTRY, GLOBAL):
         exec(code, known)
         return str(known["build"].finish())
+    if declaration is PREVIEW_CALL:
+        build.module.set_attribute(PREVIEW, UNIT)
     if declaration is GET_GLOBAL:
         build.global_("table", [0.5, 1.5], types.f32)
     with build.entry("example"):

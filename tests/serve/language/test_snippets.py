@@ -7,7 +7,7 @@ import pytest
 import tileir
 from tileir.analyze.documentation.examples import ITEMS, MODULES
 from tileir.analyze.documentation.pages import operations
-from tileir.dialect.ops import MMAF_SCALED, PACK, UNPACK
+from tileir.dialect.ops import MMAF_SCALED, PACK, PREVIEW_CALL, UNPACK
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.ir.versions import NEWEST
@@ -38,7 +38,7 @@ VALUES = {
 # Those for which nothing above fits, and terminators, which end another block than that of an entry.
 # No visible pointer is one to several devices.
 SEVERAL_DEVICES = {d for d in operations() if d.mnemonic.startswith("multimem_")}
-NOTHING_FITS = {MMAF_SCALED, PACK, UNPACK, *SEVERAL_DEVICES}
+NOTHING_FITS = {MMAF_SCALED, PACK, UNPACK, PREVIEW_CALL, *SEVERAL_DEVICES}
 STATEMENTS = [d for d in operations() if d not in NOTHING_FITS and (d.mnemonic == "return" or not d.is_terminator)]
 
 

@@ -52,15 +52,16 @@ def program_of(declaration: OperationDeclaration) -> str:
         return declaration.example
     if declaration in ITEMS:
         return f"cuda_tile.module @m {{\n{declaration.example}\n}}"
-    return program_around(statement_of(declaration), COMPANIONS.get(declaration, ""))
+    attributes = "attributes {tileir.preview} " if declaration is ops.PREVIEW_CALL else ""
+    return program_around(statement_of(declaration), COMPANIONS.get(declaration, ""), attributes)
 
 
-def program_around(statement: str, companion: str = "") -> str:
+def program_around(statement: str, companion: str = "", attributes: str = "") -> str:
     """The text of a module with a statement in an entry, and whatever values it needs."""
     types = dict.fromkeys(missing_values(statement), "tile<i1>")
     for _ in range(len(types) + 1):
         values = "\n".join([f"{name} = unrealized_conversion_cast to {type}" for name, type in types.items()])
-        text = f"cuda_tile.module @m {{\n{companion}\nentry @example() {{\n{values}\n{statement}\n}}\n}}"
+        text = f"cuda_tile.module @m {attributes}{{\n{companion}\nentry @example() {{\n{values}\n{statement}\n}}\n}}"
         try:
             parse(text)
         except ParseError as error:
@@ -162,6 +163,8 @@ def _attribute(attribute: attributes.Attribute) -> str:
         return str(attribute.value)
     if isinstance(attribute, attributes.DenseArrayAttribute):
         return str(list(attribute.values))
+    if isinstance(attribute, attributes.ArrayAttribute):
+        return f"[{', '.join([_attribute(element) for element in attribute.elements])}]"
     if isinstance(attribute, PredicateAttribute):
         return attribute.bare_text.replace("<", "(").replace(">", ")")
     if attribute is attributes.UNIT:

@@ -104,7 +104,24 @@ _FORMS: Final[dict[str, str]] = {
 
 def grammar(declaration: OperationDeclaration) -> str:
     """The whole statement, results included."""
+    if not declaration.syntax:
+        return _generic(declaration)
     return results_form(declaration) + spelled(declaration) + " " + body(declaration)
+
+
+def _generic(declaration: OperationDeclaration) -> str:
+    """The statement of an operation that text has in MLIR's generic form only."""
+    operands = ", ".join([_variable(declaration, each.name) for each in declaration.operands])
+    inputs, outputs = [
+        ", ".join([_called(declaration, "type", f"${each.name}") for each in group])
+        for group in (declaration.operands, declaration.results)
+    ]
+    attributes = [
+        f"(, {each.name} = {each.name.upper()})?" if each.optional else f"{each.name} = {_attribute(each)}"
+        for each in declaration.attributes
+    ]
+    shown = ", ".join(attributes).replace(", (,", " (,")
+    return f'{results_form(declaration)}"{declaration.name}"({operands}) <{{{shown}}}> : ({inputs}) -> ({outputs})'
 
 
 def spelled(declaration: OperationDeclaration, version: Version = NEWEST) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tileir.dialect.ops.memory import *
     from tileir.dialect.ops.miscellaneous import *
     from tileir.dialect.ops.multimem import *
+    from tileir.dialect.ops.preview import *
     from tileir.dialect.ops.structure import *
     from tileir.dialect.ops.views import *
 
@@ -58,6 +59,7 @@ CHAPTERS: Final[dict[str, str]] = {
     " GDC_LAUNCH_DEPENDENTS_TKO=119 GDC_WAIT_TKO=120",
     "miscellaneous": "ASSUME=6 ASSUME_COND PRINT_TKO=85 BARRIER UNREALIZED_CONVERSION_CAST",
     "multimem": "MULTIMEM_LOAD_REDUCE_VIEW_TKO=123 MULTIMEM_REDUCE_VIEW_TKO=124 MULTIMEM_STORE_VIEW_TKO=125",
+    "preview": "PREVIEW$CALL=16386",
     "structure": "MODULE=75 ENTRY=22 GLOBAL=49 GET_GLOBAL=44 GET_NUM_TILE_BLOCKS=46 GET_TILE_BLOCK_ID=48"
     " BUILTIN.MODULE",
     "views": "GET_INDEX_SPACE_SHAPE=45 GET_TENSOR_SHAPE=47 LOAD_VIEW_TKO=62 MAKE_PARTITION_VIEW=66"
@@ -76,9 +78,9 @@ __all__ = [
     "MAKE_TENSOR_VIEW", "MAKE_TOKEN", "MAXF", "MAXI", "MAXIMUMF", "MEMORY_FENCE_ALIAS_TKO", "MINF", "MINI",
     "MINIMUMF", "MMAF", "MMAF_SCALED", "MMAI", "MODULE", "MULF", "MULHII", "MULI",
     "MULTIMEM_LOAD_REDUCE_VIEW_TKO", "MULTIMEM_REDUCE_VIEW_TKO", "MULTIMEM_STORE_VIEW_TKO", "NEGF", "NEGI",
-    "NOTI", "OFFSET", "ORI", "PACK", "PERMUTE", "POPCNT", "POW", "PRINT_TKO", "PTR_TO_INT", "PTR_TO_PTR",
-    "RECIPF", "REDUCE", "REMF", "REMI", "RESHAPE", "RETURN", "RSQRT", "SCAN", "SELECT", "SHLI", "SHRI",
-    "SIGMOID", "SIN", "SINH", "SQRT", "STORE_PTR_TKO", "STORE_VIEW_TKO", "SUBF", "SUBI", "TAN", "TANH",
+    "NOTI", "OFFSET", "ORI", "PACK", "PERMUTE", "POPCNT", "POW", "PREVIEW_CALL", "PRINT_TKO", "PTR_TO_INT",
+    "PTR_TO_PTR", "RECIPF", "REDUCE", "REMF", "REMI", "RESHAPE", "RETURN", "RSQRT", "SCAN", "SELECT", "SHLI",
+    "SHRI", "SIGMOID", "SIN", "SINH", "SQRT", "STORE_PTR_TKO", "STORE_VIEW_TKO", "SUBF", "SUBI", "TAN", "TANH",
     "TRUNCI", "UNPACK", "UNREALIZED_CONVERSION_CAST", "XORI", "YIELD",
 ]
 # fmt: on
@@ -89,7 +91,7 @@ def _load(chapter: str) -> list[OperationDeclaration]:
     module = __import__(f"tileir.dialect.ops.{chapter}", fromlist=["CHAPTER"])
     found: list[OperationDeclaration] = []
     for entry in CHAPTERS[chapter].split():
-        declaration = getattr(module, entry.partition("=")[0].replace(".", "_"))
+        declaration = getattr(module, entry.partition("=")[0].replace(".", "_").replace("$", "_"))
         declaration.chapter = declaration.chapter or module.CHAPTER
         found.append(declaration)
     return found
@@ -104,6 +106,8 @@ if not TYPE_CHECKING:
     def __getattr__(name):
         if name in __all__:
             dialect = "builtin" if name.startswith("BUILTIN_") else "cuda_tile"
-            found = globals()[name] = REGISTRY.find(f"{dialect}.{name.removeprefix('BUILTIN_').lower()}")
+            found = globals()[name] = REGISTRY.find(
+                f"{dialect}.{name.removeprefix('BUILTIN_').lower().replace('preview_', 'preview$')}"
+            )
             return found
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
