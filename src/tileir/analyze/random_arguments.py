@@ -22,7 +22,6 @@ from tileir.analyze.trial_launches import (
     TrialObserver,
     dynamic_axes,
     parameter_of,
-    tensor_axis,
 )
 from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
@@ -375,7 +374,7 @@ def tiles_along(maker: Operation, axis: int) -> list[int]:
         type = user.results[0].type if user.results else None
         if not isinstance(type, TileViewType):
             continue
-        found += [tile for place, tile in enumerate(type.tile_shape) if tensor_axis(type, place) == axis]
+        found += [tile for tile, along in zip(type.tile_shape, type.dim_map, strict=True) if along == axis]
     return found
 
 

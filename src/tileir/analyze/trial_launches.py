@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect import ops
-from tileir.dialect.types import DYNAMIC, PartitionViewType, StridedViewType, TensorViewType, TileViewType
+from tileir.dialect.types import DYNAMIC, TensorViewType, TileViewType
 from tileir.execute.analysis.pointer_origins import origin_of_access
 from tileir.execute.arguments.array_memory import byte_range
 from tileir.execute.arguments.binding import ArgumentLabel
@@ -171,11 +171,6 @@ def dynamic_axes(numbers: tuple[int, ...]) -> list[int]:
     return [axis for axis, number in enumerate(numbers) if number == DYNAMIC]
 
 
-def tensor_axis(type: TileViewType, axis: int) -> int:
-    """The dimension of the tensor along a dimension of a view's tiles."""
-    return type.dim_map[axis] if isinstance(type, (PartitionViewType, StridedViewType)) else axis
-
-
 def extent_parameter(access: Operation, axis: int) -> Value | None:
     """The parameter that is the extent of the tensor along a dimension of the tiles that an operation accesses."""
     view = next((value for value in access.operands if isinstance(value.type, TileViewType)), None)
@@ -183,7 +178,7 @@ def extent_parameter(access: Operation, axis: int) -> Value | None:
     tensor = maker.operands[0].defining_operation if maker is not None and maker.operands else None
     if view is None or tensor is None or tensor.declaration is not ops.MAKE_TENSOR_VIEW:
         return None
-    along = tensor_axis(cast(TileViewType, view.type), axis)
+    along = cast(TileViewType, view.type).dim_map[axis]
     dynamic = dynamic_axes(cast(TensorViewType, tensor.results[0].type).shape)
     if along not in dynamic:
         return None

@@ -318,7 +318,7 @@ class TypeEncoder:
         writer.varint(tensor)
         if isinstance(type, cuda_tile.GatherScatterViewType):
             writer.varint(type.sparse_dim)
-        elif isinstance(type, (cuda_tile.PartitionViewType, cuda_tile.StridedViewType)):
+        else:
             writer.integers(type.dim_map, 4)
         if not has_flags:
             writer.byte(0 if type.padding is None else 1)

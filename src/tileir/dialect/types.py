@@ -92,18 +92,30 @@ class TensorViewType(Type):
 class TileViewType(Type):
     """Base of the views that loads and stores go through: a tile shape over a tensor view.
 
-    `index_rank` is the number of indices an access takes, `tile` the type of the tile it moves.
+    For each dimension of a tile, `dim_map` is the dimension of the tensor that it runs along, and `steps` how many
+    elements apart tiles begin, which is what an index counts in.  `sparse_dim` is the dimension whose positions an access
+    lists, -1 for none.  `index_rank` is the number of indices an access takes, `tile` the type of the tile it moves.
     """
 
-    __slots__ = ("padding", "tensor", "tile", "tile_shape")
+    __slots__ = ("dim_map", "padding", "sparse_dim", "steps", "tensor", "tile", "tile_shape")
 
     def __init__(
-        self, spelling: str, tile_shape: tuple[int, ...], tensor: TensorViewType, padding: EnumAttribute | None
+        self,
+        spelling: str,
+        tile_shape: tuple[int, ...],
+        tensor: TensorViewType,
+        padding: EnumAttribute | None,
+        dim_map: tuple[int, ...],
+        steps: tuple[int, ...],
+        sparse_dim: int = -1,
     ) -> None:
         super().__init__(spelling, "!cuda_tile." + spelling)
         self.tile_shape: tuple[int, ...] = tile_shape
         self.tensor: TensorViewType = tensor
         self.padding: EnumAttribute | None = padding
+        self.dim_map: tuple[int, ...] = dim_map
+        self.steps: tuple[int, ...] = steps
+        self.sparse_dim: int = sparse_dim
         self.tile: TileType = tile_type(tile_shape, tensor.element)
 
     @property
@@ -114,54 +126,23 @@ class TileViewType(Type):
 class PartitionViewType(TileViewType):
     """A grid of tiles that touch."""
 
-    __slots__ = ("dim_map",)
-
-    def __init__(
-        self,
-        spelling: str,
-        tile_shape: tuple[int, ...],
-        tensor: TensorViewType,
-        padding: EnumAttribute | None,
-        dim_map: tuple[int, ...],
-    ) -> None:
-        super().__init__(spelling, tile_shape, tensor, padding)
-        self.dim_map: tuple[int, ...] = dim_map
+    __slots__ = ()
 
 
 class StridedViewType(TileViewType):
     """A grid of tiles a fixed number of elements apart (13.3)."""
 
-    __slots__ = ("dim_map", "traversal_strides")
+    __slots__ = ()
 
-    def __init__(
-        self,
-        spelling: str,
-        tile_shape: tuple[int, ...],
-        tensor: TensorViewType,
-        padding: EnumAttribute | None,
-        dim_map: tuple[int, ...],
-        traversal_strides: tuple[int, ...],
-    ) -> None:
-        super().__init__(spelling, tile_shape, tensor, padding)
-        self.dim_map: tuple[int, ...] = dim_map
-        self.traversal_strides: tuple[int, ...] = traversal_strides
+    @property
+    def traversal_strides(self) -> tuple[int, ...]:
+        return self.steps
 
 
 class GatherScatterViewType(TileViewType):
-    """Tiles whose rows along one dimension are picked by an index tile (13.3)."""
+    """Tiles whose rows along one dimension are picked by an index tile; all indices count elements (13.3)."""
 
-    __slots__ = ("sparse_dim",)
-
-    def __init__(
-        self,
-        spelling: str,
-        tile_shape: tuple[int, ...],
-        tensor: TensorViewType,
-        padding: EnumAttribute | None,
-        sparse_dim: int,
-    ) -> None:
-        super().__init__(spelling, tile_shape, tensor, padding)
-        self.sparse_dim: int = sparse_dim
+    __slots__ = ()
 
 
 class TokenType(Type):
@@ -202,9 +183,7 @@ def number_palette(version: Version) -> list[Type]:
 def _palette_text(version: Version, with_pointer: bool) -> str:
     names = [t.spelling for t in number_palette(version)]
     if with_pointer:
-        names.append("Pointer type")
-        if version >= V13_3:
-            names.append("i4")
+        names += ["Pointer type", "i4"] if version >= V13_3 else ["Pointer type"]
     return " or ".join(names)
 
 
@@ -436,7 +415,7 @@ def partition_view_type(
     mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
     spelling = _view_spelling("partition_view", tile_shape, "", tensor, padding, _dim_map_tail(mapping))
     found = _views.get(spelling) or intern(
-        _views, spelling, PartitionViewType(spelling, tile_shape, tensor, padding, mapping)
+        _views, spelling, PartitionViewType(spelling, tile_shape, tensor, padding, mapping, tile_shape)
     )
     return cast(PartitionViewType, found)
 
@@ -460,9 +439,11 @@ def strided_view_type(
 def gather_scatter_view_type(
     tile_shape: tuple[int, ...], tensor: TensorViewType, sparse_dim: int, padding: EnumAttribute | None = None
 ) -> GatherScatterViewType:
-    tail = f", sparse_dim={sparse_dim}"
-    spelling = _view_spelling("gather_scatter_view", tile_shape, "", tensor, padding, tail)
+    axes = tuple(range(len(tile_shape)))
+    spelling = _view_spelling("gather_scatter_view", tile_shape, "", tensor, padding, f", sparse_dim={sparse_dim}")
     found = _views.get(spelling) or intern(
-        _views, spelling, GatherScatterViewType(spelling, tile_shape, tensor, padding, sparse_dim)
+        _views,
+        spelling,
+        GatherScatterViewType(spelling, tile_shape, tensor, padding, axes, (1,) * len(axes), sparse_dim),
     )
     return cast(GatherScatterViewType, found)

@@ -301,13 +301,12 @@ def type_facts(type: Type) -> list[tuple[str, str]]:
 def _view_facts(type: TileViewType) -> list[tuple[str, str]]:
     facts = [("tile it moves", f"`{type.tile.spelling}`"), ("tensor", f"`{type.tensor.spelling}`")]
     facts.append(("indices of an access", str(type.index_rank)))
-    if isinstance(type, (types.PartitionViewType, types.StridedViewType)):
-        steps = type.traversal_strides if isinstance(type, types.StridedViewType) else type.tile_shape
-        for number, (dimension, extent, step) in enumerate(zip(type.dim_map, type.tile_shape, steps, strict=True)):
+    if type.sparse_dim < 0:
+        for number, (dimension, extent, step) in enumerate(zip(type.dim_map, type.tile_shape, type.steps, strict=True)):
             size = type.tensor.shape[dimension]
             tiles = "known when the program runs" if size == DYNAMIC else str(-(-size // step))
             facts.append((f"tiles along index {number}", f"{tiles}, of {extent} along dimension {dimension}"))
-    elif isinstance(type, types.GatherScatterViewType):
+    else:
         facts.append(("rows are picked along", f"dimension {type.sparse_dim}"))
     outside = f"reads `{type.padding.keyword}`" if type.padding is not None else "what is read is unspecified"
     facts.append(("outside the tensor", outside))

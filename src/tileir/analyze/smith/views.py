@@ -9,7 +9,7 @@ from tileir.analyze.smith.memory import ordering
 from tileir.analyze.smith.tiles import Shape, Tile
 from tileir.analyze.smith.writer import Statement, Writer, statements
 from tileir.dialect import ops
-from tileir.dialect.types import GatherScatterViewType, TileViewType
+from tileir.dialect.types import TileViewType
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I32, I64, FloatType, Type
 from tileir.ir.values import Value
@@ -86,8 +86,7 @@ def _gathered(writer: Writer, tile: Shape, element: Type) -> _View:
 def _indices(writer: Writer, view: _View) -> list[Tile]:
     type = view.value.type
     assert isinstance(type, TileViewType)
-    sparse = type.sparse_dim if isinstance(type, GatherScatterViewType) else -1
-    shapes = [(type.tile_shape[axis],) if axis == sparse else () for axis in range(len(view.counts))]
+    shapes = [(type.tile_shape[axis],) if axis == type.sparse_dim else () for axis in range(len(view.counts))]
     return [writer.below(writer.want(shape, I32), count) for shape, count in zip(shapes, view.counts, strict=True)]
 
 

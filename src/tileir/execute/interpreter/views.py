@@ -18,9 +18,6 @@ import numpy
 
 from tileir.dialect.types import (
     DYNAMIC,
-    GatherScatterViewType,
-    PartitionViewType,
-    StridedViewType,
     TensorViewType,
     TileViewType,
 )
@@ -87,17 +84,9 @@ class TileView:
     __slots__ = ("_array", "extents", "shape", "sparse", "steps", "strides", "tensor")
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
-        axes = tuple(range(len(type.tile_shape)))
-        self.steps: tuple[int, ...] = type.tile_shape
-        self.sparse: int = -1
-        if isinstance(type, (PartitionViewType, StridedViewType)):
-            axes = type.dim_map
-        if isinstance(type, StridedViewType):
-            self.steps = type.traversal_strides
-        elif isinstance(type, GatherScatterViewType):
-            # Its indices count elements in every dimension, as cuTile's advanced indexing does.
-            self.sparse = type.sparse_dim
-            self.steps = (1,) * len(axes)
+        axes = type.dim_map
+        self.steps: tuple[int, ...] = type.steps
+        self.sparse: int = type.sparse_dim
         self.tensor: TensorView = tensor
         self.shape: tuple[int, ...] = type.tile_shape
         self.extents: tuple[int, ...] = tuple([tensor.shape[axis] for axis in axes])

@@ -14,10 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 from tileir.dialect import ops
 from tileir.dialect.types import (
     DYNAMIC,
-    GatherScatterViewType,
-    PartitionViewType,
     PointerType,
-    StridedViewType,
     TensorViewType,
     TileType,
     TileViewType,
@@ -309,16 +306,8 @@ def _tile_view(operation: Operation, lookup: Lookup) -> list[Known | None]:
     if not isinstance(tensor, TensorView):
         return [None]
     type = cast(TileViewType, operation.results[0].type)
-    axes = tuple(range(len(type.tile_shape)))
-    ways, sparse = type.tile_shape, -1
-    if isinstance(type, (PartitionViewType, StridedViewType)):
-        axes = type.dim_map
-    if isinstance(type, StridedViewType):
-        ways = type.traversal_strides
-    elif isinstance(type, GatherScatterViewType):
-        # Its indices count elements in every dimension.
-        sparse, ways = type.sparse_dim, (1,) * len(axes)
-    return [TileView(tensor, type.tile_shape, tuple([tensor.shape[axis] for axis in axes]), ways, sparse)]
+    extents = tuple([tensor.shape[axis] for axis in type.dim_map])
+    return [TileView(tensor, type.tile_shape, extents, type.steps, type.sparse_dim)]
 
 
 def _index_space(operation: Operation, lookup: Lookup) -> list[Known | None]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tileir.dialect.ops import GLOBAL
-from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
+from tileir.dialect.types import TileViewType
 from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.codegen.provenance import ProvenanceBuilder
@@ -61,23 +61,14 @@ class TileView:
     """Tiles over a tensor, by dimension of the tile: extents and strides of the tensor, steps between tiles."""
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
-        axes = tuple(range(len(tensor.extents)))
-        steps: tuple[int, ...] = type.tile_shape
-        self.sparse: int = -1
-        if isinstance(type, (PartitionViewType, StridedViewType)):
-            axes = type.dim_map
-        if isinstance(type, StridedViewType):
-            steps = type.traversal_strides
-        elif isinstance(type, GatherScatterViewType):
-            self.sparse = type.sparse_dim
-            steps = (1,) * len(axes)
         self.type: TileViewType = type
         self.tensor: TensorView = tensor
         self.shape: tuple[int, ...] = type.tile_shape
-        self.steps: tuple[int, ...] = steps
-        self.sizes: list[Number] = [tensor.sizes[axis] for axis in axes]
-        self.extents: list[Number] = [tensor.extents[axis] for axis in axes]
-        self.strides: list[Number] = [tensor.strides[axis] for axis in axes]
+        self.steps: tuple[int, ...] = type.steps
+        self.sparse: int = type.sparse_dim
+        self.sizes: list[Number] = [tensor.sizes[axis] for axis in type.dim_map]
+        self.extents: list[Number] = [tensor.extents[axis] for axis in type.dim_map]
+        self.strides: list[Number] = [tensor.strides[axis] for axis in type.dim_map]
 
     @property
     def is_zero_outside(self) -> bool:

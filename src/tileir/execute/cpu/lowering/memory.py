@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy
 
 from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO, LOAD_PTR_TKO
-from tileir.dialect.types import DYNAMIC, GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
+from tileir.dialect.types import DYNAMIC, GatherScatterViewType, TileViewType
 from tileir.execute.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir import statements as st
@@ -102,10 +102,7 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
 
 def _elements_are_distinct(view: TileViewType) -> bool:
     """Whether no two elements of a tile share memory, as far as its strides are known."""
-    axes: tuple[int, ...] = tuple(range(len(view.tile_shape)))
-    if isinstance(view, (PartitionViewType, StridedViewType)):
-        axes = view.dim_map
-    strides = [view.tensor.strides[axis] for axis in axes]
+    strides = [view.tensor.strides[axis] for axis in view.dim_map]
     if any(stride == DYNAMIC and extent > 1 for stride, extent in zip(strides, view.tile_shape, strict=True)):
         return False
     return are_distinct(strides, view.tile_shape)

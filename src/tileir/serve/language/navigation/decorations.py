@@ -214,7 +214,6 @@ def _is_stated(document: Document, name: Name, written: OperationNode) -> bool:
 
 def _grid(type: PartitionViewType | StridedViewType) -> str:
     """How many tiles a view has along each index; `?` where that is known only when the program runs."""
-    steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
     sizes = [type.tensor.shape[dimension] for dimension in type.dim_map]
-    counts = ["?" if size == DYNAMIC else str(-(-size // step)) for size, step in zip(sizes, steps, strict=True)]
+    counts = ["?" if size == DYNAMIC else str(-(-size // step)) for size, step in zip(sizes, type.steps, strict=True)]
     return "x".join(counts)

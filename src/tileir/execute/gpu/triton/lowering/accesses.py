@@ -12,9 +12,7 @@ from typing import Final, NamedTuple, cast
 from tileir.dialect.types import (
     DYNAMIC,
     GatherScatterViewType,
-    PartitionViewType,
     PointerType,
-    StridedViewType,
     TensorViewType,
     TileViewType,
 )
@@ -84,24 +82,10 @@ def lower_make_tile_view(build: Lowering, operation: Operation) -> None:
     build.views[operation.results[0]] = build.views[operation.operands[0]]
 
 
-def dimension_map(type: TileViewType) -> tuple[int, ...]:
-    """For each dimension of a tile, the dimension of the tensor that it runs along."""
-    if isinstance(type, (PartitionViewType, StridedViewType)):
-        return type.dim_map
-    return tuple(range(len(type.tile_shape)))
-
-
-def steps_of(type: TileViewType) -> tuple[int, ...]:
-    """How many elements apart tiles begin; what an index counts in."""
-    if isinstance(type, StridedViewType):
-        return type.traversal_strides
-    return (1,) * len(type.tile_shape) if isinstance(type, GatherScatterViewType) else type.tile_shape
-
-
 def lower_index_space_shape(build: Lowering, operation: Operation) -> None:
     type = cast(TileViewType, operation.operands[0].type)
     tensor: Tensor = build.views[operation.operands[0]]
-    counted = zip(dimension_map(type), steps_of(type), operation.results, strict=True)
+    counted = zip(type.dim_map, type.steps, operation.results, strict=True)
     for along, step, result in counted:
         count = tensor.shape[along].wide(build)
         if step != 1:
@@ -176,9 +160,9 @@ def access_of(build: Lowering, operation: Operation) -> Access:
     attribute = operation.attributes.get("inbounds")
     promised = attribute.values if isinstance(attribute, DenseArrayAttribute) else [0] * len(type.tile_shape)
     dimensions = []
-    for axis, (lanes, step, along) in enumerate(zip(type.tile_shape, steps_of(type), dimension_map(type), strict=True)):
+    for axis, (lanes, step, along) in enumerate(zip(type.tile_shape, type.steps, type.dim_map, strict=True)):
         extent, stride = tensor.shape[along], tensor.strides[along]
-        if isinstance(type, GatherScatterViewType) and axis == type.sparse_dim:
+        if axis == type.sparse_dim:
             positions = build.value(index[axis])
             dimensions.append(DimensionAccess(lanes, extent, stride, None, 1, positions, True, bool(promised[axis])))
             continue

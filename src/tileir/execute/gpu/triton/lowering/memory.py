@@ -18,7 +18,6 @@ from tileir.execute.gpu.triton.lowering.accesses import (
     Access,
     access_of,
     addresses,
-    dimension_map,
     from_memory,
     inside,
     padding,
@@ -64,11 +63,11 @@ def described(build: Lowering, operation: Operation, access: Access) -> Describe
     if fill is None or not beside:
         return None
     # The dimensions of the tile in the order of the descriptor.
-    last = dimension_map(access.type).index(beside[-1])
+    last = access.type.dim_map.index(beside[-1])
     order = [*sorted([axis for axis in range(len(shape)) if axis != last], key=lambda axis: shape[axis] > 1), last]
     if shape[order[-1]] * view.element_bytes < _FEWEST_BYTES:
         return None
-    along = [dimension_map(access.type)[axis] for axis in order]
+    along = [access.type.dim_map[axis] for axis in order]
     extents: list[Any] = [view.shape[each] for each in along]
     strides: list[Any] = [view.strides[each] for each in along]
     if not all(map(_is_possible, extents[:-1], strides[:-1], [view.element_bytes] * len(along))):
