@@ -57,3 +57,15 @@ def test_what_settles_a_histogram_settles_it() -> None:
 
 def test_a_grid_that_is_stated_is_not_adjusted() -> None:
     assert "refutable" in {claim.verdict for claim in claimed("bounds", "softmax", (), ("rows + 1",))}
+
+
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "layer_norm", "matmul", "attention"])
+def test_examples_do_not_race(name: str) -> None:
+    assert {claim.verdict for claim in claimed("race", name)} == {"proved"}
+
+
+def test_a_race_is_refutable_by_two_blocks() -> None:
+    found = claimed("race", "racy")
+    assert {claim.verdict for claim in found} == {"refutable"}
+    candidate = next(found[-1].candidates())
+    assert candidate.grid[0] > 1

@@ -38,9 +38,9 @@ class Context:
 
     def claim(
         self, question: str, operation: Operation, goal: Term, facts: Sequence[Term], other: Operation | None = None,
-        seconds: float = 3.0,
+        seconds: float = 3.0, why: str = "",
     ) -> Claim:  # fmt: skip
-        """The claim that a goal holds where facts do."""
+        """The claim that a goal holds where facts do; `why` says what it means if it does not."""
         if goal is terms.TRUE:
             return Claim(question, operation, other, "proved")
         wrong = [*facts, terms.negation(goal)]
@@ -50,11 +50,9 @@ class Context:
         unfollowed = self.unfollowed(*wrong)
         reason = "; ".join(dict.fromkeys([f"{each.why} at {Elements.line(each.operation)}" for each in unfollowed]))
         if result == REFUTED:
-            return Claim(
-                question, operation, other, "refutable", reason or f"not for all launches: {terms.text(goal)}", "",
-                self.candidates(wrong),
-            )  # fmt: skip
-        return Claim(question, operation, other, "unknown", reason or f"not settled: {terms.text(goal)}")
+            reason = reason or why or f"not for all launches: {terms.text(goal)}"
+            return Claim(question, operation, other, "refutable", reason, "", self.candidates(wrong))
+        return Claim(question, operation, other, "unknown", reason or why or f"not settled: {terms.text(goal)}")
 
     def unfollowed(self, *assertions: Term) -> list[Unfollowed]:
         """The values in terms that have no meaning there."""
@@ -63,8 +61,9 @@ class Context:
 
     # --- launches ---
 
-    def candidates(self, wrong: Sequence[Term]) -> Callable[[], Iterator[Candidate]]:
+    def candidates(self, wrong: Sequence[Term], solver: Solver | None = None) -> Callable[[], Iterator[Candidate]]:
         """Launches in which all of these hold, small ones first."""
+        asked = solver or self.solver
 
         def propose() -> Iterator[Candidate]:
             seen = set()
@@ -74,7 +73,7 @@ class Context:
                         *self._small(limit),
                         *[terms.at_most(each, terms.number(blocks)) for each in self.elements.grid],
                     ]
-                    result, model = self.solver.check([*wrong, *small], 2.0)
+                    result, model = asked.check([*wrong, *small], 2.0)
                     if model is not None and result == REFUTED:
                         candidate = self._candidate(model, wrong)
                         key = repr(candidate)
@@ -82,7 +81,7 @@ class Context:
                             seen.add(key)
                             yield candidate
                         break
-            result, model = self.solver.check(list(wrong), 2.0)
+            result, model = asked.check(list(wrong), 2.0)
             candidate = self._candidate(model, wrong) if model is not None else None
             if candidate is not None and repr(candidate) not in seen:
                 yield candidate

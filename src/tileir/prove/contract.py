@@ -29,7 +29,7 @@ from tileir.prove import stated, terms
 from tileir.prove.element_rules import Tensor, bytes_of, promised, range_of
 from tileir.prove.elements import GRID_LIMITS, Elements, is_base
 from tileir.prove.inference import Uses
-from tileir.prove.memory import Access, accesses
+from tileir.prove.memory import Access, accesses, is_local
 from tileir.prove.records import Assumption, Source
 from tileir.prove.terms import ONE, ZERO, Term
 
@@ -66,6 +66,10 @@ class Contract:
                 elements = [part for part in terms.subterms(fact) if part.operation == "app" and part.data == term.data]
                 if any(part.arguments == (stated.EVERY,) for part in elements):
                     yield terms.substitute(fact, {stated.EVERY: term.arguments[0]})
+
+    def promised_of_parameters(self, term: Term) -> Iterator[Term]:
+        if not is_local(term):
+            yield from self.promised(term)
 
     def note(self, text: str, source: Source) -> None:
         assumption = Assumption(text, source)
@@ -326,6 +330,7 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
     """Arrays have what their tensors need; those at other pointers have what masks compare with."""
     elements = contract.elements
     found: dict[Term, list[tuple[Term, str]]] = {}
+    counted: dict[Term, list[tuple[Term, str]]] = {}
     for tensor in tensors(elements):
         last = ZERO
         for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
@@ -333,9 +338,10 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
         shape = " x ".join([terms.text(extent) for extent in tensor.shape])
         if is_base(tensor.address):
             found.setdefault(tensor.address, []).append((terms.add(last, ONE), f"has {shape} elements"))
-    for base, count, text in uses.pointer_counts():
-        if base not in found or all(count is not known for known, _ in found[base]):
-            found.setdefault(base, []).append((count, text))
+    for base, count in uses.pointer_counts():
+        if base not in found:
+            counted.setdefault(base, []).append((count, f"has {terms.text(count)} elements"))
+    found.update(counted)
     for base, counts in found.items():
         name = str(base.data[0]).removeprefix("&")
         size = size_variable(base)

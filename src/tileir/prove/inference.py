@@ -122,7 +122,7 @@ class Uses:
             linear = False
             for dimension in self._dimensions[access]:
                 parts = terms.variables(dimension.index)
-                if block not in parts:
+                if block not in parts or any(part.operation == "app" for part in terms.subterms(dimension.index)):
                     continue
                 # An index that a loop of an unknown step goes through says nothing about the grid.
                 strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
@@ -157,42 +157,52 @@ class Uses:
 
     # --- arrays at pointers ---
 
-    def pointer_counts(self) -> Iterator[tuple[Term, Term, str]]:
-        """The number of elements of arrays that are accessed through pointers, as far as masks say."""
-        bounds: dict[Term, Term] = {}
+    def pointer_counts(self) -> Iterator[tuple[Term, Term]]:
+        """The number of elements of arrays that are accessed through pointers.
+
+        What a mask compares with an index counts first, that of another array with the same index next; then what a
+        mask says of an index some elements away, and the largest index of one without a mask.
+        """
+        masked: dict[Term, Term] = {}
         for access in self._accesses:
             if access.view is None:
                 for dimension in self._dimensions[access]:
-                    bounds.setdefault(dimension.index, dimension.extent)
+                    masked.setdefault(dimension.index, dimension.extent)
+        counted: dict[Term, list[Access]] = {}
         for access in self._accesses:
-            if access.view is not None or access.array is None:
-                continue
-            own = {dimension.index: dimension.extent for dimension in self._dimensions[access]}
-            counted = self._counted_offset(access, own, bounds)
-            if counted is not None:
-                count, text = counted
-                yield access.array, count, text
+            if access.view is None and access.array is not None:
+                counted.setdefault(access.array, []).append(access)
+        for array, members in counted.items():
+            for near in (False, True):
+                found = [self._count(access, masked, near) for access in members]
+                counts = list(dict.fromkeys([count for count in found if count is not None]))
+                if counts:
+                    yield from [(array, count) for count in counts]
+                    break
 
-    def _counted_offset(
-        self, access: Access, own: dict[Term, Term], others: dict[Term, Term]
-    ) -> tuple[Term, str] | None:
+    def _count(self, access: Access, masked: dict[Term, Term], near: bool) -> Term | None:
         """One more than the largest offset in elements, of an offset that is a sum of bounded indices times strides."""
         groups = strided(unwrapped(access.offset), access.size)
         if groups is None:
             return None
+        own = {dimension.index: dimension.extent for dimension in self._dimensions[access]}
         last = ZERO
         for stride, index in groups.items():
             if not is_local(index):
                 last = terms.add(last, terms.mul(stride, index))
                 continue
-            bound = own.get(index) or others.get(index)
-            if bound is None:
-                bound = self._unmasked(index)
+            bound = own.get(index) or masked.get(index)
+            if bound is None and index in self._elements.block:
+                bound = self._elements.grid[self._elements.block.index(index)]
+            if bound is None and near:
+                away = dict(terms.polynomial(index)).get((), 0)
+                plain = terms.sub(index, terms.number(away))
+                bound = own.get(plain) or masked.get(plain)
+                bound = terms.add(bound, terms.number(away)) if bound is not None else self._unmasked(index)
             if bound is None:
                 return None
             last = terms.add(last, terms.mul(stride, terms.sub(bound, ONE)))
-        count = terms.add(last, ONE)
-        return count, f"has {terms.text(count)} elements"
+        return terms.add(last, ONE)
 
     def _unmasked(self, index: Term) -> Term | None:
         """The number that an index without a mask stays below: of tile blocks, of iterations, of lanes alone."""

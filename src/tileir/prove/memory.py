@@ -6,6 +6,7 @@ tile (its lanes).  Through a view that is a box with strides: `positions` says w
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,7 +84,8 @@ def accesses(elements: Elements) -> tuple[list[Access], list[tuple[Operation, st
     return found, missing
 
 
-def _lanes(elements: Elements, operation: Operation, shape: tuple[int, ...]) -> tuple[Term, ...]:
+def lanes_of(elements: Elements, operation: Operation, shape: tuple[int, ...]) -> tuple[Term, ...]:
+    """A local variable for each index of a tile of an operation."""
     number = elements.numbers[operation]
     return tuple(
         [
@@ -95,7 +97,7 @@ def _lanes(elements: Elements, operation: Operation, shape: tuple[int, ...]) -> 
 
 def _view_access(elements: Elements, visit: Visit, kind: str, view: View) -> Access:
     operation = visit.operation
-    lanes = _lanes(elements, operation, view.tile)
+    lanes = lanes_of(elements, operation, view.tile)
     positions = view_positions(elements, operation, view, lanes)
     base, offset = base_of(address_in(view, positions))
     indices = tuple([None if n == view.sparse else elements.unsigned(v) for n, v in enumerate(operation.index)])
@@ -107,7 +109,7 @@ def _view_access(elements: Elements, visit: Visit, kind: str, view: View) -> Acc
 def _pointer_access(elements: Elements, visit: Visit, kind: str, pointer: Value, size: int) -> Access:
     operation = visit.operation
     shape = shape_of(pointer.type)
-    lanes = _lanes(elements, operation, shape)
+    lanes = lanes_of(elements, operation, shape)
     base, offset = base_of(elements.element(pointer, lanes))
     mask = terms.TRUE
     if operation.mask is not None:
@@ -119,16 +121,16 @@ def conjuncts(term: Term) -> tuple[Term, ...]:
     return term.arguments if term.operation == "conjunction" else (term,)
 
 
-def primed(term: Term) -> Term:
-    """The term in another tile block, iteration and element: with other local variables."""
-    return terms.transformed(term, _primed_variable)
+def primed(term: Term, kept: Collection[Term] = ()) -> Term:
+    """The term in another tile block, iteration and element: with other local variables, but those that are kept."""
 
+    def other(part: Term) -> Term | None:
+        if part.operation == "variable" and part.data[3] and part not in kept:
+            name, low, high, _ = part.data
+            return terms.variable(f"{name}'", low, high, True)
+        return None
 
-def _primed_variable(term: Term) -> Term | None:
-    if term.operation == "variable" and term.data[3]:
-        name, low, high, _ = term.data
-        return terms.variable(f"{name}'", low, high, True)
-    return None
+    return terms.transformed(term, other)
 
 
 def is_local(term: Term) -> bool:

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 
 from tileir.ir.core import Operation
 from tileir.prove.bounds import bounds_claims
+from tileir.prove.checks import check_claims
 from tileir.prove.context import Context
 from tileir.prove.contract import Contract
+from tileir.prove.races import race_claims
 from tileir.prove.records import Claim
 
 
@@ -25,3 +27,5 @@ def claims(module: Operation, entry: Operation, contract: Contract, seconds: flo
 
 def _claims(context: Context) -> Iterator[Claim]:
     yield from bounds_claims(context)
+    yield from race_claims(context)
+    yield from check_claims(context)

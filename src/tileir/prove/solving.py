@@ -17,7 +17,7 @@ from tileir.prove.terms import BOOLEAN, INTEGER, Term
 PROVED: Final = "proved"
 REFUTED: Final = "refuted"
 UNKNOWN: Final = "unknown"
-_QUICK: Final = 150
+_QUICK: Final = 300
 """Milliseconds for a question that only makes terms simpler."""
 
 
