@@ -36,7 +36,7 @@ def system_call(number: int, *arguments: Any) -> int:
 
 
 def leave_network() -> bool:
-    """Give this process an empty network of its own; return whether the system lets it."""
+    """Move this process into an empty network; return whether the system allows it."""
     return _library is not None and _library.unshare(_NEW_USER | _NEW_NETWORK) == 0
 
 
@@ -46,5 +46,5 @@ def end_with_parent() -> None:
 
 
 def adopt_descendants() -> bool:
-    """Make processes whose parents end children of this one, which then can end them."""
+    """Adopt descendants whose parents have ended, so that this process can end them."""
     return prctl(_PR_SET_CHILD_SUBREAPER, 1)

@@ -19,7 +19,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.observing.observer import Access, even_steps
 
 Box = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""The first element, the extents, the distances; in bytes or in elements, as whoever has it says."""
+"""The first element, the extents, the distances; in bytes or in elements, as its owner states."""
 
 READ: Final = 0
 WRITE: Final = 1
@@ -161,7 +161,7 @@ class AccessTable(Table):
         starts = self.box_start
         owners = numpy.repeat(numpy.arange(len(self)), numpy.diff(starts))
         chosen = numpy.flatnonzero(self.array[owners] == array)
-        # How far the element is from the first one of each box, looked at for all boxes of a form together.
+        # How far the element is from the first one of each box, computed for all boxes of a form together.
         offsets = element - self.box_first[chosen]
         forms = self.box_form[chosen]
         found = numpy.zeros(chosen.size, numpy.bool_)
@@ -178,10 +178,10 @@ class AccessTable(Table):
         """The elements that the boxes of a row cover, sorted, each once."""
         parts = [numpy.zeros(0, numpy.int64)]
         for first, extents, strides in self.boxes(row):
-            places: Array = numpy.array([first], numpy.int64)
+            positions: Array = numpy.array([first], numpy.int64)
             for extent, stride in zip(extents, strides, strict=True):
-                places = (places[:, None] + stride * numpy.arange(extent)).reshape(-1)
-            parts.append(places)
+                positions = (positions[:, None] + stride * numpy.arange(extent)).reshape(-1)
+            parts.append(positions)
         return numpy.unique(numpy.concatenate(parts))
 
 
@@ -235,41 +235,41 @@ def _are_sums(offsets: Array, steps: list[tuple[int, int]]) -> Array:
     return found
 
 
-def rectangle(places: Array, mask: Array | None) -> Array | None:
-    """What a mask leaves of a tile of places, if that is a rectangle; a tile without elements if it leaves nothing."""
+def rectangle(positions: Array, mask: Array | None) -> Array | None:
+    """The positions that a mask selects, if they are a rectangle; a tile without elements if it selects none."""
     if mask is None:
-        return places
-    if mask.shape != places.shape:
-        mask = numpy.broadcast_to(mask, places.shape)
+        return positions
+    if mask.shape != positions.shape:
+        mask = numpy.broadcast_to(mask, positions.shape)
     count = int(numpy.count_nonzero(mask))
-    if count == places.size:
-        return places
+    if count == positions.size:
+        return positions
     if not count:
-        return places.reshape(-1)[:0]
+        return positions.reshape(-1)[:0]
     # From where to where it has something along each dimension.
     spans = [(int(along.min()), int(along.max()) + 1) for along in numpy.nonzero(mask)]
     if prod([end - start for start, end in spans]) != count:
         return None
-    return places[tuple([slice(start, end) for start, end in spans])]
+    return positions[tuple([slice(start, end) for start, end in spans])]
 
 
-def ramp(places: Array) -> Box | None:
-    """A tile of places as one box, if evenly spaced; dimensions of one position or of step 0 are left out."""
-    steps = even_steps(places)
+def ramp(positions: Array) -> Box | None:
+    """A tile of positions as one box, if evenly spaced; dimensions of one position or of step 0 are left out."""
+    steps = even_steps(positions)
     if steps is None:
         return None
     found = [step for step in steps if step[1]]
     # As memory lies: the largest distance first.
     found.sort(key=lambda dimension: -abs(dimension[1]))
-    return int(places.item(0)), tuple([extent for extent, _ in found]), tuple([stride for _, stride in found])
+    return int(positions.item(0)), tuple([extent for extent, _ in found]), tuple([stride for _, stride in found])
 
 
-def listed_boxes(places: Array) -> tuple[list[Box], bool]:
-    """The boxes of places in any order, and whether they cover more."""
-    sorted_places = numpy.unique(places)
-    breaks = numpy.flatnonzero(numpy.diff(sorted_places) != 1) + 1
+def listed_boxes(positions: Array) -> tuple[list[Box], bool]:
+    """The boxes of positions in any order, and whether they cover more."""
+    sorted_positions = numpy.unique(positions)
+    breaks = numpy.flatnonzero(numpy.diff(sorted_positions) != 1) + 1
     at = numpy.concatenate(([0], breaks))
-    starts, lengths = sorted_places[at], numpy.diff(numpy.append(at, sorted_places.size))
+    starts, lengths = sorted_positions[at], numpy.diff(numpy.append(at, sorted_positions.size))
     boxes = _grouped(starts, lengths)
     if len(boxes) <= MOST_BOXES:
         return boxes, False

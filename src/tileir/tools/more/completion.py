@@ -33,7 +33,7 @@ To enable it permanently:
     statuses={1: ""},
 )
 
-# Names that other packages may have brought are left out if a shell could take them for more than a name.
+# Names of other packages are left out if a shell could take them for more than a name.
 _WORD = re.compile(r"[\w.+-][\w.+/-]*")
 
 
@@ -46,7 +46,7 @@ def run(given: Arguments) -> None:
 
 
 class Flag(NamedTuple):
-    """An option, and the words that its value may be among others."""
+    """An option and the values to offer for it."""
 
     option: Option
     values: tuple[str, ...] = ()
@@ -61,14 +61,14 @@ class Flag(NamedTuple):
         return self.option.name in ("passes", "target")
 
     def value(self, words: str, directories: str, files: str, other: str) -> str:
-        """What completes its value, of what a shell has for each kind."""
+        """The action that completes its value."""
         if self.values:
             return words
         return directories if self.option.value == "DIR" else files if _names_file(self.option.value) else other
 
 
 class Command(NamedTuple):
-    """A subcommand: its options, the words that its operands may be, and whether they are files."""
+    """A subcommand: its options, the operands to offer, and whether they are files."""
 
     name: str
     summary: str
@@ -169,7 +169,7 @@ def _bash_case(command: Command) -> str:
     lines = [f"    {command.name})", '        case "$previous" in']
     for flag in command.flags:
         if flag.option.value:
-            # A value that may be left out is given with `=` only.
+            # An optional value follows `=` only.
             spelled = [*([] if flag.option.bare is not None else flag.names), *[f"{name}=" for name in flag.names]]
             words = f"_tileir_words {_quoted(' '.join(flag.values))}"
             action = flag.value(words, "_tileir_files -d", "_tileir_files -f", ":")

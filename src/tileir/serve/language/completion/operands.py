@@ -1,6 +1,6 @@
 """The operands of a statement: the types that it needs, and the visible values that fit together.
 
-Types that the builder infers (`dialect/inference.py`) come first.  Where it has to be told (the shape of a reshape, the
+Types that the builder infers (`dialect/inference.py`) come first.  Where it needs more (the shape of a reshape, the
 tile of a view), types that the program already uses are tried, and those that the operation's rules refuse are dropped.
 """
 
@@ -52,7 +52,7 @@ from tileir.serve.language.document.statement import VALUE, format_of
 _SYMBOLS: Final = Symbols()
 # So many types of the program are tried.
 _TRIED: Final = 12
-# What numbers are converted to, where the program says nothing.
+# Element types that numbers are converted to if the program has none.
 _USUAL_ELEMENTS: Final[tuple[Type, ...]] = (F32, F16, I32, I64, I8)
 _TENSOR: Final = tensor_view_type(F32, (64,), (1,))
 # One of each kind, for where the program has none that fits.
@@ -81,9 +81,9 @@ class Expectation:
     in_use: list[Type] = field(default_factory=list)
 
     def of_operand(self, declared: OperandDeclaration, position: int = 0) -> list[Type]:
-        """The types that an operand may have, the most likely first; where others say which, only that one."""
+        """The types that an operand may have, the most likely first; only one where other operands determine it."""
         call = self._call()
-        # What is asked for says nothing about itself.
+        # The operand does not determine its own type.
         call.operands.pop(declared.name, None)
         try:
             found = number_type(call, declared, position)
@@ -97,9 +97,9 @@ class Expectation:
         """The types that a result may have, the most likely first, and no more than so many."""
         declaration = self.declaration
         group = next((group for group in declaration.same_types if name in group), ())
-        alike = [operand.name for operand in declaration.operands if operand.name in group]
-        if alike and not any(self.operands.get(operand) for operand in alike):
-            # It has the type of operands of which none is known.
+        same_typed = [operand.name for operand in declaration.operands if operand.name in group]
+        if same_typed and not any(self.operands.get(operand) for operand in same_typed):
+            # It has the type of operands, and no type of them is known.
             return []
         found: dict[Type, None] = {}
         for number, declared in [each for each in enumerate(declaration.results) if each[1].name == name][:1]:
@@ -111,7 +111,7 @@ class Expectation:
         return list(found)
 
     def is_admitted(self) -> bool:
-        """Whether the operands go together, as far as can be told: with some results the rules admit them."""
+        """Whether the rules admit the operands with some results, as far as types are known."""
         if self.declaration.results:
             return next(self.all_results(), None) is not None
         return self._admits([])
@@ -130,13 +130,13 @@ class Expectation:
                 yield types
 
     def _guesses(self, required: tuple[str, ...]) -> list[dict[str, object]]:
-        """What the builder would be told besides operands and attributes."""
+        """Arguments of the builder besides operands and attributes."""
         source = next((type for each in self.declaration.operands for type in self.operands.get(each.name, ())), None)
         in_use = self.in_use[:_TRIED]
         tiles = [type for type in in_use if isinstance(type, TileType)]
         if "shape" in required and isinstance(source, TileType):
-            alike = [type for type in tiles if type.element is source.element and type is not source]
-            return [{"shape": type} for type in [*alike, source]]
+            others = [type for type in tiles if type.element is source.element and type is not source]
+            return [{"shape": type} for type in [*others, source]]
         if "tile" in required and isinstance(source, TensorViewType):
             shapes = [type.shape for type in self.in_use if isinstance(type, TileType) and type.rank == source.rank]
             shapes.append((16,) * source.rank)
@@ -158,7 +158,7 @@ class Expectation:
         return call
 
     def _admits(self, results: list[Type]) -> bool:
-        """Whether the rules of the operation admit these results; yes, where too little is known to tell."""
+        """Whether the rules of the operation admit these results, or too little is known to decide."""
         declaration = self.declaration
         if declaration.regions or declaration.has_trait(SEGMENTS):
             return True
@@ -189,7 +189,7 @@ _TRIES: Final = 24
 
 
 class Placeholder(NamedTuple):
-    """A piece of a statement that is to be typed over; an empty one is where the cursor ends up."""
+    """A part of a statement for the user to replace; an empty one is where the cursor ends up."""
 
     text: str
     choices: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ SnippetPart = str | Placeholder
 
 
 class Visible(NamedTuple):
-    """A value that can be used at a place: its name, and its type where that is known."""
+    """A value that can be used at a position: its name, and its type where that is known."""
 
     name: str
     type: Type | None
@@ -220,8 +220,8 @@ class Pool:
         # Statements that were made of it.
         self.made: dict[object, list[SnippetPart]] = {}
 
-    def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
-        """A name like the wanted one that no visible value has."""
+    def new_name(self, name: str, taken: Iterable[str] = ()) -> str:
+        """The name, with a number if a visible value has it already."""
         others = {*self.names, *taken}
         numbered = (f"{name}_{number}" if number else name for number in count())
         return next(candidate for candidate in numbered if candidate not in others)
@@ -236,23 +236,23 @@ class Chosen(NamedTuple):
 
 def choose_operands(declaration: OperationDeclaration, pool: Pool) -> Chosen:
     """The nearest visible values that fit together; where there are none, names that have to be replaced."""
-    wanted = [o for o in declaration.operands if o.name in _required(declaration)]
-    for types in islice(_combinations(declaration, pool, wanted, {}), _TRIES):
+    needed = [o for o in declaration.operands if o.name in _required(declaration)]
+    for types in islice(_combinations(declaration, pool, needed, {}), _TRIES):
         expectation = Expectation(declaration, types, usual_attributes(declaration, types), in_use=pool.types)
-        agree = all(type in expectation.of_operand(each) for each in wanted for type in types[each.name][:1])
+        agree = all(type in expectation.of_operand(each) for each in needed for type in types[each.name][:1])
         if agree and expectation.is_admitted():
             break
     else:
         types = {}
-        # Twice, because what is chosen later may say what an earlier one has to be.
-        for declared in (*wanted, *wanted):
+        # Twice, because a later operand may determine the type of an earlier one.
+        for declared in (*needed, *needed):
             fitting = Expectation(declaration, types, in_use=pool.types).of_operand(declared)
             fitting = [type for type in fitting if type in pool.by_type] or fitting[:1]
             if fitting:
                 types[declared.name] = [fitting[0]] * _values_of(declared, types)
-    names: dict[str, list[str]] = {declared.name: [] for declared in wanted}
+    names: dict[str, list[str]] = {declared.name: [] for declared in needed}
     used: set[str] = set()
-    for declared in wanted:
+    for declared in needed:
         for type in types.get(declared.name, [None]):
             known = pool.by_type.get(type, []) if type is not None else []
             name = next((name for name in known if name not in used), known[0] if known else f"%{declared.name}")
@@ -262,10 +262,10 @@ def choose_operands(declaration: OperationDeclaration, pool: Pool) -> Chosen:
 
 
 def _combinations(
-    declaration: OperationDeclaration, pool: Pool, wanted: list[OperandDeclaration], types: dict[str, list[Type]]
+    declaration: OperationDeclaration, pool: Pool, needed: list[OperandDeclaration], types: dict[str, list[Type]]
 ) -> Iterator[dict[str, list[Type]]]:
     """Types of visible values for all operands, with those that are chosen already."""
-    declared = next((each for each in wanted if each.name not in types), None)
+    declared = next((each for each in needed if each.name not in types), None)
     if declared is None:
         yield types
         return
@@ -273,7 +273,7 @@ def _combinations(
         is_scalar = isinstance(type, TileType) and not type.shape
         if type in pool.by_type and not (declaration in (REDUCE, SCAN) and is_scalar):
             chosen = {**types, declared.name: [type] * _values_of(declared, types)}
-            yield from _combinations(declaration, pool, wanted, chosen)
+            yield from _combinations(declaration, pool, needed, chosen)
 
 
 def _values_of(declared: OperandDeclaration, types: dict[str, list[Type]]) -> int:

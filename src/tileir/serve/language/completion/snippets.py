@@ -117,7 +117,7 @@ def _filled(template: str, declaration: OperationDeclaration, pool: Pool, chosen
         "": "",
         "type": carried.spelling,
         "value": pool.by_type[carried][0] if carried in pool.by_type else "%value",
-        **{name: pool.fresh(f"%{name}") for name in ("carried", "index", "element", "accumulator")},
+        **{name: pool.new_name(f"%{name}") for name in ("carried", "index", "element", "accumulator")},
         "step_type": first.get("step", scalar_tile(I32)).spelling,
         "symbol": (pool.symbols or ["@name"])[0],
         "result": result.spelling,
@@ -211,7 +211,7 @@ def _clause_text(
     declared, attribute = part.operand, part.attribute
     if declared is None and part.kind == VALUE:
         # A name that the statement defines.
-        return pool.fresh(f"%{part.name}")
+        return pool.new_name(f"%{part.name}")
     if declared is not None and part.kind == VALUE:
         fitting = expectation.of_operand(declared)
         return next((pool.by_type[type][0] for type in fitting if type in pool.by_type), f"%{part.name}")
@@ -243,5 +243,5 @@ def _result_names(declaration: OperationDeclaration, pool: Pool, chosen: Chosen)
             count = source.index_rank if isinstance(source, TileViewType) else count
         name = "token" if declared.name == "result_token" else declared.name.removesuffix("s")
         for _ in range(count):
-            names.append(pool.fresh(f"%{name}", [*names, *taken]))
+            names.append(pool.new_name(f"%{name}", [*names, *taken]))
     return names

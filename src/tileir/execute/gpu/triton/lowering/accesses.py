@@ -32,7 +32,7 @@ to be counted too."""
 
 
 class Dimension(NamedTuple):
-    number: int  # DYNAMIC where only the value says it.
+    number: int  # DYNAMIC if only the value determines it.
     value: TtirValue | None
     most: int
 
@@ -78,7 +78,7 @@ def _dimensions(build: Lowering, numbers: tuple[int, ...], values: list[Value]) 
 
 
 def lower_make_tile_view(build: Lowering, operation: Operation) -> None:
-    """Of a view of tiles, the type says all but the tensor."""
+    """The type of a view of tiles states everything except the tensor."""
     build.views[operation.results[0]] = build.views[operation.operands[0]]
 
 
@@ -172,8 +172,8 @@ def access_of(build: Lowering, operation: Operation) -> Access:
         last = build.facts.range(index[axis], signed=False)[1] * step
         known = bool(promised[axis]) or (not signed and extent.number != DYNAMIC and last + lanes <= extent.number)
         divides = extent.number != DYNAMIC and step == lanes and extent.number % lanes == 0
-        alike = lanes == 1 or (divides and not signed)
-        dimensions.append(DimensionAccess(lanes, extent, stride, first, step, None, signed, known, alike, last))
+        all_or_none = lanes == 1 or (divides and not signed)
+        dimensions.append(DimensionAccess(lanes, extent, stride, first, step, None, signed, known, all_or_none, last))
     return Access(type, tensor, dimensions, squeezed(type.tile_shape))
 
 
@@ -204,7 +204,7 @@ def to_memory(build: TtirBuilder, element: Type, value: TtirValue) -> TtirValue:
 
 def padding(build: TtirBuilder, type: TileViewType, shape: Shape) -> TtirValue:
     """What elements outside of the tensor read as, as if it lay in memory."""
-    # Imported here: only kernels with views ask.
+    # Imported here: only kernels with views need it.
     from tileir.execute.interpreter.views import padding_value
 
     element = type.tensor.element
@@ -284,7 +284,7 @@ def inside(build: Lowering, access: Access) -> TtirValue | None:
     masks: list[TtirValue] = []
     axis = 0
     for each in access.dimensions:
-        place = axis
+        dimension = axis
         axis += each.lanes > 1
         if each.is_inside:
             continue
@@ -292,7 +292,7 @@ def inside(build: Lowering, access: Access) -> TtirValue | None:
             bits.append(each.is_of_view(build))
         if each.positions is not None or not each.is_all_or_none:
             found = _lanes_inside(build, each)
-            masks.append(build.along(found, place, shape) if each.lanes > 1 else build.splat(found, shape))
+            masks.append(build.along(found, dimension, shape) if each.lanes > 1 else build.splat(found, shape))
         for listed in (bits, masks):
             if len(listed) > 1:
                 listed[:] = [build.apply("arith.andi", *listed)]

@@ -47,11 +47,11 @@ class Copy:
         self.statement: Final = statement
         self.region: Final = region
         self.loops: Final = loops
-        self.descriptor, *self.place, self.buffer, self.barrier, self.condition = statement.operands()
+        self.descriptor, *self.coordinates, self.buffer, self.barrier, self.condition = statement.operands()
         self.type: Final = statement.types[-1]
         self.bytes: int = 0
         self.is_own: bool = False  # Whether it is rows of the result: each group has its own.
-        self.views: Final[list[Statement]] = []  # Those that give its buffer another form, in order.
+        self.views: Final[list[Statement]] = []  # Views of its buffer, in order.
         self.last_use: Statement | None = None  # The statement beside it after which the buffer is free.
 
 
@@ -119,7 +119,7 @@ class Copies:
                     raise Unfit(f"a tile that is loaded is used by '{each.name}'")
                 copy.last_use = statement
         if copy.last_use is None:
-            # Nobody would say that its buffer is free.
+            # No statement would signal that its buffer is free.
             raise Unfit("a tile that is loaded is not used")
         if copy.last_use.name == DOT:
             raise Unfit("a matmul is not waited for with what it reads")
@@ -158,8 +158,8 @@ def rings_of(copies: Copies, depth: int) -> list[Ring]:
         bundles.setdefault(copy.last_use if copy.loops and is_matmul else copy, []).append(copy)
     ordinals: dict[Copy, int] = {}
     for copy in copies.all:
-        alike = [each for each in ordinals if each.descriptor == copy.descriptor and each.region is copy.region]
-        ordinals[copy] = len(alike)
+        earlier = [each for each in ordinals if each.descriptor == copy.descriptor and each.region is copy.region]
+        ordinals[copy] = len(earlier)
     rings: dict[object, list[list[Copy]]] = {}
     for bundle in bundles.values():
         key = tuple([(copy.descriptor, copy.type, copy.is_own, ordinals[copy]) for copy in bundle])
@@ -242,7 +242,7 @@ def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
     outside = [each for each in (*found.beginning, *found.middle, first) if each.uses() & late]
     early = {first.result, *first_wait.values()}
     outside += [each for each in found.beginning if each.uses() & early]
-    others = {value for place, value in enumerate(loop.yielded) if place != number}
+    others = {value for position, value in enumerate(loop.yielded) if position != number}
     if outside or others & (dependent | {total}) or total in {use for each in found.update for use in each.uses()}:
         return None
     left_of_second, _, added_to = second.operands()[:3]
@@ -255,12 +255,12 @@ def rotation_of(loop: Loop, copies: Copies) -> Rotation | None:
 def _needed_for(value: str, statements: list[Statement]) -> set[Statement]:
     defined = {result: each for each in statements for result in each.values()}
     found: set[Statement] = set()
-    wanted = [value]
-    while wanted:
-        statement = defined.get(wanted.pop())
+    pending = [value]
+    while pending:
+        statement = defined.get(pending.pop())
         if statement is not None and statement not in found:
             found.add(statement)
-            wanted += statement.uses()
+            pending += statement.uses()
     return found
 
 
@@ -312,7 +312,7 @@ def _check(kernel: Kernel, copies: Copies) -> None:
             raise Unfit("it has a table of numbers")
         precise_after = _PRECISE_AFTER.search(each.text) if name == DOT and "xf8E" in each.text else None
         if precise_after is not None and 0 < int(precise_after[1]) < _NEVER:
-            # Of f8, added to f32 after some elements of K: lowering asks for that in a single one.
+            # Of f8, added to f32 after some elements of K: lowering emits one matmul for that.
             raise Unfit("it has a matmul that is added up in parts")
 
 

@@ -91,11 +91,13 @@ class LoadGroup(Writer):
         for group in range(GROUPS if part.is_own else 1):
             self.buffers[part] = self._group_buffers[group][part]
             buffer = self.buffer(ring, part)
-            place = [self.names.get(index, index) for index in copy.place]
+            coordinates = [self.names.get(index, index) for index in copy.coordinates]
             if group:
-                place[-2] = self.emit(f"arith.addi {place[-2]}, {self.integer(rows_of(type) * group)} : i32")
+                coordinates[-2] = self.emit(
+                    f"arith.addi {coordinates[-2]}, {self.integer(rows_of(type) * group)} : i32"
+                )
             self.write(
-                f"{LOAD} {copy.descriptor}[{', '.join(place)}] {buffer}, {full}, "
+                f"{LOAD} {copy.descriptor}[{', '.join(coordinates)}] {buffer}, {full}, "
                 f"{self._true}{copy.statement.attributes} : {descriptor}, {BARRIER} -> {type}"
             )
         if part is ring.parts[-1]:
@@ -103,16 +105,16 @@ class LoadGroup(Writer):
 
 
 def _needed(kernel: Kernel, copies: Copies) -> set[Statement]:
-    """What says which tiles are copied: the statements that the group for that needs."""
+    """The statements that determine which tiles are copied, which the group of copies needs."""
     defined = {value: each for each in kernel.body.walk() for value in each.values()}
     carried = {value for each in kernel.body.walk() if isinstance(each, Loop) for value in each.carried}
-    wanted = [index for copy in copies.all for index in copy.place]
+    pending = [index for copy in copies.all for index in copy.coordinates]
     for each in kernel.body.walk():
         if isinstance(each, Loop) and any(inner in copies.of for inner in each.regions[0].walk()):
-            wanted += [each.first, each.last, each.step]
+            pending += [each.first, each.last, each.step]
     found: set[Statement] = set()
-    while wanted:
-        value = wanted.pop()
+    while pending:
+        value = pending.pop()
         statement = defined.get(value)
         if value in carried or isinstance(statement, Loop):
             raise Unfit("which tiles are loaded depends on what a loop computes")
@@ -121,7 +123,7 @@ def _needed(kernel: Kernel, copies: Copies) -> set[Statement]:
         if "tensor<" in statement.text or not statement.name.startswith(("arith.", "tt.get_")):
             raise Unfit("which tiles are loaded depends on what is loaded")
         found.add(statement)
-        wanted += statement.operands()
+        pending += statement.operands()
     return found
 
 
