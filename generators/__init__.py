@@ -8,6 +8,8 @@ records          docs/reference/operations/records.md
 support          docs/reference/support.md
 highlighting     the words in editors/; textmate.py has the grammar for Visual Studio Code
 
+upstream         compares the declarations with releases of cuda-tile and tileiras; encoders.py reads cuda-tile's
+
 Each function returns the text of a file; __main__.py lists the files.  The same declarations give the same bytes.
 """
 

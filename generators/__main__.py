@@ -1,4 +1,7 @@
-"""Write the generated files, or compare them with what is there: `python -m generators [--check]`."""
+"""Write the generated files, or compare them with what is there: `python -m generators [--check]`.
+
+`python -m generators compare` compares the declarations with releases of NVIDIA's packages (upstream.py).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from generators.records import records
 from generators.reference import REFERENCE, options, reference, rules
 from generators.stubs import builder_stub, name_stubs
 from generators.support import support
+from generators.upstream import main as compare
 
 INDEX = "src/tileir/dialect/ops/__init__.py"
 
@@ -35,8 +39,10 @@ def files() -> dict[str, str]:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["compare"]:
+        return compare(sys.argv[2:])
     if sys.argv[1:] not in ([], ["--check"]):
-        print("usage: python -m generators [--check]", file=sys.stderr)
+        print("usage: python -m generators [--check | compare ...]", file=sys.stderr)
         return 2
     expected = files()
     found = {name: (ROOT / name).read_text(encoding="utf-8") for name in expected if (ROOT / name).exists()}
