@@ -7,7 +7,7 @@ meant for: every launch that `launches` draws is one that the kernel has to be r
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from tileir.execute.sanitizer.report import Finding
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
+from tileir.prove.contract import contract_of
+from tileir.prove.questions import claims
 from tileir.prove.records import QUESTIONS
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -182,3 +184,15 @@ def findings(entry: Operation, launch: Launch) -> list[Finding]:
 
 def entry_of(text: str, name: str) -> Operation:
     return select_entry(tileir.parse(text, f"{name}.mlir", verify=True), None)
+
+
+def verdicts(
+    entry: Operation, assume: Sequence[str] = (), grid: Sequence[str] | None = None, seconds: float = 30.0
+) -> dict[str, str]:
+    """What is claimed about each question before anything is run: "proved", "refutable" or "unknown"."""
+    contract = contract_of(entry.parent_operation, entry, assume, grid)
+    found = dict.fromkeys(QUESTIONS, "proved")
+    for claim in claims(entry.parent_operation, entry, contract, seconds):
+        if claim.verdict != "proved" and found[claim.question] != "refutable":
+            found[claim.question] = claim.verdict
+    return found

@@ -23,6 +23,8 @@ class Bug:
     shown: bool = True
     arrays: tuple[tuple[str, str], ...] = ()
     """Arrays of other sizes than the kernel's."""
+    assume: tuple[str, ...] = ()
+    """What a proof is told, beside the kernel's own assumptions."""
 
     @property
     def text(self) -> str:
@@ -36,7 +38,8 @@ class Bug:
     def launched(self) -> OwnKernel:
         """The kernel, with the launches of the bug."""
         kernel = KERNELS[self.kernel]
-        return replace(kernel, grid=self.grid or kernel.grid, arrays=kernel.arrays | dict(self.arrays))
+        arrays = kernel.arrays | dict(self.arrays)
+        return replace(kernel, grid=self.grid or kernel.grid, arrays=arrays, assume=(*kernel.assume, *self.assume))
 
 
 _MASKED_STORE = "%c_at, %sum, %mask : !pointers, tile<128xf32>, tile<128xi1>"
@@ -72,7 +75,7 @@ BUGS = (
     Bug("mask one short", "vector_add", "coverage",
         (("%mask = cmpi less_than %index", "%one = constant <i32: 1> : !index\n    %after = addi %index, %one : !index\n    %mask = cmpi less_than %after"),)),
     Bug("no mask at the left end", "stencil", "bounds", (("%has_left = andi %inside, %after_first", "%has_left = andi %inside, %inside"),)),
-    Bug("mask with <= at the right end", "stencil", "bounds", (("%has_right = cmpi less_than ", "%has_right = cmpi less_than_or_equal "),)),
+    Bug("mask with <= at the right end", "stencil", "bounds", (("%before_last = cmpi less_than ", "%before_last = cmpi less_than_or_equal "),)),
     Bug("mask of another element", "stencil", "bounds", (("%right_at, %has_right", "%right_at, %inside"),)),
     Bug("rows of the table are not checked", "gather_rows", "bounds", (("%mask = andi %inside, %valids", "%mask = andi %inside, %inside"),)),
     Bug("negative rows are not checked", "gather_rows", "bounds", (("%valid = andi %at_least, %below", "%valid = andi %below, %below"),)),
@@ -102,7 +105,7 @@ BUGS = (
     Bug("row after the last one", "softmax", "bounds",
         (("%row, %block_y, %block_z = get_tile_block_id : tile<i32>", "%before_row, %block_y, %block_z = get_tile_block_id : tile<i32>\n    %next = constant <i32: 1> : tile<i32>\n    %row = addi %before_row, %next : tile<i32>"),)),
     Bug("grid without a dimension", "attention", "coverage", grid=("cdiv(queries, 64)", "heads")),
-    Bug("head of a query for a key", "attention", "bounds", (("%k_tiles[%batch, %key_head,", "%k_tiles[%batch, %head,"),)),
+    Bug("head of a query for a key", "attention", "bounds", (("%k_tiles[%batch, %key_head,", "%k_tiles[%batch, %head,"),), assume=("heads == 2 * groups",)),
     Bug("batch and head swapped", "attention", "bounds", (("%out_tiles[%batch, %head,", "%out_tiles[%head, %batch,"),)),
     # Loops.
     Bug("loop one too long", "matmul", "bounds",

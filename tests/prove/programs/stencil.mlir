@@ -19,7 +19,8 @@ cuda_tile.module @kernels {
     %inside = cmpi less_than %index, %limit, signed : !index -> tile<128xi1>
     %after_first = cmpi greater_than_or_equal %left, %zero, signed : !index -> tile<128xi1>
     %has_left = andi %inside, %after_first : tile<128xi1>
-    %has_right = cmpi less_than %right, %limit, signed : !index -> tile<128xi1>
+    %before_last = cmpi less_than %right, %limit, signed : !index -> tile<128xi1>
+    %has_right = andi %inside, %before_last : tile<128xi1>
     %source_1 = reshape %source : tile<ptr<f32>> -> tile<1xptr<f32>>
     %base = broadcast %source_1 : tile<1xptr<f32>> -> !pointers
     %left_at = offset %base, %left : !pointers, !index -> !pointers
