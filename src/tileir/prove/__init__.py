@@ -9,6 +9,7 @@ memory         accesses: which element of which array, where
 stated         assumptions as people write them
 inference      what the accesses of a kernel say about its launches
 contract       the launches that a proof is about
+token_paths    whether tokens order two accesses on every path
 solving        terms given to z3; the only module that imports it
 context        what the questions share
 bounds         the question "bounds"

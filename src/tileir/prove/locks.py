@@ -16,6 +16,7 @@ from tileir.prove.elements import Elements
 from tileir.prove.memory import ATOMIC, Access, primed
 from tileir.prove.solving import Solver
 from tileir.prove.terms import Term
+from tileir.prove.token_paths import always_after
 from tileir.rewrite.matching import constant_integer, ends_of
 from tileir.rewrite.token_order import TokenOrder
 
@@ -59,8 +60,8 @@ class Locks:
 
     def _is_held(self, lock: _Lock, access: Access) -> bool:
         """Whether an access comes after the lock is taken and before it is released."""
-        return self._order.always_after(access.operation, lock.taking.operation) and self._order.always_after(
-            lock.releasing.operation, access.operation
+        return always_after(self._order, access.operation, lock.taking.operation) and always_after(
+            self._order, lock.releasing.operation, access.operation
         )
 
 

@@ -20,6 +20,7 @@ from tileir.prove.memory import READ, Access, primed
 from tileir.prove.records import Claim
 from tileir.prove.solving import PROVED
 from tileir.prove.terms import Term
+from tileir.prove.token_paths import always_after
 from tileir.rewrite.token_order import TokenOrder
 
 _SCOPES: Final = ("device", "sys")
@@ -73,15 +74,15 @@ def _within_block(context: Context, first: Access, second: Access, order: TokenO
         return
     kept = set(context.elements.block)
     one, two = first.operation, second.operation
-    forward = order.always_after(two, one)
-    backward = order.always_after(one, two) if common else True
+    forward = always_after(order, two, one)
+    backward = always_after(order, one, two) if common else True
     if forward and backward:
         yield Claim("tokens", one, two, "proved")
         return
     if _excluded(first, second):
         return
     differ: list[Term] = []
-    if common and (first is second or order.always_after(two, one, same_iteration=True)):
+    if common and (first is second or always_after(order, two, one, same_iteration=True)):
         # Within one iteration they are ordered.
         counters = [context.elements.iteration(loop) for loop in common]
         differ = [terms.disjunction(*[terms.negation(terms.equal(each, primed(each, kept))) for each in counters])]
