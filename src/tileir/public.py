@@ -85,6 +85,7 @@ _HOMES = {
         "tileir.execute.work.operations": "Work",
         "!tileir.bridge.specialized": "SpecializedKernel",
         "!tileir.execute.arguments.binding": "pointer_to",
+        "!tileir.execute.arguments.multicast": "MulticastArray",
         "!tileir.execute.bound": "BoundLaunch",
         "!tileir.execute.overlap": "overlap",
     },

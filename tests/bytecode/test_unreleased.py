@@ -294,15 +294,3 @@ def test_backends_refuse_calls_of_previews(backend: str) -> None:
     kernel = tileir.compile(tileir.from_bytecode(bytes(data)), backend=backend)
     with pytest.raises(tileir.TileIRError, match=r"cannot run 'cuda_tile\.preview\$call': it calls a function that"):
         kernel.launch((1, 1, 1), (numpy.zeros((8, 64), numpy.float32), 8))
-
-
-@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
-@pytest.mark.parametrize("name", ["load, weak", "reduce", "store, weak"])
-def test_backends_refuse_the_memory_of_several_devices(backend: str, name: str) -> None:
-    numpy = pytest.importorskip("numpy", reason="the backends need NumPy")
-    module = tileir.from_bytecode(written_by_cuda_tile(RECORDS[name][1]))
-    kernel = tileir.compile(module, backend=backend)
-    with pytest.raises(
-        tileir.TileIRError, match=r"cannot run 'cuda_tile\.multimem_\w+': it accesses the memory of several"
-    ):
-        kernel.launch((1, 1, 1), (numpy.zeros((8, 64), numpy.float32), 8))

@@ -194,7 +194,7 @@ ACCESSES = {
     "atomic_cas_tko": ("pointers", "pointers"),
     "atomic_red_view_tko": ("view", "view"),
     "multimem_load_reduce_view_tko": ("view", None),
-    "multimem_reduce_view_tko": (None, "view"),
+    "multimem_reduce_view_tko": ("view", "view"),
     "multimem_store_view_tko": (None, "view"),
 }
 

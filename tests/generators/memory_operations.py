@@ -175,11 +175,12 @@ def _join_tokens(body: Body) -> Operation:
 
 
 def _some_view(body: Body, **wanted: object) -> tuple[Value, TileViewType]:
-    """A view that is there, or a new one."""
+    """A view of one device that is there, or a new one."""
     if not wanted:
         for value in reversed(body.values):
-            if isinstance(value.type, TileViewType) and body.rng.random() < 0.5:
-                return value, value.type
+            if isinstance(value.type, TileViewType) and value.type.tensor.attribute != "multicast":
+                if body.rng.random() < 0.5:
+                    return value, value.type
     type = body.types.tile_view(**wanted)  # type: ignore[arg-type]
     return body.fresh_tile_view(type), type
 

@@ -365,7 +365,7 @@ def _cast(body: Body) -> Operation:
 
 def _preview_call(body: Body) -> Operation:
     """A call with any arguments, constants and attributes of both."""
-    types = [scalar_tile(body.rng.choice((I32, F32))) for _ in range(body.rng.randrange(4))]
+    types: list[Type] = [scalar_tile(body.rng.choice((I32, F32))) for _ in range(body.rng.randrange(4))]
     numbers = [integer_attribute(I64, body.rng.randrange(100)) for _ in range(body.rng.randrange(3))]
     attributes: dict[str, Attribute] = {
         "callee": symbol_attribute(body.rng.choice(("f", "a.b"))),

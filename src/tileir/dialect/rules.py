@@ -244,8 +244,21 @@ def view_of(operation: Operation) -> TileViewType:
     return cast(TileViewType, operation.view.type)
 
 
+def verify_no_multicast_view(operation: Operation) -> None:
+    """Only multimem operations access several devices (13.5)."""
+    if view_of(operation).tensor.attribute == "multicast":
+        raise Invalid("multicast ptr_attr is not allowed")
+
+
+def verify_no_multicast_pointer(operation: Operation, message: str) -> None:
+    type = operation.operands[0].type
+    if isinstance(type, TileType) and isinstance(type.element, PointerType) and type.element.attribute == "multicast":
+        raise Invalid(message)
+
+
 def verify_view_access(operation: Operation, context: VerifyContext) -> None:
     """A load or store through a view: indices, tile type, bounds promises, hints, ordering, in NVIDIA's order."""
+    verify_no_multicast_view(operation)
     verify_tile_of_view(
         operation, (operation.results if operation.declaration.reads is not None else operation.operands)[0].type
     )

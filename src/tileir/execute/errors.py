@@ -30,23 +30,27 @@ class LaunchError(TileIRError):
 
 def why_not_executed(declaration: OperationDeclaration) -> str:
     """Why no backend runs an operation that a kernel may have; empty if backends do."""
-    from tileir.dialect.ops import (
-        MULTIMEM_LOAD_REDUCE_VIEW_TKO,
-        MULTIMEM_REDUCE_VIEW_TKO,
-        MULTIMEM_STORE_VIEW_TKO,
-        PREVIEW_CALL,
-    )
+    from tileir.dialect.ops import PREVIEW_CALL
 
-    if declaration is PREVIEW_CALL:
-        return "it calls a function that is not in the program"
-    if declaration in (MULTIMEM_LOAD_REDUCE_VIEW_TKO, MULTIMEM_REDUCE_VIEW_TKO, MULTIMEM_STORE_VIEW_TKO):
-        return "it accesses the memory of several devices, and tileir runs kernels on one"
-    return ""
+    return "it calls a function that is not in the program" if declaration is PREVIEW_CALL else ""
+
+
+def why_not_compiled(declaration: OperationDeclaration) -> str:
+    """Why no backend compiles an operation that a kernel may have; the interpreter may run it all the same."""
+    if is_multimem(declaration):
+        return "it accesses the memory of several devices, which the interpreter emulates"
+    return why_not_executed(declaration)
+
+
+def is_multimem(declaration: OperationDeclaration) -> bool:
+    from tileir.dialect.ops import MULTIMEM_LOAD_REDUCE_VIEW_TKO, MULTIMEM_REDUCE_VIEW_TKO, MULTIMEM_STORE_VIEW_TKO
+
+    return declaration in (MULTIMEM_LOAD_REDUCE_VIEW_TKO, MULTIMEM_REDUCE_VIEW_TKO, MULTIMEM_STORE_VIEW_TKO)
 
 
 def cannot_run(backend: str, operation: Operation) -> LaunchError:
     """The refusal of an operation that a backend has no code for."""
-    reason = why_not_executed(operation.declaration) or "it is no operation of a kernel"
+    reason = why_not_compiled(operation.declaration) or "it is no operation of a kernel"
     return LaunchError(f"{backend} cannot run '{operation.name}': {reason}")
 
 

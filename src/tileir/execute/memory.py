@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.dialect.ops import GLOBAL
+from tileir.execute.arguments.multicast import MulticastRange
 from tileir.execute.dtypes import Array, DType, constant_elements, to_memory
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Operation
@@ -100,6 +101,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._regions: list[Region] = []
+        self.multicasts: list[MulticastRange] = []
         # For look-ups of many addresses at once, made when first needed.
         self._ends: tuple[Array, Array] | None = None
         self.last: Region = Region(0, 0, None, (), False)
@@ -163,6 +165,10 @@ class Memory:
             return None
         self.last = self._regions[index]
         return self.last
+
+    def multicast_addresses(self, address: int) -> list[int]:
+        """Where a multicast address leads on each device; empty if it is an ordinary address."""
+        return [found for each in self.multicasts for found in each.addresses(address)]
 
     def gather(self, addresses: Array, dtype: DType) -> Array:
         """The elements at these addresses, in the shape of `addresses`: a new array."""

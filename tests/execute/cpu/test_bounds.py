@@ -92,7 +92,7 @@ def both(text: str, arrays: Arrays, grid: Any, *scalars: Any) -> str:
 
 def test_there_is_a_form_for_every_operation_on_memory() -> None:
     declared = {each.mnemonic for each in REGISTRY.declarations() if each.reads is not None or each.writes is not None}
-    # Those of several devices run on none of the backends yet.
+    # The interpreter runs those of several devices.
     several = {name for name in declared if name.startswith("multimem_")}
     assert {name.split(": ")[1] for name in FORMS} == declared - several
 

@@ -25,6 +25,8 @@ from tileir.dialect.rules import (
     verify_atomic_mode,
     verify_atomic_ordering,
     verify_inbounds,
+    verify_no_multicast_pointer,
+    verify_no_multicast_view,
     verify_ordering,
     view_of,
 )
@@ -67,6 +69,7 @@ def _verify_mask(operation: Operation, value: str, names: str) -> None:
 
 
 def _verify_compare_and_swap(operation: Operation, context: VerifyContext) -> None:
+    verify_no_multicast_pointer(operation, "multicast pointer is not supported for atomic_cas")
     if not is_word(_value_element(operation, "val")):
         raise Invalid("expect only float or integer types with 32 or 64 bit")
     _verify_mask(operation, "val", "pointers, val, cmp and mask")
@@ -74,6 +77,7 @@ def _verify_compare_and_swap(operation: Operation, context: VerifyContext) -> No
 
 
 def _verify_read_modify_write(operation: Operation, context: VerifyContext) -> None:
+    verify_no_multicast_pointer(operation, "multicast pointer is not supported for atomic_rmw")
     element = _value_element(operation, "arg")
     _verify_mask(operation, "arg", "pointers, arg, mask")
     verify_atomic_mode(operation, element)
@@ -81,6 +85,7 @@ def _verify_read_modify_write(operation: Operation, context: VerifyContext) -> N
 
 
 def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None:
+    verify_no_multicast_view(operation)
     view = view_of(operation)
     if isinstance(view, GatherScatterViewType):
         raise Invalid("gather_scatter_view is not supported; use partition_view instead")

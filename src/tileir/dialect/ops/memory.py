@@ -23,6 +23,7 @@ from tileir.dialect.rules import (
     optional_same_type,
     pointee_of,
     points_to,
+    verify_no_multicast_pointer,
     verify_ordering_and_scope,
 )
 from tileir.dialect.types import TOKEN, PointerType, TileType, is_power_of_two, scalar_tile
@@ -45,6 +46,7 @@ _HINTS: Final = (attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per arc
 
 
 def _verify_pointer_access(operation: Operation, context: VerifyContext) -> None:
+    verify_no_multicast_pointer(operation, "multicast pointer is not allowed")
     verify_hints(operation, context, "pointer")
     verify_ordering_and_scope(operation, context)
 

@@ -58,7 +58,7 @@ def _verify(operation: Operation) -> None:
     tensor = view.tensor
     if tensor.attribute != "multicast":
         raise Invalid(f"requires multicast ptr_attr, got {tensor.attribute or 'none'}")
-    tile = (operation.tile if operation.declaration.reads is None else operation.results[0]).type
+    tile = (operation.results[0] if operation.declaration.writes is None else operation.tile).type
     verify_tile_of_view(operation, tile)
     _verify_element(operation, tensor.element, view.tile.shape)
     if tensor.element in (F16, BF16) and tensor.strides.count(1) != 1:
@@ -127,6 +127,7 @@ MULTIMEM_REDUCE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     ordering="relaxed or release",
     attributes=(_REDUCTION, inbounds(V13_5)),
     traits=ATOMIC | OPEN_BITS,
+    reads="view",
     writes="view",
     verify=_verify_reduction,
     inference=Inference(numbers={"tile": tile_of_view("view"), "index": index_type}),

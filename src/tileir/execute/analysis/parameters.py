@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tileir.dialect.ops import FOR, LOOP
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.errors import is_multimem
 from tileir.ir.core import Operation
 from tileir.ir.traversal import ancestors, is_memory_effect_free
 from tileir.ir.values import BlockArgument, Value
@@ -13,6 +15,15 @@ from tileir.ir.values import BlockArgument, Value
 
 def may_write(entry: Operation, number: int) -> bool:
     return next(writers_of(entry, number), None) is not None
+
+
+def accesses_several_devices(entry: Operation) -> bool:
+    """Whether a kernel has multicast pointers as parameters, or multimem operations."""
+    for parameter in entry.regions[0].blocks[0].arguments:
+        element = parameter.type.element if isinstance(parameter.type, TileType) else None
+        if isinstance(element, PointerType) and element.attribute == "multicast":
+            return True
+    return any(is_multimem(operation.declaration) for operation in entry.walk())
 
 
 def writers_of(entry: Operation, number: int) -> Iterator[Operation]:

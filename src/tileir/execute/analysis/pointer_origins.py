@@ -194,10 +194,12 @@ def _next_index(region: Region, address: int) -> str:
 def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> str:
     """What an access outside of all memory missed: the array it comes from, if known, else the nearest one."""
     text = f"accesses {several(size, 'byte')} at address {address:#x}, which is in no array of the launch"
+    if memory.multicast_addresses(address):
+        return f"accesses the multicast address {address:#x}, which only multimem operations do"
     home = named_regions(memory).get(origin)
     if home is not None:
         return f"{text}: it is {past_or_before(home, address, size)}"
-    if origin.startswith("argument"):
+    if origin.startswith("argument") and not memory.multicasts:
         # A number among the arguments, mostly by a slip: what happens to lie near it has nothing to do with it.
         return f"{text}: {origin}, from which the pointer comes, is a bare address or an empty array"
     nearest: list[tuple[int, str]] = []

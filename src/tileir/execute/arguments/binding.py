@@ -30,6 +30,7 @@ from tileir.execute.arguments.array_memory import (
     from_interface,
     has_attribute,
 )
+from tileir.execute.arguments.multicast import MulticastArray, MulticastRange, reserved_range
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
 from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.launching.entries import check_number
@@ -245,6 +246,7 @@ class BoundArguments:
 
     values: list[Any] = field(default_factory=list)
     buffers: list[tuple[Buffer, ArgumentLabel]] = field(default_factory=list)
+    multicasts: list[MulticastRange] = field(default_factory=list)
 
 
 def bind(
@@ -262,6 +264,9 @@ def bind(
         if not isinstance(type.element, PointerType):
             bound.values.append(_bind_scalar(type.element, value, what))
             continue
+        if isinstance(value, MulticastArray) or type.element.attribute == "multicast":
+            _bind_multicast(bound, type.element, value, what, number, read)
+            continue
         name = value.name if isinstance(value, Pointer) else ""
         found = _bind_pointer(type.element.pointee, value, name or what, read)
         if isinstance(found, Buffer):
@@ -275,9 +280,47 @@ def bind(
     return bound
 
 
+def _bind_multicast(
+    bound: BoundArguments,
+    type: PointerType,
+    value: object,
+    what: str,
+    number: int,
+    read: Callable[[object, str], Buffer],
+) -> None:
+    if not isinstance(value, MulticastArray):
+        hint = "tileir.kernels.MulticastArray([a, b]), the same array on each device"
+        raise LaunchError(f"{what} is a multicast pointer, but {type_text(value)} was given: pass {hint}")
+    if type.attribute != "multicast":
+        raise LaunchError(f"{what} is not a multicast pointer, but a MulticastArray was given: pass one array")
+    buffers: list[Buffer] = []
+    for device, array in enumerate(value.arrays):
+        name = f"{what} on device {device}"
+        buffer = _bind_pointer(type.pointee, array, name, read)
+        if not isinstance(buffer, Buffer):
+            raise LaunchError(f"{name} is an address: pass an array")
+        if not buffer.writable:
+            raise LaunchError(f"{name} is read-only ({buffer.description}): pass a writable copy")
+        first = buffers[0] if buffers else buffer
+        if (buffer.shape, buffer.dtype) != (first.shape, first.dtype):
+            raise LaunchError(
+                f"{name} is {buffer.description}, but {first.description} on device 0: "
+                "pass arrays of one shape and dtype"
+            )
+        for other, known in enumerate(buffers):
+            if buffer.low < known.high and known.low < buffer.high:
+                raise LaunchError(f"{name} shares memory with that on device {other}: pass an array for each device")
+        buffers.append(buffer)
+        bound.buffers.append((buffer, ArgumentLabel(f"argument {number} on device {device}", buffer)))
+    found = reserved_range(buffers[0].high - buffers[0].low, [buffer.address for buffer in buffers])
+    bound.multicasts.append(found)
+    bound.values.append(numpy.uint64(found.start))
+
+
 def known_memory(globals: Iterable[Region], bound: BoundArguments, more: Iterable[object]) -> Memory:
     """The memory a launch can see: global variables, arguments, and what the caller names besides."""
     known = Memory()
+    known.multicasts = bound.multicasts
     for region in globals:
         known.add(region.start, region.size, region, region.labels[0], region.writable)
     for buffer, label in bound.buffers:

@@ -6,12 +6,18 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.engine.interface import FORWARD, Backend, BackendRepresentation, KernelSettings, LaunchOptions
+from tileir.execute.engine.interface import (
+    FORWARD,
+    Backend,
+    BackendRepresentation,
+    KernelSettings,
+    LaunchOptions,
+    PreparedKernel,
+)
 from tileir.execute.errors import raise_if_interrupted
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.kernel import CpuKernel
     from tileir.execute.memory import Region
 
 _MOST_COMPILED: Final = 20_000  # Operations of a kernel that LLVM is given only to look at what it makes of them.
@@ -53,10 +59,16 @@ class CpuEngine(Backend):
         # Compiled code finds only a part of what the sanitizer looks for, so it has to be requested.
         return options.observer is None and not options.sanitize and options.schedule == FORWARD
 
-    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> CpuKernel:
+    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> PreparedKernel:
         try:
+            from tileir.execute.analysis.parameters import accesses_several_devices
             from tileir.execute.cpu.kernel import CpuKernel
             from tileir.execute.cpu.runtime.target import host
+
+            if accesses_several_devices(entry):
+                from tileir.execute.cpu.multimem import MultimemKernel
+
+                return MultimemKernel(entry, globals, settings.exact)
         except ImportError:
             raise_if_interrupted("tileir.execute.cpu.kernel", "CpuKernel")
             raise

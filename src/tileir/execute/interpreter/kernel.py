@@ -19,6 +19,7 @@ from tileir.execute.interpreter import control_flow, kernels, pointers, printing
 from tileir.execute.interpreter.frame import LARGEST_RANK, Action, Ending, Frame, Options, PreparedProgram, Run
 from tileir.execute.interpreter.kernels import KERNELS, SHAPES, Factory
 from tileir.execute.interpreter.pointers import atomic_kernel
+from tileir.execute.interpreter.views import multimem_kernel
 from tileir.execute.memory import Region
 from tileir.execute.observing.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.schedule import Order, RunBlock, block_at, block_order, run_interleaved
@@ -41,6 +42,11 @@ def _check_cast(operation: Operation, exact: bool) -> None:
 
 def _run_nothing(operation: Operation, frame: Frame) -> None:
     """Tokens order what is in order anyway, and only the sanitizer checks promises."""
+
+
+def _multimem_load_parts(operation: Operation) -> tuple[Any, Any]:
+    type = cast(TileViewType, operation.view.type)
+    return views.padding_value(type), multimem_kernel(operation.reduction, type.tensor.element, True)
 
 
 OPERATIONS: Final[dict[OperationDeclaration, Run]] = {
@@ -80,6 +86,9 @@ OPERATIONS: Final[dict[OperationDeclaration, Run]] = {
     ops.MAKE_PARTITION_VIEW: views.run_tile_view,
     ops.MAKE_STRIDED_VIEW: views.run_tile_view,
     ops.MAKE_TENSOR_VIEW: views.run_tensor_view,
+    ops.MULTIMEM_LOAD_REDUCE_VIEW_TKO: views.run_multimem_load,
+    ops.MULTIMEM_REDUCE_VIEW_TKO: views.run_multimem_reduce,
+    ops.MULTIMEM_STORE_VIEW_TKO: views.run_multimem_store,
     ops.STORE_VIEW_TKO: views.run_store_view,
     # miscellaneous
     ops.PRINT_TKO: printing.run_print,
@@ -91,6 +100,12 @@ _PREPARATIONS: Final[dict[OperationDeclaration, Factory]] = {
     ops.ATOMIC_RMW_TKO: lambda op, exact: atomic_kernel(op.mode, pointee_of(op.operands[0])),
     ops.LOAD_VIEW_TKO: lambda op, exact: (op.view, op.index, views.padding_value(cast(TileViewType, op.view.type))),
     ops.STORE_VIEW_TKO: lambda op, exact: (op.view, op.index, None),
+    ops.MULTIMEM_LOAD_REDUCE_VIEW_TKO: lambda op, exact: (op.view, op.index, _multimem_load_parts(op)),
+    ops.MULTIMEM_REDUCE_VIEW_TKO: lambda op, exact: (
+        *(op.view, op.index),
+        multimem_kernel(op.reduction, tile_of(op.tile).element, False),
+    ),
+    ops.MULTIMEM_STORE_VIEW_TKO: lambda op, exact: (op.view, op.index, None),
     ops.PRINT_TKO: lambda op, exact: printing.parts_of(op.str_, [tile_of(value).element for value in op.args]),
     **dict.fromkeys((ops.REDUCE, ops.SCAN), lambda op, exact: control_flow.is_elementwise(op.regions[0].block)),
     ops.UNREALIZED_CONVERSION_CAST: _check_cast,

@@ -11,11 +11,13 @@ the dialect leaves the behavior undefined.  Without a padding value it reads as 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from math import prod
 from typing import Any, cast
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.dialect.types import (
     DYNAMIC,
     TensorViewType,
@@ -23,14 +25,16 @@ from tileir.dialect.types import (
 )
 from tileir.execute import dtypes
 from tileir.execute.analysis.values import tile_of
+from tileir.execute.arithmetic.elementary import float_binary
 from tileir.execute.dtypes import Array
+from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.frame import LARGEST_RANK, Frame
-from tileir.execute.interpreter.pointers import combine_atomically, gather, reported_misses, scatter
+from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, gather, reported_misses, scatter
 from tileir.execute.memory import Memory, Region, are_distinct
 from tileir.execute.observing.observer import Access, Box, Observer
 from tileir.ir import floats
 from tileir.ir.core import Operation
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import BF16, F16, F32, FloatType, IntegerType, Type
 from tileir.ir.values import Value
 
 # Positions and extents beyond this are all alike: nothing is there.
@@ -45,7 +49,7 @@ def _wrapped(number: int) -> numpy.int64:
 class TensorView:
     """Memory seen as a tensor: `strides` counts elements.  `array` is None if it does not fit its region."""
 
-    __slots__ = ("address", "array", "element", "region", "shape", "size", "strides")
+    __slots__ = ("address", "array", "devices", "element", "region", "shape", "size", "strides")
 
     def __init__(
         self, memory: Memory, element: Type, address: int, shape: tuple[int, ...], strides: tuple[int, ...]
@@ -57,6 +61,10 @@ class TensorView:
         self.size: int = dtypes.memory_bytes(element)
         self.region: Region | None = memory.find(address)
         self.array: Array | None = self._whole()
+        # Of a multicast address, the tensor on each device.
+        self.devices: list[TensorView] = [
+            TensorView(memory, element, found, shape, strides) for found in memory.multicast_addresses(address)
+        ]
 
     def _whole(self) -> Array | None:
         region = self.region
@@ -81,7 +89,7 @@ class TileView:
     """Tiles over a tensor.  In order of the tile's dimensions: `extents` and `strides` of the tensor, `steps` between
     tiles; `sparse` is the dimension whose positions an access lists, -1 for none."""
 
-    __slots__ = ("_array", "extents", "shape", "sparse", "steps", "strides", "tensor")
+    __slots__ = ("_array", "devices", "extents", "shape", "sparse", "steps", "strides", "tensor")
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
         axes = type.dim_map
@@ -92,6 +100,7 @@ class TileView:
         self.extents: tuple[int, ...] = tuple([tensor.shape[axis] for axis in axes])
         self.strides: tuple[int, ...] = tuple([tensor.strides[axis] for axis in axes])
         self._array: Array | None = tensor.array.transpose(axes) if tensor.array is not None else None
+        self.devices: list[TileView] = [TileView(each, type) for each in tensor.devices]
 
     def part(self, index: list[Any]) -> Array | None:
         """The elements of a tile that lie in the tensor, as memory; None if they have to be found by address."""
@@ -192,9 +201,8 @@ def padding_value(type: TileViewType) -> Array:
     return dtypes.from_bits(element, numpy.array(bits, dtypes.bits_dtype(element)))
 
 
-def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[TileView, list[Any], Array | None]:
-    """The view of an access, its index as numbers (only positions of a gather view may be negative), and which elements
-    the observer lets it touch, None for all."""
+def _viewed(operation: Operation, frame: Frame) -> tuple[TileView, list[Any]]:
+    """The view of an access, and its index as numbers; only positions of a gather view may be negative."""
     viewed, indices, _ = frame.program.prepared[operation]
     view: TileView = frame[viewed]
     index: list[Any]
@@ -202,11 +210,18 @@ def _accessed(operation: Operation, frame: Frame, kind: str) -> tuple[TileView, 
         index = [_unsigned(frame, value) for value in indices]
     else:
         index = [value if axis == view.sparse else int(value) for axis, value in enumerate(frame.values_of(indices))]
+    return view, index
+
+
+def _allowed(
+    operation: Operation, frame: Frame, kind: str, view: TileView, index: list[Any], device: int = 0
+) -> Array | None:
+    """Which elements the observer lets an access touch, None for all."""
     if not frame.program.observes_accesses:
-        return view, index, None
+        return None
     size, box = view.tensor.size, view.box(index)
-    access = Access(kind, operation, frame.block, size, lambda: view.addresses(index), None, view, box, index)
-    return view, index, cast(Observer, frame.program.options.observer).access(access)
+    access = Access(kind, operation, frame.block, size, lambda: view.addresses(index), None, view, box, index, device)
+    return cast(Observer, frame.program.options.observer).access(access)
 
 
 def _addresses(view: TileView, index: list[Any], allowed: Array | None) -> tuple[Array, Array]:
@@ -217,31 +232,98 @@ def _addresses(view: TileView, index: list[Any], allowed: Array | None) -> tuple
     return addresses, inside if allowed is None else numpy.logical_and(inside, allowed)
 
 
-def run_load_view(operation: Operation, frame: Frame) -> None:
-    view, index, allowed = _accessed(operation, frame, "read")
+def _load(
+    operation: Operation, frame: Frame, view: TileView, index: list[Any], allowed: Array | None, padding: Array
+) -> Array:
     element = view.tensor.element
     part = view.part(index) if allowed is None else None
     # A copy: the memory may change while the tile is in use.
     if part is not None and part.shape == view.shape:
-        tile = numpy.array(dtypes.from_memory(element, part))
+        return numpy.array(dtypes.from_memory(element, part))
+    tile = numpy.full(view.shape, padding)
+    if part is not None:
+        tile[tuple([slice(extent) for extent in part.shape])] = dtypes.from_memory(element, part)
     else:
-        tile = numpy.full(view.shape, frame.program.prepared[operation][2])
-        if part is not None:
-            tile[tuple([slice(extent) for extent in part.shape])] = dtypes.from_memory(element, part)
-        else:
-            addresses, inside = _addresses(view, index, allowed)
-            tile[inside] = gather(operation, frame, element, addresses[inside], inside)
+        addresses, inside = _addresses(view, index, allowed)
+        tile[inside] = gather(operation, frame, element, addresses[inside], inside)
+    return tile
+
+
+def _combine(
+    operation: Operation,
+    frame: Frame,
+    view: TileView,
+    index: list[Any],
+    allowed: Array | None,
+    tile: Any,
+    kernel: Callable[[Any, Any], Any],
+) -> None:
+    addresses, inside = _addresses(view, index, allowed)
+    values = numpy.asarray(tile)
+    with reported_misses(operation, frame.block, inside):
+        combine_atomically(frame.block, view.tensor.element, addresses[inside], values[inside], kernel)
+
+
+def run_load_view(operation: Operation, frame: Frame) -> None:
+    view, index = _viewed(operation, frame)
+    allowed = _allowed(operation, frame, "read", view, index)
+    tile = _load(operation, frame, view, index, allowed, frame.program.prepared[operation][2])
     frame[operation.results[0]] = tile[()]
 
 
 def run_store_view(operation: Operation, frame: Frame) -> None:
-    view, index, allowed = _accessed(operation, frame, "write")
+    view, index = _viewed(operation, frame)
+    allowed = _allowed(operation, frame, "write", view, index)
     scatter(operation, frame, view.tensor.element, *_addresses(view, index, allowed), frame[operation.tile])
 
 
 def run_atomic_view(operation: Operation, frame: Frame) -> None:
-    view, index, allowed = _accessed(operation, frame, "atomic")
-    addresses, inside = _addresses(view, index, allowed)
-    values, kernel = numpy.asarray(frame[operation.value]), frame.program.prepared[operation][2]
-    with reported_misses(operation, frame.block, inside):
-        combine_atomically(frame.block, view.tensor.element, addresses[inside], values[inside], kernel)
+    view, index = _viewed(operation, frame)
+    allowed = _allowed(operation, frame, "atomic", view, index)
+    _combine(operation, frame, view, index, allowed, frame[operation.value], frame.program.prepared[operation][2])
+
+
+# --- several devices ---
+
+
+def multimem_kernel(reduction: str, element: Type, accumulates: bool) -> Callable[[Any, Any], Any]:
+    """How multimem combines two values; a load `accumulates`: it adds f16 and bf16 in f32, and rounds the sum."""
+    if not isinstance(element, FloatType):
+        return atomic_kernel(reduction, element)
+    if reduction == "add":
+        return float_binary(ops.ADDF, F32 if accumulates and element in (F16, BF16) else element)
+    # A number wins over a NaN.
+    return numpy.fmin if reduction == "min" else numpy.fmax
+
+
+def _on_each_device(operation: Operation, frame: Frame, kind: str) -> list[tuple[TileView, list[Any], Array | None]]:
+    """The view of each device, the index, and which elements the observer lets the access touch there."""
+    view, index = _viewed(operation, frame)
+    if not view.devices:
+        message = f"accesses {view.tensor.address:#x}, which is not an address of a MulticastArray of the launch"
+        raise ExecutionError(message, operation, frame.block.id)
+    return [
+        (each, index, _allowed(operation, frame, kind, each, index, device)) for device, each in enumerate(view.devices)
+    ]
+
+
+def run_multimem_load(operation: Operation, frame: Frame) -> None:
+    padding, kernel = frame.program.prepared[operation][2]
+    found = [_load(operation, frame, *each, padding) for each in _on_each_device(operation, frame, "read")]
+    element = tile_of(operation.results[0]).element
+    is_sum = operation.reduction == "add" and element in (F16, BF16)
+    total = found[0].astype(numpy.float32) if is_sum else found[0]
+    for tile in found[1:]:
+        total = kernel(total, tile.astype(total.dtype))
+    frame[operation.results[0]] = total.astype(found[0].dtype)[()]
+
+
+def run_multimem_store(operation: Operation, frame: Frame) -> None:
+    for view, index, allowed in _on_each_device(operation, frame, "write"):
+        scatter(operation, frame, view.tensor.element, *_addresses(view, index, allowed), frame[operation.tile])
+
+
+def run_multimem_reduce(operation: Operation, frame: Frame) -> None:
+    for view, index, allowed in _on_each_device(operation, frame, "atomic"):
+        kernel = frame.program.prepared[operation][2]
+        _combine(operation, frame, view, index, allowed, frame[operation.tile], kernel)

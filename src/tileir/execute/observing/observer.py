@@ -55,6 +55,7 @@ class Access:
     An access through a view has the `view`, None for pointers, and unless it gathers or scatters a `box`: the address
     of the first element within the tensor, how many there are along each dimension, and how many bytes apart.
     `index` says which tile of the view it is then.
+    A multimem operation makes one access for each `device`.
     Addresses and mask of such an access are computed when they are asked for.
     """
 
@@ -67,6 +68,7 @@ class Access:
     view: object = None
     box: Box | None = None
     index: Sequence[int] = ()
+    device: int = 0
 
     @property
     def addresses(self) -> Array:

@@ -139,6 +139,8 @@ def save(
 ) -> None:
     """Write a recording to a file; memory is as before the launch.  `more` is added to the head."""
     memory, program = launch.memory, launch.program
+    if memory.multicasts:
+        raise RecordingError("a recording of a launch with multicast arrays cannot be written to a file")
     # Addresses in tables are others when it is loaded, and so is what comes of them.
     has_writes = records.states.is_whole and not memory.has_tables
     regions = {region.start: number for number, region in enumerate(memory.copies)}

@@ -8,7 +8,7 @@ area for `alloca`, so that a reservation has the same address whenever the block
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -19,6 +19,7 @@ from tileir.dialect.ops import ALLOCA
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.analysis.values import reserved_bytes
 from tileir.execute.arguments.binding import ArgumentLabel, Buffer
+from tileir.execute.arguments.multicast import MulticastRange
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.frame import Options
@@ -79,7 +80,12 @@ class OwnedMemory(Memory):
     """Copies of all regions of a launch, in the order of their sources, and areas for what tile blocks reserve."""
 
     def __init__(
-        self, sources: list[Source], entry: Operation, has_tables: bool, areas: dict[str, int] | None = None
+        self,
+        sources: list[Source],
+        entry: Operation,
+        has_tables: bool,
+        areas: dict[str, int] | None = None,
+        multicasts: Sequence[MulticastRange] = (),
     ) -> None:
         super().__init__()
         self.copies: list[Region] = []
@@ -89,6 +95,9 @@ class OwnedMemory(Memory):
         self.move: Move = Move(
             [(source.start, end, start) for source, end, (start, _) in zip(sources, ends, rooms, strict=True)]
         )
+        self.multicasts = [
+            each._replace(members=tuple([self.move.address(member) for member in each.members])) for each in multicasts
+        ]
         for source, (start, room) in zip(sources, rooms, strict=True):
             copy = Region(start, len(source.data), room, (), True)
             copy.data[:] = source.data

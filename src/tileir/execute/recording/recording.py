@@ -276,7 +276,7 @@ class PreparedLaunch:
         self.given: Memory = known_memory(kernel.globals.regions.values(), bound, more)  # The memory of the caller.
         self.room: int = _room_beside(limit, self.given.regions, entry)
         sources = [Source(region.start, region.data, region.labels, region.writable) for region in self.given.regions]
-        owned = self.memory = OwnedMemory(sources, entry, bool(more))
+        owned = self.memory = OwnedMemory(sources, entry, bool(more), None, self.given.multicasts)
         globals = {name: owned.copy_of(region) for name, region in kernel.globals.regions.items()}
         chosen = kernel.schedule if schedule is None else schedule
         values = owned.values(entry, bound.values)

@@ -53,7 +53,7 @@ class Conflicts:
         if self._has_threads is None:
             self._has_threads = is_of_triton(access.operation)
         layout = _layout(access) if self._has_threads or _loops_around(access.operation) else None
-        event, token = self._events.begin(access.operation, access.block, layout, self._has_threads)
+        event, token = self._events.begin(access.operation, access.block, layout, self._has_threads, access.device)
         semantics = event.semantics
         if not touched and access.kind == "read" and access.view is None:
             mask = access.mask

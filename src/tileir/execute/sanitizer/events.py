@@ -273,14 +273,17 @@ class Events:
             state.given.firm = 1 << event.bit
             state.given.masked = event.semantics.operation
 
-    def begin(self, operation: Operation, block: TileBlock, layout: object, has_threads: bool) -> tuple[Event, Token]:
-        """The event of an access, and what comes before it.
+    def begin(
+        self, operation: Operation, block: TileBlock, layout: object, has_threads: bool, device: int = 0
+    ) -> tuple[Event, Token]:
+        """The event of an access, and what comes before it; an operation has one bit for all devices it accesses.
 
         In a program that has threads the same ones access all tiles whose elements are at the same addresses.
         """
         state = self._state(block)
-        event = self._add(block.number, state.bits, self.semantics(operation), 0, layout)
-        state.bits += 1
+        if device == 0:
+            state.bits += 1
+        event = self._add(block.number, state.bits - 1, self.semantics(operation), 0, layout)
         if not has_threads:
             return event, state.taken
         same = state.by_layout.get(layout, 0)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, PartitionViewType, TileType
 from tileir.execute.analysis.aliasing import UNKNOWN, Origins
-from tileir.execute.errors import why_not_executed
+from tileir.execute.errors import is_multimem, why_not_compiled
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Specialization
 from tileir.execute.gpu.triton.lowering.ttir_builder import TtirBuilder
@@ -252,8 +252,8 @@ class Lowering(TtirBuilder):
     def lower(self, operation: Operation) -> None:
         handler = self._handlers.get(operation.declaration)
         if handler is None:
-            if reason := why_not_executed(operation.declaration):
-                self.refuse(operation, reason, "no backend")
+            if reason := why_not_compiled(operation.declaration):
+                self.refuse(operation, reason, "backend='cpu'" if is_multimem(operation.declaration) else "no backend")
             self.refuse(operation, "there is no lowering to Triton for it")
         for result in operation.results:
             if isinstance(result.type, TileType) and result.type.count > _MOST_ELEMENTS:
