@@ -1,9 +1,9 @@
-"""Which operations of one program are those of another.
+"""Match the operations of one program with those of another.
 
-Functions and globals go together by name, then by what is in them.  Inside a pair of functions the surest evidence
-comes first: operations computed from the same, operations used for the same.  One change makes the sources of what is
-behind it other ones and the uses of what is before it, so that nearly every operation keeps one of the two.  What is
-left is found in the gaps between matched operations of a block, where order decides, and at last by its operands.
+Functions and globals are matched by name, then by contents.  Inside a pair of functions the strongest keys come first:
+what an operation is computed from, and what it is used for.  A change affects the sources of the operations after it
+and the uses of those before it, so nearly every operation keeps one of the two.  The rest is matched by its order in
+the gaps between matched operations of a block, and last by its operands.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def blocks_of(operation: Operation) -> list[Block]:
 
 
 class Matching:
-    """Pairs of operations, blocks and values; what is in none of them is on one side only.
+    """Pairs of operations, blocks and values; what is in no pair is on one side only.
 
     `names` are those that the authors gave to values.
     """
@@ -53,13 +53,13 @@ class Matching:
                 self.values[block.arguments[index]] = other.arguments[other_index]
 
     def _paired_arguments(self, left: Sequence[Value], right: Sequence[Value]) -> list[tuple[int, int]]:
-        """Arguments go together in their order; where others were added or exchanged, by name and type or by type."""
+        """Pair arguments in order; if some were added or exchanged, by name and type, or by type."""
         types, others = [value.type for value in left], [value.type for value in right]
         if len(types) == len(others) and (types == others or sorted(map(id, types)) != sorted(map(id, others))):
             return [(index, index) for index in range(len(types))]
-        mine, theirs = self.names
-        named = [(mine.get(value), value.type) for value in left]
-        return in_order(named, [(theirs.get(value), value.type) for value in right]) or in_order(types, others)
+        left_names, right_names = self.names
+        named = [(left_names.get(value), value.type) for value in left]
+        return in_order(named, [(right_names.get(value), value.type) for value in right]) or in_order(types, others)
 
 
 class _Keys(NamedTuple):
@@ -92,8 +92,8 @@ def _keys(function: Operation, number: Callable[[object], int], values: dict[Val
             )
         )
         # A parameter without a partner has no source, nor has a value that an invalid program uses too early.
-        taken = tuple([values.get(value, value) for value in operation.operands])
-        source = keys.source[operation] = number((header, taken))
+        operands = tuple([values.get(value, value) for value in operation.operands])
+        source = keys.source[operation] = number((header, operands))
         values.update({result: (source, result.index) for result in operation.results})
         for index, block in enumerate(blocks_of(operation)):
             values.update({argument: (source, index, argument.index) for argument in block.arguments})
@@ -103,7 +103,7 @@ def _keys(function: Operation, number: Callable[[object], int], values: dict[Val
         index = parent.regions.index(region) if region is not None and len(parent.regions) > 1 else 0
         keys.path[operation] = number((keys.path[parent], index, operation.declaration))
     uses: dict[Value, list[tuple[int, int]]] = {}
-    # An operation comes before what it contains here, too: its terminators hand on what it gives.
+    # An operation comes before what it contains here, too: its terminators return its results.
     for operation in reversed(post_order(function)[:-1]):
         found: list[object] = [tuple(sorted(uses.get(result, ()))) for result in operation.results]
         parent = operation.parent_operation
@@ -122,39 +122,39 @@ class FunctionMatcher:
         self._matching: Matching = matching
         self._left: Operation = left
         numbers: dict[object, int] = {}
-        mine: dict[Value, object] = {}
-        theirs: dict[Value, object] = {}
+        left_values: dict[Value, object] = {}
+        right_values: dict[Value, object] = {}
         for index, value in enumerate([each for block in blocks_of(left) for each in block.arguments]):
             if value in matching.values:
-                mine[value] = theirs[matching.values[value]] = index
+                left_values[value] = right_values[matching.values[value]] = index
 
         def number(thing: object) -> int:
             return numbers.setdefault(thing, len(numbers))
 
-        self._keys: tuple[_Keys, _Keys] = _keys(left, number, mine), _keys(right, number, theirs)
+        self._keys: tuple[_Keys, _Keys] = _keys(left, number, left_values), _keys(right, number, right_values)
 
     def match(self) -> None:
-        mine, theirs = self._keys
-        self._pair_alike(*[_with_path(keys, keys.source) for keys in self._keys])
-        self._pair_alike(*[_with_path(keys, keys.use) for keys in self._keys])
-        self._pair_alike(mine.source, theirs.source)
-        # The same with other types and attributes; another operation instead of one.
+        left, right = self._keys
+        self._pair_equal_keys(*[_with_path(keys, keys.source) for keys in self._keys])
+        self._pair_equal_keys(*[_with_path(keys, keys.use) for keys in self._keys])
+        self._pair_equal_keys(left.source, right.source)
+        # The same operation with other types and attributes; an operation that replaces another.
         self._fill_gaps(
             [
-                (mine.header.get, theirs.header.get),
+                (left.header.get, right.header.get),
                 (self._named(0), self._named(1)),
                 (lambda operation: operation.declaration, lambda operation: operation.declaration),
                 (self._replaced(0), self._replaced(1)),
             ]
         )
-        self._pair_alike(mine.source, theirs.source, even=False)
-        # What stands elsewhere, with other attributes: by its operands.
-        self._pair_alike(self._applied(0), self._applied(1))
+        self._pair_equal_keys(left.source, right.source, same_count=False)
+        # Moved operations with other attributes: by their operands.
+        self._pair_equal_keys(self._applied(0), self._applied(1))
 
-    def _pair_alike(
-        self, left: Mapping[Operation, object], right: Mapping[Operation, object], *, even: bool = True
+    def _pair_equal_keys(
+        self, left: Mapping[Operation, object], right: Mapping[Operation, object], *, same_count: bool = True
     ) -> None:
-        """Pair operations with equal keys, in their order; with `even` only where there are as many on both sides."""
+        """Pair operations with equal keys, in their order; with `same_count` only equally many on both sides."""
         waiting: dict[object, list[Operation]] = {}
         for operation, key in right.items():
             if operation not in self._matching.back:
@@ -164,36 +164,36 @@ class FunctionMatcher:
             if operation not in self._matching.operations and key in waiting:
                 groups.setdefault(key, []).append(operation)
         for key, group in groups.items():
-            if not even or len(group) == len(waiting[key]):
+            if not same_count or len(group) == len(waiting[key]):
                 for one, other in zip(group, waiting[key], strict=False):
                     self._matching.pair(one, other)
 
-    def _fill_gaps(self, ways: list[tuple[_Key, _Key]]) -> None:
-        """Between neighbors that are matched, what is left goes together in order, by one key after the other."""
+    def _fill_gaps(self, keys: list[tuple[_Key, _Key]]) -> None:
+        """Pair unmatched operations between matched neighbors in order, by one key after the other."""
         matching = self._matching
         for owner in (self._left, *self._keys[0].header):
             partner = matching.operations.get(owner)
             for block, other in zip(blocks_of(owner), blocks_of(partner), strict=False) if partner is not None else ():
-                mine, theirs = list(block), list(other)
-                for key, their_key in ways:
-                    stay = in_order([matching.operations.get(each) for each in mine], theirs)
-                    gaps = _gaps(mine, {index for index, _ in stay}, matching.operations, key)
-                    their_gaps = _gaps(theirs, {index for _, index in stay}, matching.back, their_key)
-                    for index, there in in_order([each[1] for each in gaps], [each[1] for each in their_gaps]):
-                        matching.pair(gaps[index][0], their_gaps[there][0])
+                left, right = list(block), list(other)
+                for left_key, right_key in keys:
+                    fixed = in_order([matching.operations.get(each) for each in left], right)
+                    left_gaps = _gaps(left, {index for index, _ in fixed}, matching.operations, left_key)
+                    right_gaps = _gaps(right, {index for _, index in fixed}, matching.back, right_key)
+                    for index, other_index in in_order([key for _, key in left_gaps], [key for _, key in right_gaps]):
+                        matching.pair(left_gaps[index][0], right_gaps[other_index][0])
 
     def _applied(self, side: int) -> dict[Operation, object]:
-        """What is left, by its name and operands that are matched."""
+        """Unmatched operations, by name and matched operands."""
         values = self._matching.values
-        taken = self._matching.back if side else self._matching.operations
+        matched = self._matching.back if side else self._matching.operations
         return {
             each: (each.declaration, tuple([value if side else values.get(value) for value in each.operands]))
             for each in self._keys[side].header
-            if each not in taken and each.operands
+            if each not in matched and each.operands
         }
 
     def _named(self, side: int) -> _Key:
-        """By the name of the operation and what the author calls its result; what has no name has no equal."""
+        """By the name of the operation and the author's name of its result; without a name nothing is equal."""
         names = self._matching.names[side]
 
         def key(operation: Operation) -> object:
@@ -203,14 +203,14 @@ class FunctionMatcher:
         return key
 
     def _replaced(self, side: int) -> _Key:
-        """Another operation instead of one: by the operands, and the types of the results."""
+        """An operation that replaces another: by the operands, and the types of the results."""
         values = self._matching.values
 
         def key(operation: Operation) -> object:
             if operation.regions or not operation.operands or not operation.results:
                 return (side, operation)
-            taken = tuple([value if side else values.get(value, value) for value in operation.operands])
-            return taken, tuple([result.type for result in operation.results])
+            operands = tuple([value if side else values.get(value, value) for value in operation.operands])
+            return operands, tuple([result.type for result in operation.results])
 
         return key
 
@@ -220,13 +220,13 @@ def _with_path(keys: _Keys, numbers: dict[Operation, int]) -> dict[Operation, ob
 
 
 def _gaps(
-    operations: list[Operation], stay: set[int], matched: Mapping[Operation, Operation], key: _Key
+    operations: list[Operation], fixed: set[int], matched: Mapping[Operation, Operation], key: _Key
 ) -> list[tuple[Operation, object]]:
-    """What is unmatched in a block, by the number of the gap it is in and by a key."""
+    """The unmatched operations of a block, by the number of their gap and by a key."""
     found: list[tuple[Operation, object]] = []
     gap = 0
     for index, operation in enumerate(operations):
-        gap += index in stay
+        gap += index in fixed
         if operation not in matched:
             found.append((operation, (gap, key(operation))))
     return found
@@ -235,7 +235,7 @@ def _gaps(
 _SIMILAR = 0.5
 """How much of two functions must be the same for one to be the other, renamed."""
 _MOST_PAIRS = 1 << 14
-"""So many pairs of functions without a partner are compared at most."""
+"""The most pairs of functions without a partner that are compared."""
 
 
 def unwrapped(module: Operation) -> Operation:
@@ -249,7 +249,7 @@ def unwrapped(module: Operation) -> Operation:
 
 
 def _symbols(module: Operation) -> list[Operation]:
-    """What has a name in a module: functions, globals, modules inside; each before what it contains."""
+    """The operations of a module with a name: functions, globals, modules inside; each before what it contains."""
     found: list[Operation] = []
     pending = [module]
     while pending:
@@ -262,42 +262,42 @@ def _symbols(module: Operation) -> list[Operation]:
 
 def _paired_symbols(left: Operation, right: Operation) -> list[tuple[Operation, Operation]]:
     """The pairs, in the order of the left program: by name, then by contents."""
-    mine, theirs = _symbols(left), _symbols(right)
+    left_symbols, right_symbols = _symbols(left), _symbols(right)
     by_name: dict[object, list[Operation]] = {}
-    for operation in reversed(theirs):
+    for operation in reversed(right_symbols):
         by_name.setdefault((operation.declaration, operation.symbol_name), []).append(operation)
     found: dict[Operation, Operation] = {}
-    for operation in mine:
+    for operation in left_symbols:
         candidates = by_name.get((operation.declaration, operation.symbol_name))
         if candidates:
             found[operation] = candidates.pop()
     partners = set(found.values())
-    others = [each for each in theirs if each not in partners]
-    found.update(_similar([each for each in mine if each not in found], others))
-    return [(operation, found[operation]) for operation in mine if operation in found]
+    others = [each for each in right_symbols if each not in partners]
+    found.update(_similar([each for each in left_symbols if each not in found], others))
+    return [(operation, found[operation]) for operation in left_symbols if operation in found]
 
 
-def _similar(mine: list[Operation], theirs: list[Operation]) -> dict[Operation, Operation]:
+def _similar(left: list[Operation], right: list[Operation]) -> dict[Operation, Operation]:
     """Pairs of functions that have at least half of their operations in common, the most similar first."""
-    if len(mine) * len(theirs) > _MOST_PAIRS:
+    if len(left) * len(right) > _MOST_PAIRS:
         return {}
-    counts = {operation: Counter([_line(each) for each in operation.walk()]) for operation in [*mine, *theirs]}
+    counts = {operation: Counter([_header(each) for each in operation.walk()]) for operation in [*left, *right]}
     scores: list[tuple[float, int, int]] = []
-    for index, one in enumerate(mine):
-        for there, other in enumerate(theirs):
+    for index, one in enumerate(left):
+        for other_index, other in enumerate(right):
             if one.declaration is other.declaration:
                 shared = (counts[one] & counts[other]).total()
-                scores.append((2 * shared / (counts[one].total() + counts[other].total()), -index, -there))
+                scores.append((2 * shared / (counts[one].total() + counts[other].total()), -index, -other_index))
     found: dict[Operation, Operation] = {}
-    for score, index, there in sorted(scores, reverse=True):
-        one, other = mine[-index], theirs[-there]
+    for score, index, other_index in sorted(scores, reverse=True):
+        one, other = left[-index], right[-other_index]
         if score >= _SIMILAR and one not in found and other not in found.values():
             found[one] = other
     return found
 
 
-def _line(operation: Operation) -> object:
-    """What an operation says, without its name, operands and regions."""
+def _header(operation: Operation) -> object:
+    """Declaration, attributes and result types of an operation, without the name of a symbol."""
     attributes = {name: value for name, value in operation.attributes.items() if name != "sym_name"}
     return operation.declaration, frozenset(attributes.items()), tuple([result.type for result in operation.results])
 

@@ -1,6 +1,6 @@
-"""Passes on types: smaller and fewer dimensions, narrower elements, in all values at once that must agree about them.
+"""Passes on types: fewer and smaller dimensions, narrower elements, in all values at once that must agree on them.
 
-What connects values is what an operation demands of the types of its operands and results.
+Values are connected by what an operation requires of the types of its operands and results.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tileir.text.cursor import SyntaxFailure
 from tileir.text.types import TypeCursor
 
 _CARRIES: Final = (*REGISTRY.with_traits(CONTROL_FLOW), *REGISTRY.with_traits(TERMINATOR))
-"""Operations that connect values by what they carry alone."""
+"""Operations that connect only the values that they carry."""
 Node = TypeVar("Node", bound=Hashable)
 
 
@@ -48,8 +48,8 @@ def _classes(nodes: list[Node], pairs: Iterable[tuple[Node, Node]]) -> list[list
     return list(found.values())
 
 
-def _alike(labeled: Iterable[tuple[Node, object]]) -> Iterator[tuple[Node, Node]]:
-    """Pairs of the nodes that have one label; None is no label."""
+def _equally_labeled(labeled: Iterable[tuple[Node, object]]) -> Iterator[tuple[Node, Node]]:
+    """Pairs of nodes with the same label; None is no label."""
     first: dict[object, Node] = {}
     for node, label in labeled:
         if label is not None:
@@ -61,7 +61,7 @@ def _values(program: Program) -> list[Value]:
 
 
 def _carried_pairs(program: Program, values: list[Value]) -> Iterator[tuple[Value, Value]]:
-    """Values of which control flow passes one on as the other, and the bounds and counters of loops."""
+    """Values that control flow passes on as others, and the bounds and counters of loops."""
     ends = cache(ends_of)
     for value in values:
         for source in carried_sources(value, ends) or ():
@@ -81,16 +81,16 @@ def shape_changes(program: Program) -> Iterator[Edit]:
     classes = [(axes, max([shape_of(value.type)[axis] for value, axis in axes])) for axes in _axis_classes(program)]
     large = [axes for axes, extent in classes if extent > 1]
     if len(large) > 1:
-        yield partial(_resize, axes=[axis for axes in large for axis in axes], most=1)
+        yield partial(_resize, axes=[axis for axes in large for axis in axes], largest=1)
     for axes, extent in classes:
         if extent == 1:
             yield partial(_drop_axes, axes=axes)
             continue
-        yield partial(_resize, axes=axes, most=1)
+        yield partial(_resize, axes=axes, largest=1)
         if extent > 4:
-            yield partial(_resize, axes=axes, most=2)
+            yield partial(_resize, axes=axes, largest=2)
         if extent > 2:
-            yield partial(_resize, axes=axes, most=None)
+            yield partial(_resize, axes=axes, largest=None)
 
 
 def _axis_classes(program: Program) -> list[list[Axis]]:
@@ -103,17 +103,19 @@ def _axis_classes(program: Program) -> list[list[Axis]]:
         if operation.declaration not in _CARRIES:
             own = [*operation.operands, *operation.results]
             labels = zip(own, _axis_labels(operation, [shape_of(value.type) for value in own]), strict=True)
-            pairs += _alike([((value, axis), label) for value, each in labels for axis, label in enumerate(each)])
+            pairs += _equally_labeled(
+                [((value, axis), label) for value, each in labels for axis, label in enumerate(each)]
+            )
     return _classes(axes, pairs)
 
 
 def _axis_labels(operation: Operation, shapes: list[tuple[int, ...]]) -> list[list[object]]:
-    """What an operation demands of the extents of its operands and results: those with one label are equal."""
+    """Labels for the extents of operands and results; an operation requires extents with one label to be equal."""
     declaration = operation.declaration
     order, dim = operation.attributes.get("permutation"), operation.attributes.get("dim")
     own: list[list[object]] = [list(range(len(shape))) for shape in shapes]
     if declaration is ops.BROADCAST:
-        equal = [here == there for here, there in zip(*shapes, strict=False)]
+        equal = [extent == other for extent, other in zip(*shapes, strict=False)]
         return [[axis if same else None for axis, same in enumerate(equal)], own[1]]
     if declaration is ops.RESHAPE:
         pairs = dict(_reshape_pairs(*shapes))
@@ -146,23 +148,23 @@ def _reshape_pairs(source: tuple[int, ...], result: tuple[int, ...]) -> list[tup
     pairs: list[tuple[int, int]] = []
     while left and right:
         pairs.append((left[0], right[0]))
-        here, there = source[left.pop(0)], result[right.pop(0)]
-        while here != there:
-            if here < there and left:
-                here *= source[left.pop(0)]
-            elif there < here and right:
-                there *= result[right.pop(0)]
+        left_count, right_count = source[left.pop(0)], result[right.pop(0)]
+        while left_count != right_count:
+            if left_count < right_count and left:
+                left_count *= source[left.pop(0)]
+            elif right_count < left_count and right:
+                right_count *= result[right.pop(0)]
             else:
                 return pairs
     return pairs
 
 
-def _resize(program: Program, axes: list[Axis], most: int | None) -> bool:
-    """Cut extents to a largest one; None: halve them."""
+def _resize(program: Program, axes: list[Axis], largest: int | None) -> bool:
+    """Limit extents to a largest one; None: halve them."""
     shapes: dict[Value, list[int]] = {}
     for value, axis in axes:
         shape = shapes.setdefault(program.copies[value], list(shape_of(value.type)))
-        shape[axis] = max(shape[axis] // 2, 1) if most is None else min(shape[axis], most)
+        shape[axis] = max(shape[axis] // 2, 1) if largest is None else min(shape[axis], largest)
     return retype(program, {value: with_shape(value.type, shape) for value, shape in shapes.items()})
 
 
@@ -179,7 +181,7 @@ def _drop_axes(program: Program, axes: list[Axis]) -> bool:
 
 
 def _renumber_axes(operation: Operation, dropped: set[int]) -> None:
-    """Give dimensions that an attribute names the numbers they have without the dropped ones."""
+    """Renumber the dimensions that an attribute names, without the dropped ones."""
 
     def renumbered(axis: int) -> int:
         return axis - sum([1 for other in dropped if other < axis])
@@ -212,7 +214,7 @@ _NOT_ELEMENTS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
 
 
 def element_changes(program: Program) -> Iterator[Edit]:
-    """An element type in the whole program at once; then in each class of values that share one."""
+    """Narrow an element type in the whole program; then in each class of values that share it."""
     values = _values(program)
     by_element: dict[Type | None, list[Value]] = {}
     for value in values:
@@ -220,11 +222,11 @@ def element_changes(program: Program) -> Iterator[Edit]:
     pairs = list(_carried_pairs(program, values))
     for operation in program.operations:
         if operation.declaration not in _CARRIES:
-            pairs += _alike([(value, core_element(value.type)) for value in _elements(operation)])
-    parts = [each for each in _classes(values, pairs) if len(each) < len(by_element[core_element(each[0].type)])]
-    for together in [*by_element.values(), *parts]:
-        for narrow in _NARROWER.get(core_element(together[0].type), ()):
-            yield partial(_narrow, values=together, element=narrow)
+            pairs += _equally_labeled([(value, core_element(value.type)) for value in _elements(operation)])
+    smaller = [each for each in _classes(values, pairs) if len(each) < len(by_element[core_element(each[0].type)])]
+    for connected in [*by_element.values(), *smaller]:
+        for narrow in _NARROWER.get(core_element(connected[0].type), ()):
+            yield partial(_narrow, values=connected, element=narrow)
 
 
 def _elements(operation: Operation) -> list[Value]:
@@ -250,7 +252,7 @@ _CASTS: Final = (
     *(ops.BROADCAST, ops.RESHAPE, ops.EXTRACT),
     *(ops.BITCAST, ops.EXTI, ops.FTOF, ops.PTR_TO_PTR, ops.TRUNCI),
 )
-"""They do nothing where source and result have one type."""
+"""They do nothing if source and result have one type."""
 
 
 def shape_of(type: Type) -> tuple[int, ...]:
@@ -278,7 +280,7 @@ def with_shape(type: Type, shape: Sequence[int]) -> Type | None:
 
 
 def with_core_element(type: Type, element: Type) -> Type | None:
-    """The type with other numbers in it; None if there is none."""
+    """The type with another element type; None if there is none."""
     core = core_element(type)
     return _type_of_text(type.spelling.replace(core.spelling, element.spelling)) if core is not None else type
 
@@ -291,7 +293,7 @@ def _type_of_text(text: str) -> Type | None:
 
 
 def retype(program: Program, changes: Mapping[Value, Type | None]) -> bool:
-    """Give values other types, and make the rest of the program agree; False if there is no such type."""
+    """Set the types of values and adapt the rest of the program; False if there is no such type."""
     for value, type in changes.items():
         if type is None:
             return False
@@ -338,7 +340,7 @@ def _retype_identities(operation: Operation) -> None:
 
 
 def _convert(operation: Operation, target: Type) -> None:
-    """Give the numbers of a constant or a global another type, as many as it has."""
+    """Convert the numbers of a constant or a global to another type, as many as that has."""
     value = operation.attributes.get("value")
     if isinstance(value, DenseAttribute) and isinstance(target, TileType) and value.type is not target:
         size = element_bytes(target.element)
