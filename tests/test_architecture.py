@@ -52,8 +52,9 @@ LAYERS = {
     "prove": 10,
     "serve": 11,
     "judge": 11,
-    "tools": 12,
-    "__main__": 13,
+    "agent": 12,
+    "tools": 13,
+    "__main__": 14,
 }
 
 # Annotations that go round in a circle, each of a class and the one it is a part of; nothing else does.

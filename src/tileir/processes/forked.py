@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tileir.processes.linux import end_with_parent
-from tileir.processes.sandbox import limit_resource
+from tileir.processes.sandbox import limit_resource, may_fork
 
 _SOON = 0.4
 """Seconds in which a child that Ctrl-C has reached ends."""
@@ -22,7 +22,7 @@ _FORWARDED = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 def can_fork() -> bool:
     """Whether this process owns its streams, so that a copy of it writes where it would, and nothing else runs."""
     threading = sys.modules.get("threading")
-    if not hasattr(os, "fork") or (threading is not None and threading.active_count() > 1):
+    if not hasattr(os, "fork") or not may_fork() or (threading is not None and threading.active_count() > 1):
         return False
     try:
         return sys.stdout.fileno() == 1 and sys.stderr.fileno() == 2

@@ -41,6 +41,7 @@ _MOST_FILES: Final = 8
 _LONGEST_PATH: Final = 3_000
 """Characters: what lies deeper than the system takes paths could not be counted."""
 _count: list[int] = [0]
+_denies_processes: Final[list[bool]] = [False]
 
 _last_attempt: Final[list[str]] = [""]
 
@@ -90,10 +91,16 @@ def confine(sandbox: Sandbox, parent: int) -> None:
         leave_network()
     landlock.restrict_files(sandbox.scratch, foreign=not sandbox.processes, gpu=sandbox.gpu)
     _last_attempt[0] = ""
+    _denies_processes[0] = not sandbox.processes
     sys.addaudithook(_note_attempt)
     # The last one: it denies what the others need.
     if has_filter:
         seccomp.filter_calls(processes=sandbox.processes, gpu=sandbox.gpu)
+
+
+def may_fork() -> bool:
+    """Whether this process may start others, as far as a sandbox of tileir decides it."""
+    return not _denies_processes[0]
 
 
 def in_force() -> dict[str, str]:

@@ -90,7 +90,7 @@ class Listener:
         try:
             where = (host.strip("[]") or "127.0.0.1", int(port))
             family = socket.getaddrinfo(*where, type=socket.SOCK_STREAM)[0][0]
-            self._socket: socket.socket = socket.create_server(where, family=family)
+            self.socket: socket.socket = socket.create_server(where, family=family)
         except (OSError, UnicodeError) as error:
             why = getattr(error, "strerror", None) or error
             raise BadAddress(f"cannot listen at {address}: {why}") from None
@@ -100,7 +100,7 @@ class Listener:
 
     @property
     def address(self) -> tuple[str, int]:
-        host, port = self._socket.getsockname()[:2]
+        host, port = self.socket.getsockname()[:2]
         return host, port
 
     def described(self, where: str) -> str:
@@ -142,7 +142,7 @@ class Listener:
         """Return the connection of the next client, who may have no token."""
         while True:
             try:
-                connection, _ = self._socket.accept()
+                connection, _ = self.socket.accept()
             except OSError as error:
                 if error.errno not in _SHORTAGES:
                     raise
@@ -153,7 +153,7 @@ class Listener:
             connection.close()
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
 
     def __enter__(self) -> Listener:
         return self

@@ -33,6 +33,7 @@ COMMANDS = {
     "sweep": ("Run many programs in sandboxes; store results in SQLite", "testing.sweep"),
     "report": ("Show what a sweep found: a table, failures grouped by cause, a page", "testing.report"),
     "lsp": ("Serve editors: the language server", "more.lsp"),
+    "mcp": ("Serve agents: tools by the Model Context Protocol", "more.mcp"),
     "docs": ("Print a page of the documentation", "more.documents"),
     "completion": ("Print a script that completes command lines in bash, zsh or fish", "more.completion"),
 }

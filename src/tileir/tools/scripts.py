@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.ir.diagnostics import TileIRError
+from tileir.processes.sandbox import may_fork
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, ToolFailure
 from tileir.tools.command import need_packages
 
@@ -49,8 +50,12 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
         record = os.path.join(folder, "launches.jsonl")
-        command = [sys.executable, "-m", "tileir.tools.scripts", record, str(until), path, *arguments]
-        status = subprocess.run(command, stdout=2, check=False).returncode
+        words = [record, str(until), path, *arguments]
+        if may_fork():
+            command = [sys.executable, "-m", "tileir.tools.scripts", *words]
+            status = subprocess.run(command, stdout=2, check=False).returncode
+        else:
+            status = _status_here(words)
         launches = _recorded(record)
     if status == -signal.SIGINT:
         raise KeyboardInterrupt
@@ -67,6 +72,17 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
         words = LaunchDescription(tuple(each["grid"]), each["arguments"], each["kernel"])
         found.setdefault(key, ScriptLaunch(each["number"], bytes.fromhex(each["program"]), words, each["names"]))
     return list(found.values())
+
+
+def _status_here(words: list[str]) -> int:
+    """The status of a script that runs in this process, which ends with the command."""
+    try:
+        return main(words)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception:
+        # It was shown, as Python would.
+        return EXIT_WRONG_INPUT
 
 
 def missing_launch(path: str, count: int, number: int) -> ToolFailure:

@@ -1,0 +1,173 @@
+"""A warm process that carries out command lines of `tileir`, each in a confined child with its own directory.
+
+The server of the protocol has threads and does not fork.  It starts this process, which has one thread, has imported
+what most commands need, and forks a child for each request.  A child of a Python script may not start processes, use
+the network or write outside of its directory (`tileir.processes.sandbox`).
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from tileir.ir.diagnostics import OptionError
+from tileir.judge.server_pool.pool import environment, python_command
+from tileir.judge.server_pool.server import warm_kernels
+from tileir.processes.child import CAN_FORK, Child, flush_output
+from tileir.processes.child import report as send_to_parent
+from tileir.processes.command import PIPE, Command
+from tileir.processes.exit_status import TIMED_OUT
+from tileir.processes.linux import adopt_descendants
+from tileir.processes.messages import frame, parsed, read_frame, write_all
+from tileir.processes.sandbox import Sandbox, scratch_directory
+
+EXIT_TIMED_OUT: Final = 124
+_FILE_BYTES: Final = 64 << 20
+_OUTPUT_BYTES: Final = 1 << 20
+_THREADS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRequest:
+    """A command line, and the files that it names."""
+
+    words: tuple[str, ...]
+    files: Mapping[str, str]
+    seconds: float
+    memory: int
+    imports: tuple[str, ...] = ()
+    """What the files import that takes seconds: `torch`, `triton`."""
+    trusted: bool = False
+    """Whether no file is Python: then the command may start processes of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutput:
+    """What a command line printed, and its exit status."""
+
+    status: int
+    text: str
+
+
+@dataclass(slots=True)
+class Worker:
+    """The warm process, started with the first request and again where it died."""
+
+    entry: tuple[str, str]
+    """The module and the function that the process calls: `tileir.tools.more.mcp`, `serve_requests`."""
+    _process: Command | None = None
+    _root: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, request: CommandRequest) -> CommandOutput:
+        """What a command prints; requests wait for each other."""
+        with self._lock:
+            for _ in range(2):
+                if self._process is None:
+                    self._start()
+                assert self._process is not None
+                try:
+                    write_all(self._process.stdin.fileno(), frame(pickle.dumps(request)))
+                    found = read_frame(self._process.stdout.fileno())
+                except OSError:
+                    found = None
+                if found is not None:
+                    output: CommandOutput = pickle.loads(found)
+                    return output
+                self._stop()
+        return CommandOutput(1, "error: the process that runs commands died twice\n")
+
+    def close(self) -> None:
+        with self._lock:
+            self._stop()
+
+    def _start(self) -> None:
+        if not CAN_FORK:
+            raise OptionError("tileir mcp needs Linux or macOS: other systems cannot fork a confined process")
+        self._root = tempfile.mkdtemp(prefix="tileir-agent-")
+        command = python_command(*self.entry, self._root)
+        self._process = Command(command, stdin=PIPE, stdout=PIPE, stderr=None, environment=environment())
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+            process.wait(2.0)
+            shutil.rmtree(self._root, ignore_errors=True)
+
+
+# --- in the warm process ---
+
+
+def serve(root: str, run: Callable[[list[str]], int]) -> None:
+    """Answer requests until there are no more; `run` carries out a command line in a child."""
+    requests, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    # What is printed here by mistake does not go among the answers.
+    os.dup2(2, 1)
+    os.close(nothing)
+    adopt_descendants()
+    try:
+        while (content := read_frame(requests)) is not None:
+            # Whoever started this process is trusted.
+            request: CommandRequest = pickle.loads(content)
+            warm_kernels(request.imports)
+            write_all(answers, frame(pickle.dumps(_answer(request, root, run))))
+    except (BrokenPipeError, KeyboardInterrupt):
+        return
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int]) -> CommandOutput:
+    with scratch_directory(root) as scratch:
+        for name, text in request.files.items():
+            Path(scratch, name).write_text(text, encoding="utf-8")
+        limits = (request.seconds * _THREADS, request.memory, _FILE_BYTES, _OUTPUT_BYTES, _THREADS)
+        sandbox = Sandbox(scratch, *limits, processes=request.trusted)
+        child = Child(partial(_be_command, request.words, run), sandbox)
+        found: list[int] = []
+
+        def handle(content: bytes) -> bool:
+            status = parsed(content).get("status")
+            found.append(status if isinstance(status, int) else 1)
+            return True
+
+        reason = child.wait(handle, time.perf_counter() + request.seconds)
+        ended = child.end(reason)
+        text = bytes(child.output).decode("utf-8", "replace").replace(scratch + os.sep, "")
+        if ended.is_finished:
+            return CommandOutput(found[0], text)
+        if ended.reason == TIMED_OUT:
+            return CommandOutput(EXIT_TIMED_OUT, f"{text}error: stopped after {request.seconds:g} seconds\n")
+        if not ended.reason and ended.code >= 0:
+            # A script may end its process by os._exit.
+            return CommandOutput(ended.code, text)
+        return CommandOutput(1, f"{text}error: the command {ended.message}\n")
+
+
+def _be_command(words: tuple[str, ...], run: Callable[[list[str]], int]) -> None:
+    """Carry out a command line, and report its status; the streams are pipes of the parent."""
+    with suppress(AttributeError, ValueError):
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    try:
+        status = run(list(words))
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    # What `tileir emulate` has to say of findings comes at the end of a process, and may end it.
+    atexit._run_exitfuncs()
+    flush_output()
+    send_to_parent({"status": status})
