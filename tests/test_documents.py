@@ -58,6 +58,8 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "(add-to-list": "needs Emacs: tests/editors/test_emacs.py",
         "{": "settings of Zed",
     },
+    "docs/guide/agents.md": {"import cuda.tile": "a whole script: tests/agent/test_server.py"},
+    "docs/tools/mcp.md": {"pip install": "installs packages", "{": "settings of an agent"},
     "docs/guide/getting_started.md": {"python3 -m venv": "installs packages"},
     "docs/guide/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
     "docs/tools/tune.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/triton/test_tuning.py"},

@@ -8,9 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import anyio.from_thread
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from tests.optional import needs
+
+needs("mcp")
+
+import anyio.from_thread  # noqa: E402
+from mcp.client.client import Client  # noqa: E402
+from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: E402
 
 SOURCE = Path(__file__).parents[2] / "src"
 

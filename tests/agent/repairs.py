@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-_ELEMENTWISE: Final = '''
+_ELEMENTWISE: Final = """
 import cuda.tile as ct
 import numpy
 
@@ -25,9 +25,9 @@ x, y = numpy.arange(100, dtype="f4"), numpy.arange(100, dtype="f4") * 3 + 1
 out = numpy.zeros(100, "f4")
 ct.launch(None, (ct.cdiv(100, 16),), kernel, (x, y, out))
 print("results are right" if (out == x * 2 + y).all() else "results are wrong")
-'''
+"""
 
-_MATMUL: Final = '''
+_MATMUL: Final = """
 import cuda.tile as ct
 import numpy
 
@@ -46,9 +46,9 @@ a, b = rng.integers(0, 8, (16, 96)).astype("f4"), rng.integers(0, 8, (96, 48)).a
 out = numpy.zeros((16, 48), "f4")
 ct.launch(None, (2, 3), kernel, (a, b, out, 3))
 print("results are right" if (out == a @ b).all() else "results are wrong")
-'''
+"""
 
-_SOFTMAX: Final = '''
+_SOFTMAX: Final = """
 import cuda.tile as ct
 import numpy
 
@@ -65,9 +65,9 @@ ct.launch(None, (6,), kernel, (x, out))
 powers = numpy.exp(x - x.max(1, keepdims=True))
 right = numpy.allclose(out, powers / powers.sum(1, keepdims=True), atol=1e-5)
 print("results are right" if right else "results are wrong")
-'''
+"""
 
-_SUM: Final = '''
+_SUM: Final = """
 import cuda.tile as ct
 import numpy
 
@@ -80,9 +80,9 @@ x = numpy.arange(100, dtype="f4")
 out = numpy.zeros(1, "f4")
 ct.launch(None, (7,), kernel, (x, out))
 print("results are right" if out[0] == x.sum() else "results are wrong")
-'''
+"""
 
-_GATHER: Final = '''
+_GATHER: Final = """
 import cuda.tile as ct
 import numpy
 
@@ -99,9 +99,9 @@ out = numpy.zeros(64, "f4")
 ct.launch(None, (4,), kernel, (table, index, out, 10))
 right = table[numpy.where(index < 10, index, 0)]
 print("results are right" if (out == right).all() else "results are wrong")
-'''
+"""
 
-_TILEIR: Final = '''
+_TILEIR: Final = """
 // tileir: --grid 4 --arg iota:i32:100 --arg zeros:i32:100 --arg 100
 cuda_tile.module @kernels {
   entry @kernel(%x: tile<ptr<i32>>, %out: tile<ptr<i32>>, %n: tile<i32>) {
@@ -128,7 +128,7 @@ cuda_tile.module @kernels {
     return
   }
 }
-'''
+"""
 _TILEIR_RIGHT: Final = "argument 1: int32[100]  min 0, max 198, mean 99"
 
 
@@ -201,7 +201,9 @@ def edits(line: str) -> Iterator[str]:
     if found := re.search(r"(\w+) // (\w+)", line):
         yield line.replace(found[0], f"ct.cdiv({found[1]}, {found[2]})")
     if "store_ptr_tko" in line and "xi1>" not in line:
-        masked = re.sub(r"(%\w+), (%\w+) : (tile<(\d+)xptr<\w+>>, tile<[^>]*>)", r"\1, \2, %mask : \3, tile<\4xi1>", line)
+        masked = re.sub(
+            r"(%\w+), (%\w+) : (tile<(\d+)xptr<\w+>>, tile<[^>]*>)", r"\1, \2, %mask : \3, tile<\4xi1>", line
+        )
         yield masked
 
 

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
 from tests.agent.clients import Agent
 from tests.agent.repairs import BUGS, repair
 from tests.optional import has, needs
-
-needs("mcp")
+from tests.sampling import one_in
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +19,7 @@ def agent() -> Iterator[Agent]:
         yield found
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", one_in(4, BUGS))
 def test_the_bug_is_found_and_repaired(agent: Agent, name: str) -> None:
     bug = BUGS[name]
     if "cuda.tile" in bug.source and not has("cuda.tile"):

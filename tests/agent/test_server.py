@@ -11,12 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
+from tests.agent.clients import SOURCE, Agent
 from tests.optional import needs
-
-needs("mcp")
-
-from tests.agent.clients import SOURCE, Agent  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = (EXAMPLES / "vector_add.mlir").read_text()
@@ -163,3 +159,11 @@ def test_http_wants_the_token() -> None:
     finally:
         server.kill()
         server.wait()
+
+
+def test_the_script_of_the_page_for_agents_is_right(agent: Agent) -> None:
+    needs("cuda.tile")
+    page = (EXAMPLES.parent / "docs" / "guide" / "agents.md").read_text()
+    script = page.partition("```python\n")[2].partition("```")[0]
+    answer = agent.call("sanitize", source=script)
+    assert (answer["status"], answer["text"].split()[0]) == (0, "right")

@@ -72,6 +72,7 @@ NEEDS_NOTHING = [
     ["explore", "--help"],
     ["debug", "--help"],
     ["lsp", "--help"],
+    ["mcp", "--help"],
     [*COST, "--no-assembler"],
     [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["reduce", "examples/vector_add.mlir", "--interesting", "grep -q addf", "-j", "2", "-o", "{folder}/small.mlir"],
@@ -185,6 +186,7 @@ ENGINES = [
     [
         *[(package, ENGINES) for package in ("numpy", "ml_dtypes", "llvmlite", "triton", "nvidia")],
         ("lsprotocol", [["lsp"]]),
+        ("mcp", [["mcp"]]),
         ("distributed", [["sweep", RUN[1], "--dask", "tcp://127.0.0.1:1", "-o", "{folder}/results.sqlite"]]),
     ],
 )

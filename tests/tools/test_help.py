@@ -27,7 +27,7 @@ from tileir.tools.more.completion import usage_of
 # It needs a GPU.
 EXAMPLES = [example for name in COMMANDS if name != "tune" for example in usage_of(name).examples]
 # These stay until Ctrl-C.
-STAYING = ("tileir explore examples/histogram.mlir", "tileir lsp --tcp")
+STAYING = ("tileir explore examples/histogram.mlir", "tileir lsp --tcp", "tileir mcp --http")
 # The exit status is 1 where there is something to say.
 FOUND = (
     "tileir check --format github examples",
@@ -86,6 +86,8 @@ def test_examples_run(example: str, folder: Path) -> None:
         pytest.skip("needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
     if "lsp" in example:
         pytest.importorskip("lsprotocol", reason="the language server needs lsprotocol")
+    if "mcp" in example:
+        needs("mcp")
     if example.startswith(STAYING):
         check_stays(example, folder)
         return

@@ -173,9 +173,7 @@ class Tools:
         files = {f"{name}.{_language(source)}": source for name, source in zip(names, sources, strict=False)}
         return self._carried_out(tool, [*words, *files], files, seconds=seconds)
 
-    def _carried_out(
-        self, tool: str, words: list[str], files: dict[str, str], *, seconds: float = 0.0
-    ) -> Answer:
+    def _carried_out(self, tool: str, words: list[str], files: dict[str, str], *, seconds: float = 0.0) -> Answer:
         if sum(map(len, files.values())) > _MOST_SOURCE:
             return _wrong(f"a program has at most {_MOST_SOURCE:,} characters", "Send a smaller program.")
         imports = tuple(sorted({name.decode() for text in files.values() for name in IMPORTS.findall(text.encode())}))

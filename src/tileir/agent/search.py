@@ -16,7 +16,7 @@ _WORD: Final = re.compile(r"[a-z_][a-z0-9_]+|[0-9]+")
 _TITLE_WEIGHT: Final = 4
 _LENGTH_WEIGHT: Final = 0.75
 _SATURATION: Final = 1.5
-_SHORT_WORDS: Final = frozenset("the and for with that this are not what how does can from its use you".split())
+_SHORT_WORDS: Final = ("the", "and", "for", "with", "that", "this", "are", "not", "what", "how", "does", "can", "from")
 
 
 @dataclass(frozen=True, slots=True)

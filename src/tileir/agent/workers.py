@@ -98,7 +98,7 @@ class Worker:
             raise OptionError("tileir mcp needs Linux or macOS: other systems cannot fork a confined process")
         self._root = tempfile.mkdtemp(prefix="tileir-agent-")
         command = python_command(*self.entry, self._root)
-        self._process = Command(command, stdin=PIPE, stdout=PIPE, stderr=None, environment=environment())
+        self._process = Command(command, stdin=PIPE, stdout=PIPE, stderr=2, environment=environment())
 
     def _stop(self) -> None:
         process, self._process = self._process, None

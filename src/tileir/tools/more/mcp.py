@@ -41,7 +41,9 @@ def run(given: Arguments) -> int:
     stay()
     directory = directory_of_pages()
     worker = Worker(("tileir.tools.more.mcp", "serve_requests"))
-    tools = Tools(worker, directory, pages_in(directory), given.seconds("timeout", 60.0), given.size("memory-limit", 4 << 30))
+    tools = Tools(
+        worker, directory, pages_in(directory), given.seconds("timeout", 60.0), given.size("memory-limit", 4 << 30)
+    )
     try:
         if not given.has("http"):
             server.serve_stdio(tools, tileir.__version__)
