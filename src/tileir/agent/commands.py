@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Final, Literal
 
 from tileir.agent.answers import Answer, Pages
 from tileir.agent.search import Section, search, sections_of
 from tileir.agent.workers import EXIT_TIMED_OUT, CommandRequest, Worker
+from tileir.forking import cached_property
 from tileir.judge.inputs import IMPORTS
 
 _CPP: Final = re.compile(r"\b__tile_global__\b")
