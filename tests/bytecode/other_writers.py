@@ -1,6 +1,6 @@
 """One program, as each known writer of Tile IR bytecode lays it out (docs/reference/bytecode.md section 2).
 
-`encode` follows what the sources of the writers do: which sections they write and in which order, what they pad, what
+`encode` follows the sources of the writers: which sections they write and in which order, what they pad, what
 they put into the tables and in which order.
 """
 
@@ -34,6 +34,8 @@ class Writer:
     #: The byte of a true i1.
     true: bytes = b"\xff"
     writes_globals: bool = False
+    #: Whether the types of signatures come before those of globals.
+    signatures_first: bool = False
     #: Whether the tables have the last entry first.
     reverses_types: bool = False
     reverses_strings: bool = False
@@ -47,19 +49,18 @@ CUTILE = Writer(
     first_types=(I1, I32),
 )
 WRITERS = {
-    "NVIDIA's library": Writer(writes_globals=True),
+    "NVIDIA's library": Writer(writes_globals=True, signatures_first=True),
     "cutile-rs": Writer(
         (GLOBAL, FUNCTION, CONSTANT, TYPE, STRING),
         VERSIONS[:3],
         shares_constants=False,
         names_attributes=True,
-        true=b"\x01",
         writes_globals=True,
     ),
     "cuTile Python": CUTILE,
     "cuTile.jl": CUTILE,
-    "Halide": Writer((TYPE, STRING, CONSTANT, FUNCTION), VERSIONS[:1], shares_constants=False, true=b"\x01"),
-    "Dawn": Writer((FUNCTION, CONSTANT, TYPE, STRING), pads_functions=False),
+    "Halide": Writer((TYPE, STRING, CONSTANT, FUNCTION), VERSIONS[:1], shares_constants=False),
+    "Dawn": Writer((FUNCTION, CONSTANT, TYPE, STRING), pads_functions=False, true=b"\x01"),
 }
 #: The suffix of the source files in the debug information of each.
 SUFFIXES = {"cuTile Python": ".py", "cuTile.jl": ".jl"}
@@ -99,11 +100,13 @@ class _Encoder:
 
     def payloads(self, source: str) -> dict[int, bytes]:
         found = {}
+        if self.writer.signatures_first:
+            self._signature()
         if self.writer.writes_globals:
             found[GLOBAL] = self._globals()
-        found[FUNCTION] = self._functions()
         if DEBUG in self.writer.empty:
             found[DEBUG] = self._locations(source)
+        found[FUNCTION] = self._functions()
         if self.writer.producer:
             found[PRODUCER] = varint(self.strings(self.writer.producer.encode()))
         if self.constants.entries or CONSTANT in self.writer.empty:
@@ -120,13 +123,16 @@ class _Encoder:
         self.attribute("sym_name")
         name = self.strings(b"k")
         self.attribute("function_type")
-        flags = b"\0" if self.version >= (13, 4) else b""
-        pointer = self.types(b"\x0c" + flags + varint(self.types(F32)))
-        parameters = varint(self.types(tile(pointer))) + varint(self.types(tile(self.types(I32))))
-        signature = self.types(b"\x10\2" + parameters + b"\0")
+        signature = self._signature()
         located = 1 if DEBUG in self.writer.empty else 0
         payload = varint(1) + Function(name, signature, 2, located, b"", self._body()).build()
         return payload + b"\xcb" * (-len(payload) % 8 if self.writer.pads_functions else 0)
+
+    def _signature(self) -> int:
+        flags = b"\0" if self.version >= (13, 4) else b""
+        pointer = self.types(b"\x0c" + flags + varint(self.types(F32)))
+        parameters = varint(self.types(tile(pointer))) + varint(self.types(tile(self.types(I32))))
+        return self.types(b"\x10\2" + parameters + b"\0")
 
     def _body(self) -> bytes:
         """Values 0 and 1 are the parameters, 2 to 4 the constants, 5 and 6 the sums."""

@@ -60,6 +60,44 @@ def test_file_of_each_writer(name: str, version: tuple[int, int]) -> None:
     assert producers == (["NVIDIA's library", "tileir"] if name == "NVIDIA's library" else [name])
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tileir_writes_what_nvidias_library_does(version: tuple[int, int]) -> None:
+    data = encode(NVIDIA, version)
+    assert tileir.to_bytecode(tileir.from_bytecode(data), version=f"{version[0]}.{version[1]}") == data
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("source", ["", "kernel.py"])
+def test_cutile_python_writes_the_same_bytes(version: tuple[int, int], source: str) -> None:
+    bytecode = pytest.importorskip("cuda.tile._bytecode", reason="pip install 'cuda-tile>=1.7'")
+    encodings = pytest.importorskip("cuda.tile._bytecode.encodings", reason="pip install 'cuda-tile>=1.7'")
+    if not hasattr(bytecode, "PtrAttr"):
+        pytest.skip("the installed cuda-tile has other encoders: pip install 'cuda-tile>=1.7'")
+    data = bytearray()
+    with bytecode.write_bytecode(1, data, bytecode.BytecodeVersion[f"V_{version[0]}_{version[1]}"]) as writer:
+        types, places = writer.type_table, writer.debug_attr_table
+        pointer = types.tile(types.pointer(types.F32, bytecode.PtrAttr.Missing), [])
+        number = types.tile(types.I32, [])
+        lines = [bytecode.DebugAttrId(0)] * 8
+        if source:
+            file = places.file(source, "/src")
+            scope = places.subprogram(file, 7, "k", "k", places.compile_unit(file), 7)
+            lines = [places.loc(scope, f"/src/{source}", line, 5) for line in range(7, 15)]
+        with writer.function("k", [pointer, number], [], True, {}, lines[0]) as (builder, (_, argument)):
+
+            def emit(line: int, operation: str, *operands: object) -> object:
+                with builder.debug_attr(lines[line]):
+                    return getattr(encodings, f"encode_{operation}Op")(builder, *operands)
+
+            truth = emit(1, "Constant", types.tile(types.I1, []), b"\xff")
+            first, second = (emit(line, "Constant", number, b"\7\0\0\0") for line in (2, 3))
+            total = emit(4, "AddI", number, argument, first, encodings.IntegerOverflow.NONE)
+            emit(5, "AddI", number, total, second, encodings.IntegerOverflow.NONE)
+            emit(6, "Assert", truth, "failed")
+            emit(7, "Return", [])
+    assert encode(WRITERS["cuTile Python"], version, source) == bytes(data)
+
+
 def test_cutile_without_locations_is_of_either_language() -> None:
     assert accepted(encode(WRITERS["cuTile.jl"]))[1] == ["cuTile Python", "cuTile.jl"]
     # Only the one for Python writes globals.

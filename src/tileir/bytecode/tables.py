@@ -18,7 +18,7 @@ from tileir.ir.versions import Version
 class Spellings:
     """How a file writes its attributes, where there is a choice: the tag of a boolean, the order of a dictionary.
 
-    For a constant it is its index in the file: some writers have an entry for each use, or set one bit of a true i1.
+    For a constant it is its index in the file: some writers have an entry for each use, or write a true i1 as 01.
 
     Each attribute has the bytes of its occurrences in file order; a writer takes them back in the same order.
     """
