@@ -29,7 +29,7 @@ from tileir.prove import stated, terms
 from tileir.prove.element_rules import Tensor, bytes_of, promised, range_of
 from tileir.prove.elements import GRID_LIMITS, Elements, is_base
 from tileir.prove.inference import Uses
-from tileir.prove.memory import Access, accesses, is_local
+from tileir.prove.memory import Access, accesses, is_local, primed
 from tileir.prove.records import Assumption, Source
 from tileir.prove.terms import ONE, ZERO, Term
 
@@ -306,7 +306,9 @@ def _add_grid(contract: Contract, uses: Uses, rules: Sequence[str] | None, names
     contract.grid = tuple(grid)
     for block, count in zip(elements.block, elements.grid, strict=True):
         contract.hypotheses.append(terms.less(block, count))
-        contract.hypotheses.append(terms.less(terms.variable(f"{block.data[0]}'", *block.data[1:]), count))
+        contract.hypotheses.append(terms.less(block, contract.grid[elements.grid.index(count)]))
+        contract.hypotheses.append(terms.less(primed(block), contract.grid[elements.grid.index(count)]))
+        contract.hypotheses.append(terms.less(primed(block), count))
 
 
 def spelled(term: Term) -> str:

@@ -184,32 +184,50 @@ def _staged(context: Context, facts: list[Term]) -> list[Term]:
     """The facts with more that follows: which quotients of the two accesses are equal.  With one name for both, those
     that are divided by something computed from them become equal in turn."""
     solver = context.solver
-    changed = True
-    rounds = 0
-    while changed and rounds < 4 and solver.left > 0:
-        changed = False
-        rounds += 1
-        divisions = [part for part in terms.subterms(*facts) if part.operation in ("floor_div", "modulo")]
-        known = set(divisions)
-        for part in divisions:
+    settled: set[Term] = set()
+    while solver.left > 0:
+        divisions = [part for part in terms.subterms(*facts) if _is_symbolic(part)]
+        pending = [part for part in divisions if part not in settled and primed(part) in divisions]
+        known = [*facts, *_orders(divisions)]
+        for part in pending:
             twin = primed(part)
-            if twin is part or twin not in known:
-                continue
-            if solver.follows(terms.equal(part, twin), facts, _QUICK):
+            if twin is not part and solver.follows(terms.equal(part, twin), known, _QUICK):
+                settled.add(part)
                 facts = [terms.substitute(fact, {twin: part}) for fact in facts] + _defined(part, twin)
-                changed = True
                 break
+        else:
+            return known
     return facts
 
 
+def _is_symbolic(term: Term) -> bool:
+    return term.operation in ("floor_div", "modulo") and terms.constant(term.arguments[1]) is None
+
+
+def _orders(divisions: list[Term]) -> list[Term]:
+    """Of two quotients by one divisor, d*q >= d*q' + d where q > q': what a solver may not find by itself."""
+    by_divisor: dict[Term, dict[Term, None]] = {}
+    for part in divisions:
+        by_divisor.setdefault(part.arguments[1], {})[terms.floor_div(*part.arguments)] = None
+    found = []
+    for divisor, quotients in by_divisor.items():
+        positive = terms.at_least(divisor, terms.ONE)
+        for one in quotients:
+            for two in quotients:
+                if one is not two:
+                    apart = terms.at_least(terms.mul(divisor, terms.sub(one, two)), divisor)
+                    found.append(terms.implies(terms.conjunction(positive, terms.less(two, one)), apart))
+    return found
+
+
 def _defined(part: Term, twin: Term) -> list[Term]:
-    """Of two divisions with one result: that their other parts fulfill what divisions do."""
+    """Of two divisions with one result: that each fulfills what divisions do."""
     found = []
     for each in (part, twin):
         left, right = each.arguments
         quotient = part if part.operation == "floor_div" else terms.floor_div(left, right)
         rest = part if part.operation == "modulo" else terms.modulo(left, right)
         product = terms.add(terms.mul(right, quotient), rest)
-        found.append(terms.implies(terms.at_least(right, terms.ONE), terms.equal(left, product)))
-        found.append(terms.implies(terms.at_least(right, terms.ONE), terms.between(terms.ZERO, rest, right)))
+        defined = terms.conjunction(terms.equal(left, product), terms.between(terms.ZERO, rest, right))
+        found.append(terms.implies(terms.at_least(right, terms.ONE), defined))
     return found

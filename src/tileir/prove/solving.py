@@ -17,8 +17,10 @@ from tileir.prove.terms import BOOLEAN, INTEGER, Term
 PROVED: Final = "proved"
 REFUTED: Final = "refuted"
 UNKNOWN: Final = "unknown"
-_QUICK: Final = 300
-"""Milliseconds for a question that only makes terms simpler."""
+_QUICK: Final = 0.2
+"""Seconds for a question that only makes terms simpler."""
+_STEPS: Final = 2_000_000
+"""What z3 does at least in a second, in its own unit: answers should not depend on what else the machine does."""
 
 
 def z3_module() -> Any:
@@ -58,14 +60,15 @@ class Solver:
         """`promises` returns facts that hold wherever a term occurs."""
         self.hypotheses: list[Term] = list(hypotheses)
         self._promises: Callable[[Term], Iterable[Term]] = promises
-        self._end: float = time.monotonic() + seconds
+        # Of this thread: answers should not depend on what else the machine does.
+        self._end: float = time.thread_time() + seconds
         self._simple: dict[tuple[Term, frozenset[Term]], Term] = {}
         self._answers: dict[frozenset[Term], str] = {}
         self.queries: int = 0
 
     @property
     def left(self) -> float:
-        return self._end - time.monotonic()
+        return self._end - time.thread_time()
 
     # --- questions ---
 
@@ -89,10 +92,11 @@ class Solver:
         self.queries += 1
         translation = _Translation()
         solver = translation.z3.Solver()
-        solver.set("timeout", max(1, int(limit * 1000)))
+        solver.set("rlimit", int(limit * _STEPS))
+        solver.set("timeout", int(limit * 3000) + 1)
         for each in everything:
             solver.add(translation.of(each))
-        for promise in self._promised(everything):
+        for promise in [*self._promised(everything), *quotient_bounds(everything)]:
             solver.add(translation.of(promise))
         solver.add(*translation.constraints)
         result = solver.check()
@@ -145,14 +149,59 @@ class Solver:
                 terms.TRUE if least is not None and least >= low else terms.at_least(inner, terms.number(low)),
                 terms.TRUE if greatest is not None and greatest <= high else terms.at_most(inner, terms.number(high)),
             )
-            return inner if self.follows(fits, facts, _QUICK / 1000) else None
+            return inner if self.follows(fits, facts, _QUICK) else None
         if part.operation == "choose" and part.sort == INTEGER:
             condition, chosen, otherwise = part.arguments
-            if self.follows(condition, facts, _QUICK / 1000):
+            if self.follows(condition, facts, _QUICK):
                 return chosen
-            if self.follows(terms.negation(condition), facts, _QUICK / 1000):
+            if self.follows(terms.negation(condition), facts, _QUICK):
                 return otherwise
         return None
+
+
+def quotient_bounds(assertions: Sequence[Term]) -> list[Term]:
+    """Of `x // d` where `x < k*r` and `d` is `c*k`: that `c * (x // d) < r`.
+
+    It follows, but through a product of symbols, which a solver may look for in vain.
+    """
+    limits: dict[Term, list[Term]] = {}
+    for fact in assertions:
+        if fact.operation == "not_positive":
+            for monomial, factor in terms.polynomial(fact.arguments[0]):
+                if factor == 1 and len(monomial) == 1 and monomial[0].operation == "variable":
+                    # x + 1 - limit <= 0
+                    limit = terms.add(terms.sub(monomial[0], fact.arguments[0]), terms.ONE)
+                    limits.setdefault(monomial[0], []).append(limit)
+    found = []
+    for part in terms.subterms(*assertions):
+        if part.operation not in ("floor_div", "modulo") or terms.constant(part.arguments[1]) is not None:
+            continue
+        left, right = part.arguments
+        for limit in limits.get(left, ()):
+            rest = _without(limit, right)
+            if rest is not None:
+                factor, others = rest
+                bound = terms.less(terms.scale(terms.floor_div(left, right), factor), others)
+                found.append(terms.implies(terms.at_least(right, terms.ONE), bound))
+    return found
+
+
+def _without(product: Term, divisor: Term) -> tuple[int, Term] | None:
+    """c and r, of a product k*r and a divisor c*k that is positive; None if they have another form."""
+    ones = terms.polynomial(divisor)
+    if len(ones) != 1:
+        return None
+    ((atoms, factor),) = ones
+    sign = 1 if factor > 0 else -1
+    rest: dict[terms.Monomial, int] = {}
+    for monomial, each in terms.polynomial(product):
+        left = list(monomial)
+        for atom in atoms:
+            if atom not in left:
+                return None
+            left.remove(atom)
+        rest[tuple(left)] = sign * each
+    return abs(factor), terms.from_polynomial(rest)
 
 
 class _Translation:
