@@ -69,3 +69,17 @@ def test_a_race_is_refutable_by_two_blocks() -> None:
     assert {claim.verdict for claim in found} == {"refutable"}
     candidate = next(found[-1].candidates())
     assert candidate.grid[0] > 1
+
+
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "layer_norm", "matmul", "attention"])
+def test_examples_write_all_of_their_outputs(name: str) -> None:
+    assert {claim.verdict for claim in claimed("coverage", name)} == {"proved"}
+
+
+def test_a_grid_that_is_too_small_does_not_cover_the_output() -> None:
+    assert "refutable" in {claim.verdict for claim in claimed("coverage", "vector_add", (), ("n // 128",))}
+
+
+def test_nothing_is_proved_where_no_launch_is_allowed() -> None:
+    found = claimed("bounds", "vector_add", ("n < 0", "n > 0"))
+    assert {(claim.verdict, claim.reason) for claim in found} == {("unknown", "no launch fulfills the contract")}

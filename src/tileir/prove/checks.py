@@ -22,6 +22,8 @@ from tileir.rewrite.fact import shape_of
 from tileir.rewrite.matching import ends_of
 
 _WRAPS = (ops.ADDI, ops.SUBI, ops.MULI, ops.NEGI, ops.SHLI, ops.TRUNCI, ops.FOR, ops.LOOP)
+_LIMITS = (30, 24, 15)
+"""The bits of sizes that are tried as limits."""
 
 
 def check_claims(context: Context) -> Iterator[Claim]:
@@ -43,7 +45,6 @@ def check_claims(context: Context) -> Iterator[Claim]:
             yield from _assume_claims(context, visit)
         elif visit.operation.regions and declaration is not ops.IF:
             yield from _body_claims(visit.operation)
-    yield from _overflow_claims(context)
 
 
 def _facts(context: Context, visit: Visit) -> list[Term]:
@@ -114,13 +115,13 @@ def _assume_claims(context: Context, visit: Visit) -> Iterator[Claim]:
             yield Claim("asserts", operation, None, "refutable", reason, "", context.candidates(wrong, plain))
 
 
-def _overflow_claims(context: Context) -> Iterator[Claim]:
-    """Each operation whose result may wrap on the way to an index, a mask or a condition of an access."""
-    done: dict[Operation, Claim] = {}
+def overflow_claims(context: Context) -> Iterator[tuple[Claim, list[Term]]]:
+    """Each operation whose result may wrap on the way to an index, a mask or a condition of an access; and with which
+    limits of parameters it does not, if it may."""
+    done: dict[Operation, tuple[Claim, list[Term]]] = {}
     asked: set[Term] = set()
     for access in context.contract.accesses:
-        path = list(access.facts)
-        parts = [access.offset, access.mask, *path, *[index for index in access.indices if index is not None]]
+        parts = [access.offset, access.mask, *access.facts, *[index for index in access.indices if index is not None]]
         for part in terms.subterms(*parts):
             operation = context.elements.wrapped.get(part)
             if part in asked or operation is None or operation.declaration not in _WRAPS:
@@ -128,10 +129,32 @@ def _overflow_claims(context: Context) -> Iterator[Claim]:
             asked.add(part)
             width, signed = part.data
             low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
-            inside = context.solver.simplified(part.arguments[0], context.facts(access))
+            facts = context.facts(access)
+            inside = context.solver.simplified(part.arguments[0], facts)
             goal = terms.between(terms.number(low), inside, terms.number(high + 1))
-            known = [fact for fact in context.facts(access) if part not in terms.subterms(fact)]
-            claim = context.claim("overflow", operation, goal, known)
-            if operation not in done or (done[operation].verdict == "proved" and claim.verdict != "proved"):
-                done[operation] = claim
+            known = [fact for fact in facts if part not in terms.subterms(fact)]
+            claim = context.claim("overflow", operation, goal, known, None, 1.0)
+            limits: list[Term] = []
+            if claim.verdict != "proved":
+                claim.reason = f"the result may exceed {width} bits: {claim.reason}"
+                limits = _limits(context, goal, known)
+                claim.settled_by = " ".join([f'--assume "{terms.text(limit)}"' for limit in limits])
+            if operation not in done or (done[operation][0].verdict == "proved" and claim.verdict != "proved"):
+                done[operation] = claim, limits
     yield from done.values()
+
+
+def _limits(context: Context, goal: Term, facts: list[Term]) -> list[Term]:
+    """Limits of the parameters that a goal depends on with which it holds; none if there are no such limits."""
+    pending = terms.variables(goal, *context.contract.grid, *facts)
+    parameters = [each for each in dict.fromkeys(pending) if each in context.elements.parameters.values()]
+    for bits in _LIMITS:
+        limits = [terms.at_most(each, terms.number(1 << bits)) for each in parameters]
+        limits = [limit for limit in limits if limit is not terms.TRUE]
+        if limits and context.solver.follows(goal, [*facts, *limits], 1.0):
+            for limit in list(limits):
+                fewer = [each for each in limits if each is not limit]
+                if fewer and context.solver.follows(goal, [*facts, *fewer], 0.3):
+                    limits = fewer
+            return limits
+    return []

@@ -54,6 +54,10 @@ class Context:
             return Claim(question, operation, other, "refutable", reason, "", self.candidates(wrong))
         return Claim(question, operation, other, "unknown", reason or why or f"not settled: {terms.text(goal)}")
 
+    def allows(self, fact: Term) -> bool:
+        """Whether a launch of the contract may have a property; that it has not must be proved."""
+        return self.solver.check([fact], 2.0)[0] != PROVED
+
     def unfollowed(self, *assertions: Term) -> list[Unfollowed]:
         """The values in terms that have no meaning there."""
         found = [self.elements.followed[part] for part in terms.subterms(*assertions) if part in self.elements.followed]

@@ -44,6 +44,7 @@ class Contract:
     accesses: list[Access]
     missing: list[tuple[Operation, str]]
     """Operations whose access has no terms, and why."""
+    uses: Uses
     assumptions: list[Assumption] = field(default_factory=list)
     hypotheses: list[Term] = field(default_factory=list)
     counts: dict[Term, Term] = field(default_factory=dict)
@@ -67,6 +68,11 @@ class Contract:
                 if any(part.arguments == (stated.EVERY,) for part in elements):
                     yield terms.substitute(fact, {stated.EVERY: term.arguments[0]})
 
+    def index_bounds(self, access: Access) -> dict[Term, Term]:
+        """What the indices in the offset of a pointer stay below: by a mask, or as there are so many blocks."""
+        found = dict(zip(self.elements.block, self.elements.grid, strict=True))
+        return found | self.uses.bounds_of(access)
+
     def promised_of_parameters(self, term: Term) -> Iterator[Term]:
         if not is_local(term):
             yield from self.promised(term)
@@ -88,7 +94,7 @@ def contract_of(
     known, equalities = limits.with_equal(uses.equal_extents())
     elements = Elements(entry, known)
     found, missing = accesses(elements)
-    contract = Contract(elements, found, missing)
+    contract = Contract(elements, found, missing, Uses(elements, found))
     names = _names(elements)
     for text in given:
         fact = stated.parse(text, names)
@@ -103,7 +109,7 @@ def contract_of(
         contract.note(text, "inferred")
     for text in equalities:
         contract.note(text, "inferred")
-    uses = Uses(elements, found)
+    uses = contract.uses
     _add_grid(contract, uses, grid, names)
     for fact, text in uses.single_tiles():
         contract.assume(fact, text, "inferred")

@@ -180,12 +180,16 @@ class Uses:
                     yield from [(array, count) for count in counts]
                     break
 
+    def bounds_of(self, access: Access) -> dict[Term, Term]:
+        """By index, the bound that the mask of an access through pointers compares it with."""
+        return {dimension.index: dimension.extent for dimension in self._dimensions[access]}
+
     def _count(self, access: Access, masked: dict[Term, Term], near: bool) -> Term | None:
         """One more than the largest offset in elements, of an offset that is a sum of bounded indices times strides."""
         groups = strided(unwrapped(access.offset), access.size)
         if groups is None:
             return None
-        own = {dimension.index: dimension.extent for dimension in self._dimensions[access]}
+        own = self.bounds_of(access)
         last = ZERO
         for stride, index in groups.items():
             if not is_local(index):

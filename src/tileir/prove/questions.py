@@ -8,13 +8,13 @@ exact, so a claim that is proved holds also where integers wrap; whether they ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tileir.ir.core import Operation
+from tileir.prove import terms
 from tileir.prove.bounds import bounds_claims
-from tileir.prove.checks import check_claims
+from tileir.prove.checks import check_claims, overflow_claims
 from tileir.prove.context import Context
 from tileir.prove.contract import Contract
+from tileir.prove.coverage import coverage_claims
 from tileir.prove.races import race_claims
 from tileir.prove.records import Claim
 
@@ -22,10 +22,25 @@ from tileir.prove.records import Claim
 def claims(module: Operation, entry: Operation, contract: Contract, seconds: float = 30.0) -> list[Claim]:
     """All claims about a kernel under its contract; what is not settled within `seconds` is unknown."""
     context = Context(contract, seconds)
-    return list(_claims(context))
+    found: list[Claim] = []
+    for claim, limits in overflow_claims(context):
+        found.append(claim)
+        for limit in limits:
+            contract.assume(limit, f"{terms.text(limit)}, else an integer may wrap", "inferred")
+    # The other questions are asked where no integer wraps, if sizes can say so.
+    context = Context(contract, context.solver.left)
+    nothing = not context.allows(terms.TRUE)
+    found += bounds_claims(context)
+    found += race_claims(context)
+    found += coverage_claims(context, found)
+    found += check_claims(context)
+    several = terms.disjunction(*[terms.less(terms.ONE, count) for count in contract.elements.grid])
+    if nothing:
+        contract.note("no launch fulfills all of this: nothing is proved", "inferred")
+        found = [Claim(each.question, each.operation, each.other, "unknown", _NOTHING) for each in found]
+    elif not context.allows(several):
+        contract.note("there is one tile block, so none can race with another", "inferred")
+    return found
 
 
-def _claims(context: Context) -> Iterator[Claim]:
-    yield from bounds_claims(context)
-    yield from race_claims(context)
-    yield from check_claims(context)
+_NOTHING = "no launch fulfills the contract"

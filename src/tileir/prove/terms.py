@@ -471,20 +471,23 @@ _BUILDERS: Final[dict[str, Callable[..., Term]]] = {
 
 def substitute(term: Term, replacements: dict[Term, Term]) -> Term:
     """The term with other terms for some of its parts."""
-    return transformed(term, replacements.get)
+    return _rewritten(term, replacements.get, replacements.get)
 
 
 def transformed(term: Term, replace: Callable[[Term], Term | None]) -> Term:
-    """The term rebuilt from its leaves: `replace` may give another term for a part whose arguments are rebuilt."""
+    """The term rebuilt from its leaves: `replace` may give another term for a part that is rebuilt."""
+    return _rewritten(term, lambda part: None, replace)
+
+
+def _rewritten(term: Term, before: Callable[[Term], Term | None], after: Callable[[Term], Term | None]) -> Term:
     found: dict[Term, Term] = {}
     for part in subterms(term):
-        given = replace(part)
-        if given is None and part.arguments:
+        given = before(part)
+        if given is None:
             arguments = tuple([found[argument] for argument in part.arguments])
-            given = part if arguments == part.arguments else rebuild(part, arguments)
-            if given is not part:
-                given = replace(given) or given
-        found[part] = part if given is None else given
+            rebuilt = part if arguments == part.arguments else rebuild(part, arguments)
+            given = after(rebuilt) or rebuilt
+        found[part] = given
     return found[term]
 
 

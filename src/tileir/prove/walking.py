@@ -19,7 +19,7 @@ from tileir.ir.values import Value
 from tileir.prove import terms
 from tileir.prove.elements import Elements
 from tileir.prove.terms import Term
-from tileir.rewrite.matching import branch, leaves
+from tileir.rewrite.matching import branch, ends_of, leaves
 
 Conditions = tuple[tuple[Value, bool], ...]
 
@@ -68,7 +68,5 @@ def facts(elements: Elements, visit: Visit) -> list[Term]:
 def is_left_early(loop: Operation) -> bool:
     """Whether an iteration of a loop may end before the end of its body."""
     last = loop.regions[0].block.last
-    return any(
-        operation.declaration in (ops.BREAK, ops.CONTINUE, ops.RETURN) and operation is not last
-        for operation in loop.walk()
-    )
+    ends = [*ends_of(loop, ops.CONTINUE), *ends_of(loop, ops.BREAK)]
+    return any(end is not last for end in ends) or any(each.declaration is ops.RETURN for each in loop.walk())

@@ -1,0 +1,200 @@
+"""Is every element of the outputs written, and by each store once?
+
+An output is an array that a store other than an atomic writes.  A tile of it is written if a tile block, iterations and
+elements can be named that write it, as expressions of where the tile is: the id of the block is the index, or what
+remains of it.  Else, if tile blocks write different tiles within the tensor and there are as many blocks as tiles, all
+tiles are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tileir.dialect import ops
+from tileir.ir.core import Operation
+from tileir.prove import terms
+from tileir.prove.context import Context
+from tileir.prove.inference import strided, unwrapped
+from tileir.prove.memory import WRITE, Access, is_local, primed
+from tileir.prove.records import Claim
+from tileir.prove.solving import PROVED
+from tileir.prove.terms import ONE, ZERO, Term
+from tileir.prove.walking import is_left_early
+
+_NOT_ALL = "not every element was shown to be written"
+
+
+def coverage_claims(context: Context, claims: Sequence[Claim]) -> Iterator[Claim]:
+    """The claims of this question; `claims` are those about bounds and races."""
+    outputs: dict[Term, list[Access]] = {}
+    for access in context.contract.accesses:
+        if access.kind == WRITE and access.array is not None and not access.array.data[3]:
+            outputs.setdefault(access.array, []).append(access)
+            if access.view is None:
+                yield _once(context, access)
+    for stores in outputs.values():
+        yield _all_written(context, stores, claims)
+    for operation, why in context.contract.missing:
+        if operation.declaration.writes is not None:
+            yield Claim("coverage", operation, None, "unknown", why)
+
+
+# --- once ---
+
+
+def _once(context: Context, access: Access) -> Claim:
+    """Different elements of one store have different places."""
+    facts = context.facts(access)
+    offset = context.solver.simplified(access.offset, facts)
+    kept = [part for part in terms.variables(offset, access.mask, *facts) if part not in access.lanes]
+    lanes = [lane for lane in access.lanes if lane is not ZERO]
+    differ = terms.disjunction(*[terms.negation(terms.equal(lane, primed(lane))) for lane in lanes])
+    other = primed(offset, kept)
+    one, two = strided(offset, access.size), strided(other, access.size)
+    same = [terms.equal(offset, other)]
+    if one is not None and two is not None and set(one) == set(two) and len(one) > 1:
+        same = [terms.equal(one[stride], two[stride]) for stride in one]
+    wrong = [*facts, access.mask, primed(access.mask, kept), *same, differ]
+    why = "two elements of the store may have one place"
+    return context.claim("coverage", access.operation, terms.FALSE, wrong, None, 1.0, why)
+
+
+# --- all ---
+
+
+def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]) -> Claim:
+    reason = ""
+    for access in stores:
+        reason = _obstacle(context, access)
+        if not reason:
+            if _has_witness(context, access) or _are_as_many(context, access, claims):
+                return Claim("coverage", access.operation, None, "proved")
+            reason = _NOT_ALL
+    wrong: list[Term] = []
+    view = stores[0].view
+    if view is not None:
+        # A last tile that is not whole shows what is left out.
+        for extent, step in zip(view.extents, view.steps, strict=True):
+            if terms.constant(extent) is None and step > 1:
+                wrong.append(terms.equal(extent, terms.number(step + 1)))
+    return Claim(
+        "coverage", stores[0].operation, None, "refutable" if reason == _NOT_ALL else "unknown", reason, "",
+        context.candidates(wrong),
+    )  # fmt: skip
+
+
+def _obstacle(context: Context, access: Access) -> str:
+    """Why a store may be left out in a way that its conditions do not say."""
+    entry = context.elements.entry
+    for loop in access.visit.loops:
+        if loop.declaration is ops.LOOP or is_left_early(loop):
+            return "the store is in a loop that may end early"
+    for operation in entry.walk():
+        if operation.declaration is ops.RETURN and _depth(operation, entry) > 1:
+            return "the kernel returns from inside nested control flow"
+    return ""
+
+
+def _depth(operation: Operation, entry: Operation) -> int:
+    depth = 0
+    while operation.parent_operation is not None and operation.parent_operation is not entry:
+        operation = operation.parent_operation
+        depth += 1
+    return depth
+
+
+def _has_witness(context: Context, access: Access) -> bool:
+    """Whether a block, iterations and lanes can be named for each place in the array."""
+    targets = list(_targets(context, access))
+    if not targets or any(target is None for target in targets):
+        return False
+    chosen: dict[Term, Term] = {}
+    inside: list[Term] = []
+    goals: list[Term] = []
+    for number, target in enumerate(targets):
+        assert target is not None
+        index, count = target
+        place = terms.variable(f"place {number}", 0)
+        inside.append(terms.less(place, count))
+        goals.append(terms.equal(index, place))
+        _choose(context, index, place, chosen)
+    elements = context.elements
+    for part in terms.variables(*goals, *access.facts, access.mask):
+        if part.data[3] and part not in chosen and part not in elements.block:
+            chosen[part] = ZERO
+    for block in elements.block:
+        chosen.setdefault(block, ZERO)
+    facts = context.facts(access)
+    mask = context.solver.simplified(access.mask, facts) if access.view is None else terms.TRUE
+    needed = [*goals, *facts, mask]
+    needed += [terms.between(ZERO, block, count) for block, count in zip(elements.block, elements.grid, strict=True)]
+    for variable, value in chosen.items():
+        low, high = variable.data[1], variable.data[2]
+        needed.append(terms.TRUE if low is None else terms.at_least(value, terms.number(low)))
+        if high is not None and variable not in elements.block:
+            needed.append(terms.at_most(value, terms.number(high)))
+    return all(context.solver.follows(terms.substitute(each, chosen), inside, 1.0) for each in needed)
+
+
+def _targets(context: Context, access: Access) -> Iterator[tuple[Term, Term] | None]:
+    """The indices of a store and how many values each must take."""
+    solver = context.solver
+    facts = context.facts(access)
+    if access.view is not None:
+        for index, count, step, tile in zip(
+            access.indices, access.view.space, access.view.steps, access.view.tile, strict=True
+        ):
+            # Tiles with gaps between them do not cover a tensor.
+            yield (solver.simplified(index, facts), count) if index is not None and step <= tile else None
+        return
+    facts = [*facts, solver.simplified(access.mask, facts)]
+    groups = strided(solver.simplified(access.offset, facts), access.size)
+    bounds = context.contract.index_bounds(access)
+    for index in (groups or {}).values():
+        bound = bounds.get(unwrapped(index))
+        yield (index, bound) if bound is not None and groups else None
+
+
+def _choose(context: Context, index: Term, place: Term, chosen: dict[Term, Term]) -> None:
+    """Give the variables of an index values with which it is a place: quotients by their factors, the largest first."""
+    parts = []
+    for monomial, factor in terms.polynomial(index):
+        if len(monomial) == 1 and monomial[0].operation == "variable" and monomial[0].data[3] and factor > 0:
+            if monomial[0] not in chosen:
+                parts.append((factor, monomial[0]))
+        elif monomial and any(is_local(atom) for atom in monomial):
+            return
+        else:
+            product = terms.number(-factor)
+            for atom in monomial:
+                product = terms.mul(product, atom)
+            place = terms.add(place, product)
+    rest = place
+    for factor, variable in sorted(parts, key=lambda part: -part[0]):
+        chosen[variable] = terms.floor_div(rest, terms.number(factor))
+        rest = terms.modulo(rest, terms.number(factor))
+    # A loop that starts at the id of the block: that is what remains of its counter.
+    for loop in context.elements.numbers:
+        if loop.declaration is ops.FOR:
+            lower, _, step = context.elements.bounds(loop)
+            counter = context.elements.counter_value(loop)
+            if counter in chosen and lower in context.elements.block and terms.constant(step) is None:
+                chosen.setdefault(lower, terms.modulo(chosen[counter], step))
+
+
+def _are_as_many(context: Context, access: Access, claims: Sequence[Claim]) -> bool:
+    """Whether different blocks write different tiles of the tensor, and there are as many blocks as tiles."""
+    if access.view is None or access.visit.loops or context.facts(access) or None in access.indices:
+        return False
+    if any(step > tile for step, tile in zip(access.view.steps, access.view.tile, strict=True)):
+        return False
+    for claim in claims:
+        if claim.operation is access.operation and claim.verdict != "proved":
+            if claim.question == "bounds" or (claim.question == "race" and claim.other is access.operation):
+                return False
+    blocks, tiles = ONE, ONE
+    for count in context.contract.grid:
+        blocks = terms.mul(blocks, count)
+    for count in access.view.space:
+        tiles = terms.mul(tiles, count)
+    return blocks is tiles or context.solver.check([terms.negation(terms.equal(blocks, tiles))], 1.0)[0] == PROVED
