@@ -1,6 +1,6 @@
 """The bytecode encoders of a cuda-tile wheel, read from their sources without importing them.
 
-They are generated from NVIDIA's definition of the dialect and so tell what a release adds.  Records are in the
+They are generated from NVIDIA's definition of the dialect, so they show what a release adds.  Records are in the
 notation of docs/reference/operations/records.md.
 """
 

@@ -1,9 +1,8 @@
-"""What releases of cuda-tile and tileiras have that the declarations do not: `python -m generators compare`.
+"""Compare the declarations with releases of cuda-tile and tileiras: `python -m generators compare`.
 
-The encoders of cuda-tile tell versions, operations, records, enumerations and tags.  The disassembler that comes with
-tileiras has the same dialect without the compiler: its strings tell the names of operations, the versions of types
-and the messages.  What has no declaration to compare with, functions written by hand and messages, is compared with an
-earlier release.
+The encoders of cuda-tile state versions, operations, records, enumerations and tags.  The disassembler that comes with
+tileiras contains the dialect without the compiler: its strings are the names of operations, the versions of types and
+the messages.  Functions written by hand and messages have no declaration; they are compared with an earlier release.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ KNOWN: Final = {
     "new enumeration HintKey": "no encoder uses it: hints have names",
     "new enumeration Synchronization": "no encoder uses it",
 }
-"""Findings that are right as they are, by what stands in front of their colon, with the reason."""
+"""Differences that need no change, by the text before their colon, with the reason."""
 
 _TOOL: Final = "tileirdisasm"
 _RECORD: Final = re.compile(r"encodings\.encode_(?!Entry|Global|Module)\w+Op")
@@ -59,7 +58,7 @@ _OTHER_NAMES: Final = {
     *("bounded", "div_by", "same_elements", "optimization_hints", "ptr_attr"),
     *("di_compile_unit", "di_file", "di_lexical_block", "di_loc", "di_subprogram"),
 }
-"""Names of the dialect that are no operations or enumerations."""
+"""Names of the dialect that are neither operations nor enumerations."""
 
 
 class Release(NamedTuple):
@@ -240,6 +239,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("wheel", nargs="*", help="a wheel of cuda-tile or nvidia-cuda-tileiras; else what is installed")
     parser.add_argument("--before", action="append", default=[], metavar="WHEEL", help="a wheel of the release before")
     given = parser.parse_args(arguments)
+    for place in (*given.wheel, *given.before):
+        if not Path(place).exists():
+            parser.error(f"cannot read '{place}': no such file or folder")
     new = release_in(given.wheel)
     if not (new.sources or new.strings):
         print(

@@ -182,6 +182,9 @@ def test_tool_with_other_strings(tmp_path: Path) -> None:
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        upstream.main([str(tmp_path / "missing.whl")])
+    assert "missing.whl': no such file" in capsys.readouterr().err
     assert upstream.main([str(tmp_path)]) == 2
     assert "no encoders of cuda-tile" in capsys.readouterr().out
     if not SOURCES:
