@@ -109,3 +109,17 @@ def test_tileiras_takes_ours_where_it_takes_theirs(case, version, architecture, 
     if not compiles(data, architecture, tmp_path):
         pytest.skip(f"tileiras does not compile cuTile's own file for {architecture}")
     assert compiles(tileir.to_bytecode(tileir.from_bytecode(data)), architecture, tmp_path)
+
+
+@pytest.mark.parametrize("warps", [1, 2, 16, 32])
+def test_the_compiler_takes_each_number_of_worker_warps(warps: int, tmp_path: Path) -> None:
+    """The numbers that cuda-tile itself requests of version 13.5 only."""
+    tool = disassembler()
+    assert tool is not None
+    hints = f"optimization_hints = <sm_100 = {{num_worker_warps_per_cta = {warps} : i32}}>"
+    source = tmp_path / "kernel.tileirbc"
+    module = tileir.parse(f"cuda_tile.module @kernels {{ entry @k() {hints} {{ return }} }}")
+    source.write_bytes(tileir.to_bytecode(module, version="13.4"))
+    command = [str(tool.with_name("tileiras")), "--gpu-name", "sm_100", str(source), "-o", str(tmp_path / "k.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -12,9 +12,11 @@ from tests.bytecode.pieces import File, split_functions, split_table
 
 import tileir
 from tileir.bytecode.container import STRING
-from tileir.dialect.ops import PREVIEW_CALL
+from tileir.dialect.enums import MULTIMEM_REDUCTION
+from tileir.dialect.ops import ENTRY, PREVIEW_CALL
 from tileir.dialect.types import DYNAMIC
 from tileir.ir.versions import PREVIEW
+from tileir.passes.pipeline import PassReport, run_passes
 
 bytecode = pytest.importorskip("cuda.tile._bytecode", reason="pip install 'cuda-tile>=1.7'")
 encodings = pytest.importorskip("cuda.tile._bytecode.encodings", reason="pip install 'cuda-tile>=1.7'")
@@ -28,6 +30,7 @@ class Pointer(enum.Enum):
     """The attributes of the pointers here; cuda-tile does not write multicast ones yet."""
 
     NONE = b"\x00"
+    UNICAST = b"\x01"
     MULTICAST = b"\x02"
 
 
@@ -157,6 +160,11 @@ def test_a_reduction_into_a_view_has_inbounds(inbounds: list[bool]) -> None:
         tileir.to_bytecode(module, version="13.4")
 
 
+def test_reductions_have_the_numbers_of_cuda_tile() -> None:
+    numbers = {kind.name.lower(): kind.value for kind in REDUCTION}
+    assert {name: bytes([number]) for name, number in MULTIMEM_REDUCTION.values.items()} == numbers
+
+
 @pytest.mark.parametrize("warps", [None, 16])
 def test_an_entry_always_has_hints(warps: int | None) -> None:
     from cuda.tile._bytecode.attribute import EntryHints
@@ -165,6 +173,28 @@ def test_an_entry_always_has_hints(warps: int | None) -> None:
     module = written_back(written_by_cuda_tile(nothing, Pointer.NONE, hints))
     assert ("num_worker_warps_per_cta = 16" in module.text()) is (warps is not None)
     assert tileir.from_bytecode(tileir.to_bytecode(module, version="13.4")).text() == module.text()
+
+
+def test_an_entry_without_hints_is_refused() -> None:
+    data = written_by_cuda_tile(nothing, Pointer.NONE)
+    # The tags of no hints, then of no attributes of arguments.
+    assert data.count(b"\x0b\x00\x06\x00") == 1
+    with pytest.raises(tileir.BytecodeError, match="invalid optimization hints attribute for function 'k'"):
+        tileir.from_bytecode(data.replace(b"\x0b\x00\x06\x00", b"\x06\x00\x06\x00"))
+
+
+@pytest.mark.parametrize("version", ["13.1", "13.2", "13.3", "13.4", "13.5"])
+def test_worker_warps_are_powers_of_two_up_to_32(version: str) -> None:
+    """In every version; cuda-tile itself asks tileiras 13.3 and 13.4 for 4 and 8 only."""
+    for warps in (1, 2, 3, 4, 8, 16, 32, 64):
+        hints = f"optimization_hints = <sm_100 = {{num_worker_warps_per_cta = {warps} : i32}}>"
+        module = tileir.parse(f"cuda_tile.module @kernels {{ entry @k() {hints} {{ return }} }}", version=version)
+        if warps in (3, 64):
+            with pytest.raises(tileir.VerifyError, match="expected power-of-two ≤ 32"):
+                tileir.verify(module, version=version, hints="error")
+        else:
+            assert tileir.verify(module, version=version, hints="error") == []
+            assert str(tileir.from_bytecode(tileir.to_bytecode(module, version=version))) == str(module)
 
 
 def test_attributes_of_arguments_are_in_the_entry() -> None:
@@ -281,6 +311,76 @@ def test_info_says_what_is_not_released(tmp_path: Any, capsys: pytest.CaptureFix
         assert info.run([str(path)]) == 0
         printed = capsys.readouterr().out
         assert expected in printed and "producer: Cuda compilation tools, release 13.5" in printed
+
+
+# --- older versions ---
+
+
+def older(module: tileir.Operation, version: str) -> list[str]:
+    """Rewrite a program for an older version, which must have bytes then; return the warnings."""
+    report = PassReport()
+    run_passes(module, [f"downlevel{{version={version}}}"], report=report)
+    assert tileir.from_bytecode(tileir.to_bytecode(module, version=version)).text() == module.text()
+    return [each.message for each in report.diagnostics]
+
+
+def with_argument_attributes() -> tileir.Operation:
+    module = tileir.from_bytecode(written_by_cuda_tile(nothing, Pointer.NONE))
+    (entry,) = [each for each in module.walk() if each.declaration is ENTRY]
+    entry.set_attribute("arg_attrs", [{"tileir.note": 1}, {}])
+    return module
+
+
+def with_flags() -> tileir.Operation:
+    text = tileir.from_bytecode(written_by_cuda_tile(nothing, Pointer.NONE, scope=True)).text(debug_info=True)
+    return tileir.parse(text.replace("scopeLine = 8>", "scopeLine = 8, flags = 3>"))
+
+
+def preview(encode: Encode) -> tileir.Operation:
+    data = bytearray(written_by_cuda_tile(encode, Pointer.NONE))
+    bytecode.patch_header_preview_flag(data, bytecode.BytecodeVersion.V_13_5)
+    return tileir.from_bytecode(bytes(data))
+
+
+REWRITTEN: dict[str, tuple[Callable[[], tileir.Operation], list[str]]] = {
+    "in bounds": (lambda: tileir.from_bytecode(written_by_cuda_tile(atomic([True, True]), Pointer.NONE)), []),
+    "unicast": (lambda: tileir.from_bytecode(written_by_cuda_tile(nothing, Pointer.UNICAST)), []),
+    "hints": (lambda: tileir.from_bytecode(written_by_cuda_tile(nothing, Pointer.NONE)), []),
+    "arguments": (with_argument_attributes, ["'cuda_tile.entry' op: attributes of arguments cannot be in 13.3"]),
+}
+REFUSED: dict[str, tuple[Callable[[], tileir.Operation], str]] = {
+    **{
+        name: (
+            lambda encode=encode: tileir.from_bytecode(written_by_cuda_tile(encode)),  # type: ignore[misc]
+            f"'cuda_tile.{spelling.partition(' ')[0]}' op needs version 13.5 and has no equivalent in 13.3",
+        )
+        for name, (spelling, encode) in RECORDS.items()
+    },
+    "multicast": (
+        lambda: tileir.from_bytecode(written_by_cuda_tile(nothing)),
+        "'ptr' needs version 13.5 and has no equivalent in 13.3",
+    ),
+    "flags": (with_flags, "has a debug scope with flags, which need version 13.5"),
+    "preview": (lambda: preview(nothing), "is of a public preview, which needs version 13.5"),
+    "preview call": (lambda: preview(preview_call(True, True)), "'cuda_tile.preview$call' op needs version 13.5"),
+}
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_what_an_older_version_can_express_is_rewritten(name: str) -> None:
+    made, warnings = REWRITTEN[name]
+    assert older(made(), "13.3") == warnings
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_equivalent_is_refused_with_the_reason(name: str) -> None:
+    made, message = REFUSED[name]
+    module = made()
+    before = module.text(debug_info=True)
+    with pytest.raises(tileir.errors.PassError) as caught:
+        older(module, "13.3")
+    assert any(message in each.message for each in caught.value.diagnostics)
+    assert module.text(debug_info=True) == before
 
 
 # --- backends ---

@@ -187,7 +187,7 @@ HINTS_OF_KIND: Final[dict[str, tuple[str, ...]]] = {
 
 HINT_DOCUMENTATION: Final[dict[str, str]] = {
     "num_cta_in_cga": "thread blocks per cluster: a power of two up to 16; 1 on sm_80 to sm_89",
-    "num_worker_warps_per_cta": "worker warps per thread block: a power of two up to 32",
+    "num_worker_warps_per_cta": "worker warps per thread block: a power of two up to 32, of which tileiras 13.4 makes 4 or 8",
     "occupancy": "thread blocks per multiprocessor to aim for: 1 to 32",
     "allow_tma": "whether the tensor memory accelerator may move this tile: true or false",
     "latency": "how costly the access is expected to be: 1 (cheap) to 10",

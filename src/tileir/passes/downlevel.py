@@ -1,8 +1,10 @@
-"""Rewrites a program for an older version: 13.4 for 13.3, 13.2 or 13.1.
+"""Rewrites a program for an older version: 13.5 for 13.4 to 13.1.
 
 A first visit finds everything without an equivalent in the older version and reports all of it, each with the operation
 and the version that introduced it; the program stays as it was.  A second visit rewrites:
 
+13.5  `inbounds` of reductions and the pointer attribute `unicast` are dropped, they are only promises; attributes of
+      arguments are dropped with a warning
 13.4  `inbounds` is dropped, it is only a promise; `gdc_launch_dependents_tko` is removed, since the end of a grid
       signals too; `insert`, `fpowi`, saturating `ftoi` and rounding modes of `ftof` are expanded (expansions.py); the
       pointer attribute `none` is dropped
@@ -20,9 +22,11 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect import types
 from tileir.dialect.availability import newer_part
+from tileir.dialect.debug_info import scoped_location, subprogram_of
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import (
     ATOMIC_RED_VIEW_TKO,
+    ENTRY,
     EXP,
     FOR,
     FPOWI,
@@ -49,7 +53,7 @@ from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.traversal import clone
 from tileir.ir.types import FunctionType, Type, function_type
 from tileir.ir.verifier import verify_operation
-from tileir.ir.versions import NEWEST, V13_3, V13_4, Version, version_text
+from tileir.ir.versions import NEWEST, PREVIEW, V13_3, V13_4, V13_5, Version, version_text
 from tileir.passes.emit import Emit, defined_values, raise_errors, taken_token
 from tileir.passes.expansions import (
     can_insert,
@@ -118,6 +122,13 @@ def _errors_in_copy(root: Operation, version: Version) -> list[Diagnostic]:
 def _error(operation: Operation, version: Version) -> str | None:
     declaration = operation.declaration
     since = declaration.since
+    if version < V13_5 and PREVIEW in operation.attributes:
+        return f"is of a public preview, which needs version 13.5 and has no equivalent in {version_text(version)}"
+    if version < V13_5 and _has_flags(operation):
+        return (
+            f"has a debug scope with flags, which need version 13.5 and have no equivalent in {version_text(version)}: "
+            "the pass 'strip-debuginfo' removes debug scopes"
+        )
     target = f"and has no equivalent in {version_text(version)}"
     if since is not None and since > version:
         if declaration not in REPLACED or (declaration is INSERT and not can_insert(operation)):
@@ -125,14 +136,15 @@ def _error(operation: Operation, version: Version) -> str | None:
     for type in _types(operation):
         newer = _newer_type(type, version)
         if newer is not None:
-            brought_by = version_text(newer[1])
-            return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {brought_by} {target}"
+            return (
+                f"has a value of type '{type.spelling}': '{newer[0]}' needs version {version_text(newer[1])} {target}"
+            )
     for attribute in operation.attributes.values():
         if isinstance(attribute, EnumAttribute) and not (declaration is FTOF and can_round(operation)):
-            brought = attribute.kind.since.get(attribute.keyword)
-            if brought is not None and brought > version:
+            introduced = attribute.kind.since.get(attribute.keyword)
+            if introduced is not None and introduced > version:
                 keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
-                return f"has {keyword}, which needs version {version_text(brought)} {target}"
+                return f"has {keyword}, which needs version {version_text(introduced)} {target}"
     if declaration is FOR and _has_newer(operation, "unsignedCmp", version):
         if not has_signed_step(operation):
             return (
@@ -140,6 +152,12 @@ def _error(operation: Operation, version: Version) -> str | None:
                 f"number, so that it has no equivalent in {version_text(version)}"
             )
     return None
+
+
+def _has_flags(operation: Operation) -> bool:
+    location = scoped_location(operation.location)
+    subprogram = subprogram_of(location.scope) if location is not None else None
+    return subprogram is not None and subprogram.flags != 0
 
 
 def _types(operation: Operation) -> list[Type]:
@@ -159,6 +177,7 @@ def _types(operation: Operation) -> list[Type]:
 def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic]) -> int:
     changed = _retype(operation, version)
     changed |= _drop_attributes(operation, version, warnings)
+    changed |= _drop_argument_attributes(operation, version, warnings)
     declaration = operation.declaration
     if _is_newer(declaration.since, version):
         if declaration is INSERT or declaration is FPOWI:
@@ -186,7 +205,7 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
         make_loop_signed(operation)
         return 1
     if declaration is PRINT_TKO and _is_newer(declaration.results[0].since, version):
-        return changed | _untie_print(operation)
+        return changed | _remove_print_tokens(operation)
     return changed
 
 
@@ -227,18 +246,27 @@ def _drop_attributes(operation: Operation, version: Version, warnings: list[Diag
     return changed
 
 
+def _drop_argument_attributes(operation: Operation, version: Version, warnings: list[Diagnostic]) -> int:
+    if operation.declaration is not ENTRY or version >= V13_5 or "arg_attrs" not in operation.attributes:
+        return 0
+    text = f"'{operation.name}' op: attributes of arguments cannot be in {version_text(version)}"
+    warnings.append(Diagnostic("warning", text, operation.location))
+    operation.set_attribute("arg_attrs", None)
+    return 1
+
+
 def _forward_token(operation: Operation) -> None:
     if operation.results[0].has_uses:
         operation.results[0].replace_all_uses_with(taken_token(operation))
 
 
-def _untie_print(operation: Operation) -> int:
+def _remove_print_tokens(operation: Operation) -> int:
     """Remove the tokens of a print."""
-    had = operation.operand_group("token")
-    if not had and not operation.results[0].has_uses:
+    tokens = operation.operand_group("token")
+    if not tokens and not operation.results[0].has_uses:
         return 0
     _forward_token(operation)
-    if had:
+    if tokens:
         values = operation.args
         operation.set_operands(values, (len(values), 0))
     return 1
@@ -255,37 +283,43 @@ def _newer_type(type: Type, version: Version) -> tuple[str, Version] | None:
 
 def _older_type(type: Type, version: Version) -> Type:
     """Return the equivalent of a type in an older version, or the type itself."""
-    if version >= V13_4:
+    if version >= NEWEST:
         return type
     if isinstance(type, types.TileType):
         element = _older_type(type.element, version)
         return type if element is type.element else types.tile_type(type.shape, element)
     if isinstance(type, types.PointerType):
-        # The only attribute of pointers is `none`, which means nothing.
-        return type if type.attribute is None else types.pointer_type(type.pointee)
+        return types.pointer_type(type.pointee) if _drops_attribute(type.attribute, version) else type
     if isinstance(type, types.TensorViewType):
-        return type if type.attribute is None else types.tensor_view_type(type.element, type.shape, type.strides)
+        if not _drops_attribute(type.attribute, version):
+            return type
+        return types.tensor_view_type(type.element, type.shape, type.strides)
     if isinstance(type, FunctionType):
         return _older_function(type, version)
     return _older_view(type, version)
 
 
+def _drops_attribute(attribute: str | None, version: Version) -> bool:
+    """Whether a pointer means the same without its attribute: `none` says nothing, `unicast` only promises."""
+    return attribute == "unicast" or (attribute == "none" and version < V13_4)
+
+
 def _older_function(type: FunctionType, version: Version) -> Type:
-    known: dict[Type, Type] = {}
+    older: dict[Type, Type] = {}
     # An explicit stack, because function types may nest deeply; parts come first.
     path: list[Type] = [type]
     while path:
         top = path.pop()
         if not isinstance(top, FunctionType):
-            known[top] = _older_type(top, version)
+            older[top] = _older_type(top, version)
             continue
-        waiting = [part for part in (*top.inputs, *top.results) if part not in known]
-        if waiting:
-            path += [top, *waiting]
+        missing = [part for part in (*top.inputs, *top.results) if part not in older]
+        if missing:
+            path += [top, *missing]
             continue
-        inputs = tuple([known[part] for part in top.inputs])
-        known[top] = function_type(inputs, tuple([known[part] for part in top.results]))
-    return known[type]
+        inputs = tuple([older[part] for part in top.inputs])
+        older[top] = function_type(inputs, tuple([older[part] for part in top.results]))
+    return older[type]
 
 
 def _older_view(type: Type, version: Version) -> Type:

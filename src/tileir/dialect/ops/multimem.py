@@ -91,7 +91,8 @@ MULTIMEM_LOAD_REDUCE_VIEW_TKO: Final[OperationDeclaration] = memory_access(
     description=(
         "Reads the tile at an index from every device behind a multicast pointer and combines the elements that "
         "belong together: `add`, `min`, `max`, `and`, `or`, `xor`, `umin` or `umax`.  Floats have `add`, and f16 and "
-        "bf16 also `min` and `max`." + _NEEDS
+        "bf16 also `min` and `max`.  In what order and precision floats are added is open; the interpreter adds in the "
+        "order of the devices, f16 and bf16 in f32, and prefers numbers to NaNs." + _NEEDS
     ),
     example=(
         "%x, %t1 = multimem_load_reduce_view_tko relaxed sys %v[%i, %j], add token = %t : "
