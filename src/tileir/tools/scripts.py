@@ -50,12 +50,12 @@ def script_launches(path: str, arguments: Sequence[str] = (), until: int = 0) ->
     with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
         sys.stdout.flush()
         record = os.path.join(folder, "launches.jsonl")
-        words = [record, str(until), path, *arguments]
+        operands = [record, str(until), path, *arguments]
         if may_fork():
-            command = [sys.executable, "-m", "tileir.tools.scripts", *words]
+            command = [sys.executable, "-m", "tileir.tools.scripts", *operands]
             status = subprocess.run(command, stdout=2, check=False).returncode
         else:
-            status = _status_here(words)
+            status = _status_here(operands)
         launches = _recorded(record)
     if status == -signal.SIGINT:
         raise KeyboardInterrupt
