@@ -27,6 +27,7 @@ LAYERS = {
     "processes": 0,
     "processors": 0,
     "notebook": 0,
+    "whole_files": 0,
     "terminal": 1,
     "ir": 1,
     "dialect": 2,

@@ -185,7 +185,7 @@ def test_a_directory_that_takes_no_new_files(tmp_path: Path, monkeypatch: pytest
     def refuse(target: str) -> tuple[int, str]:
         raise PermissionError
 
-    monkeypatch.setattr("tileir.tools.output._create_beside", refuse)
+    monkeypatch.setattr("tileir.whole_files._create_beside", refuse)
     write_output(str(path), "after")
     assert path.read_text() == "after"
     write_output(str(path), "after" * 100)

@@ -17,6 +17,7 @@ from typing import BinaryIO, Generic, Optional, TypeVar
 
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.ir.location import UNKNOWN
+from tileir.whole_files import write_file
 
 Subject = TypeVar("Subject")
 Change = Callable[[], Optional[Subject]]  # noqa: UP045
@@ -81,7 +82,7 @@ class Verdicts:
             with open(path, encoding="utf-8") as file:
                 found = json.load(file)
         except FileNotFoundError:
-            _write(path, (json.dumps(expected, indent=1, sort_keys=True) + "\n").encode())
+            write_file(path, (json.dumps(expected, indent=1, sort_keys=True) + "\n").encode())
             return
         except (ValueError, RecursionError):
             found = None
@@ -103,19 +104,11 @@ class Verdicts:
     def save_best(self, data: bytes) -> None:
         """Keep the best program so far where a user finds it; in memory there is no such place."""
         if self._directory is not None:
-            _write(os.path.join(self._directory, "best"), data)
+            write_file(os.path.join(self._directory, "best"), data)
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
-
-
-def _write(path: str, data: bytes) -> None:
-    """Replace a file as a whole."""
-    beside = path + ".new"
-    with open(beside, "wb") as file:
-        file.write(data)
-    os.replace(beside, path)
 
 
 class Search(Generic[Subject]):

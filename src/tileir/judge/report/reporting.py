@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from tileir.judge.report.comparison import SweepComparison, compared
 from tileir.judge.report.contents import Contents
@@ -11,6 +10,7 @@ from tileir.judge.report.documents import csv_report, json_report, junit_report,
 from tileir.judge.report.page import page
 from tileir.judge.report.text import text_report
 from tileir.judge.results.results import Results
+from tileir.whole_files import write_file
 
 
 class SweepReport(Contents):
@@ -44,7 +44,7 @@ class SweepReport(Contents):
     def write_page(self, path: str | os.PathLike[str], older: SweepReport | None = None) -> None:
         """Write the page that `tileir report --html` writes, with the changes since an older report."""
         with Results(self.path, self.plan or None) as results:
-            Path(path).write_bytes(page(results, self, self.compare(older) if older is not None else None).encode())
+            write_file(path, page(results, self, self.compare(older) if older is not None else None).encode())
 
     def __str__(self) -> str:
         return self.text()

@@ -19,6 +19,7 @@ from tileir.judge.model import MODULES, JudgePlan, JudgeStage, SweepInput, Verdi
 from tileir.judge.verdicts.causes import cause_of
 from tileir.processes.command import PIPE, Command
 from tileir.processes.messages import checked, frame, parsed, read_frame, write_all
+from tileir.whole_files import write_file
 
 _KEPT: Final = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USER", "TILEIR_LIBCUDA")
 _KEPT_PREFIXES: Final = ("LC_", "PYTHON", "CUDA_", "NVIDIA_", "TILEIR_TILEIRAS")
@@ -77,8 +78,7 @@ def request_for(item: SweepInput, plan: JudgePlan, root: str) -> Request:
     path = os.path.join(root, "references", digest_of(item.reference))
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        Path(f"{path}.new").write_bytes(item.reference)
-        os.replace(f"{path}.new", path)
+        write_file(path, item.reference)
     return Request(replace(item, reference=b""), plan, path, imports)
 
 

@@ -7,7 +7,6 @@ import os
 import threading
 import webbrowser
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from tileir.execute.errors import LaunchError
@@ -17,6 +16,7 @@ from tileir.serve.explorer.opening import launch_of, opened
 from tileir.serve.explorer.pictures import memory_picture
 from tileir.serve.explorer.questions import Explorer
 from tileir.serve.explorer.server import ExplorerServer
+from tileir.whole_files import write_file
 
 _INLINE_SIZE = 4 << 20
 """What values may add to a page inside of a notebook, which is saved with it."""
@@ -127,7 +127,7 @@ class Exploration:
         than `size` bytes larger.  Returns what it leaves out, in sentences.
         """
         found = self.page(blocks=blocks, size=size)
-        Path(path).write_bytes(found.text.encode())
+        write_file(path, found.text.encode())
         return found.notes
 
     def page(self, *, blocks: Iterable[int] | None = None, size: int = SIZE) -> ExportedPage:
