@@ -1,4 +1,4 @@
-"""What integer operations mean, as terms of an SMT solver: the bits of a result and when they are defined."""
+"""The terms of the simplifier's rules, as what they mean to an SMT solver."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import product
 
 import z3
 
+from tileir.prove.integer_terms import Meaning, meaning
 from tileir.rewrite.simplifier_rules import ANY_CONSTANT, INVERSE, LITERAL, OPERATORS, SWAPPED, VARIABLE, Term
 
 WIDTHS = (1, 8, 16, 32, 64)
@@ -15,7 +16,6 @@ KEYWORDS = {
     "signedness": ("signed", "unsigned"),
     "comparison_predicate": tuple(SWAPPED),
 }
-Meaning = tuple[z3.BitVecRef, z3.BoolRef]
 
 
 def variable(name: str, width: int, defined: bool = False) -> Meaning:
@@ -29,100 +29,6 @@ def number(value: str | int, width: int) -> Meaning:
     elif value == "min":
         value = 1 << (width - 1)
     return z3.BitVecVal(int(value), width), z3.BoolVal(True)
-
-
-def _resize(bits: z3.BitVecRef, width: int, signed: bool) -> z3.BitVecRef:
-    extra = width - bits.size()
-    return z3.SignExt(extra, bits) if signed else z3.ZeroExt(extra, bits)
-
-
-def _keeps(flag: str, wide_signed: z3.BoolRef, wide_unsigned: z3.BoolRef) -> z3.BoolRef:
-    """Whether a promise about wrapping is kept; the two conditions are those of the signed and the unsigned one."""
-    if flag == "none":
-        return z3.BoolVal(True)
-    if flag == "no_signed_wrap":
-        return wide_signed
-    if flag == "no_unsigned_wrap":
-        return wide_unsigned
-    return z3.And(wide_signed, wide_unsigned)
-
-
-def _exact(name: str, flag: str, left: z3.BitVecRef, right: z3.BitVecRef) -> Meaning:
-    """Sums, differences, products: computed in more bits, the result must be the one in fewer."""
-    width = left.size()
-    wide = 2 * width + 1
-
-    def apply(a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BitVecRef:
-        return a + b if name == "addi" else a - b if name == "subi" else a * b
-
-    result = apply(left, right)
-    conditions = [
-        _resize(result, wide, signed) == apply(_resize(left, wide, signed), _resize(right, wide, signed))
-        for signed in (True, False)
-    ]
-    return result, _keeps(flag, *conditions)
-
-
-def _compare(predicate: str, signedness: str, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BoolRef:
-    unsigned = signedness == "unsigned"
-    return {
-        "equal": lambda: a == b,
-        "not_equal": lambda: a != b,
-        "less_than": lambda: z3.ULT(a, b) if unsigned else a < b,
-        "less_than_or_equal": lambda: z3.ULE(a, b) if unsigned else a <= b,
-        "greater_than": lambda: z3.UGT(a, b) if unsigned else a > b,
-        "greater_than_or_equal": lambda: z3.UGE(a, b) if unsigned else a >= b,
-    }[predicate]()
-
-
-def _bit(condition: z3.BoolRef) -> z3.BitVecRef:
-    return z3.If(condition, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
-
-
-def meaning(name: str, flags: tuple[str, ...], operands: list[Meaning], width: int) -> Meaning:
-    """An operation with a result of this width."""
-    if name == "select":
-        (condition, known), (chosen, one), (otherwise, other) = operands
-        taken = condition == 1
-        return z3.If(taken, chosen, otherwise), z3.And(known, z3.If(taken, one, other))
-    known = z3.And([defined for _, defined in operands])
-    a = operands[0][0]
-    b = operands[-1][0]
-    own = z3.BoolVal(True)
-    if name in ("addi", "subi", "muli"):
-        bits, own = _exact(name, flags[0], a, b)
-    elif name == "negi":
-        bits, own = _exact("subi", flags[0], z3.BitVecVal(0, width), a)
-    elif name == "andi":
-        bits = a & b
-    elif name == "ori":
-        bits = a | b
-    elif name == "xori":
-        bits = a ^ b
-    elif name == "shli":
-        bits = a << b
-        kept = _keeps(flags[0], (bits >> b) == a, z3.LShR(bits, b) == a)
-        own = z3.And(_within(b), kept)
-    elif name == "shri":
-        bits = a >> b if flags[0] == "signed" else z3.LShR(a, b)
-        own = _within(b)
-    elif name in ("mini", "maxi"):
-        bits = z3.If(_compare("less_than", flags[0], a, b) == (name == "mini"), a, b)
-    elif name == "cmpi":
-        bits = _bit(_compare(flags[0], flags[1], a, b))
-    elif name == "exti":
-        bits = _resize(a, width, flags[0] == "signed")
-    elif name == "trunci":
-        bits = z3.Extract(width - 1, 0, a)
-        own = _keeps(flags[0], _resize(bits, a.size(), True) == a, _resize(bits, a.size(), False) == a)
-    else:
-        raise AssertionError(name)
-    return bits, z3.And(known, own)
-
-
-def _within(amount: z3.BitVecRef) -> z3.BoolRef:
-    width = amount.size()
-    return amount == 0 if width == 1 else z3.ULT(amount, width)
 
 
 # --- the terms of rules ---

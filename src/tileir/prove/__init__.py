@@ -14,4 +14,13 @@ solving        terms given to z3; the only module that imports it
 context        what the questions share
 bounds         the question "bounds"
 questions      all claims about a kernel
+
+Whether two programs compute the same is another question, with its own terms: machine integers, which wrap.
+
+integer_terms   what integer operations mean to the solver
+value_graph     pure values of both programs, equal ones as one term
+effects         a kernel as the effects it has, with their conditions
+bit_vectors     elements of values for the solver
+correspondence  proves that the effects of two kernels correspond
+equivalence     the verdict; runs both programs where the proof fails
 """
