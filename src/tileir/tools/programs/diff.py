@@ -24,16 +24,17 @@ from tileir.tools.launches import given_launch
 
 if TYPE_CHECKING:
     from tileir.analyze.difference.semantic import SemanticDifference
+    from tileir.ir.core import Operation
 
+_ENTRY = options.ENTRY.with_help("the kernel to run (default: all that both have)")
 _RUNNING = (
     Option("--runs N", "how often, with other random arguments each time (default: 3)"),
     Option("--seed N", "of random arguments (default: 0)"),
-    options.ENTRY.with_help("the kernel to run (default: all that both have)"),
     options.GRID,
     options.ARG,
     options.BACKEND,
-    options.TIMEOUT,
 )
+_EITHER = (_ENTRY, options.TIMEOUT)  # of --semantic or --prove
 USAGE = Usage(
     "tileir diff",
     "FILE|SCRIPT.py OTHER",
@@ -49,7 +50,9 @@ USAGE = Usage(
         Option("--ignore-names", "names do not count: of functions, and those given to values"),
         Option("--locations", "locations that the programs state count, too"),
         Option("--semantic", "run both on the same arguments, and show which results differ and where that begins"),
+        Option("--prove", "prove that both compute the same for all inputs, or show a launch in which they do not"),
         *_RUNNING,
+        *_EITHER,
         *options.READING,
     ),
     """\
@@ -59,7 +62,8 @@ what they are used for, functions by name. Signs between the columns: | changed,
 point to where the operation is in the other program.
 
 With --semantic arguments are those of --grid and --arg, else those that a comment at the top of a program states, else
-random ones that are found by trying. Only results count then, also for the exit status.""",
+random ones that are found by trying. Only results count then, also for the exit status. With --prove the status is 0
+only for programs that are proved equivalent; it needs z3 (pip install 'tileir[prove]').""",
     statuses={
         0: "there is no difference",
         1: "there are differences",
@@ -77,10 +81,13 @@ def run(given: Arguments) -> int:
     context = None if text == "all" else natural(text)
     if text != "all" and context is None:
         raise ToolFailure(f"'{text}' is no number of lines: give one, or all")
-    if not given.has("semantic"):
+    about = given.only_one("semantic", "prove")
+    if about != "semantic":
         given.refuse([option.name for option in _RUNNING], "is about running the programs: add --semantic")
+    if not about:
+        given.refuse([option.name for option in _EITHER], "is about what programs compute: add --semantic or --prove")
     elif format in ("unified", "summary"):
-        raise ToolFailure(f"--semantic shows results, and --{format} the programs")
+        raise ToolFailure(f"--{about} shows results, and --{format} the programs")
     grid_of(given.value("grid", "1"))
     work = partial(_compare, given, format, context)
     seconds = given.seconds("timeout")
@@ -100,6 +107,8 @@ def _compare(given: Arguments, format: str, context: int | None) -> int:
     print_diagnostics([*left.diagnostics, *right.diagnostics], given)
     if left.module is None or right.module is None:
         return EXIT_USAGE
+    if given.has("prove"):
+        return _prove(given, left.module, right.module, format)
     names, titles = not given.has("ignore-names"), (given.operands[0], given.operands[1])
     locations = given.has("locations")
     difference = ProgramDifference(left.module, right.module, names=names, locations=locations, titles=titles)
@@ -120,6 +129,17 @@ def _compare(given: Arguments, format: str, context: int | None) -> int:
         width = max(shutil.get_terminal_size((_WIDTH_OF_A_PIPE, 24)).columns, 40)
         print(difference.side_by_side(width, color, context), harmless(difference.summary()), sep="\n")
     return EXIT_WRONG_INPUT if difference else EXIT_FINE
+
+
+def _prove(given: Arguments, left: Operation, right: Operation, format: str) -> int:
+    """Print whether the programs are equivalent."""
+    with Progress() as progress, refusing():
+        from tileir.prove.equivalence import equivalent
+
+        progress.step("proving that both programs compute the same")
+        found = equivalent(left, right, entry=given.value("entry") or None)
+    print(json.dumps(found.to_dict()) if format == "json" else harmless(str(found)))
+    return EXIT_FINE if found.verdict == "proved" else EXIT_WRONG_INPUT
 
 
 def _run_both(given: Arguments, difference: ProgramDifference, left: Program, right: Program) -> SemanticDifference:

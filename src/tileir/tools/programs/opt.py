@@ -13,6 +13,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError, TileIRError, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
+from tileir.ir.traversal import clone
 from tileir.ir.versions import version_text
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
@@ -70,6 +71,7 @@ USAGE = Usage(
         Option("--load FILE.py", "run this Python file first, to register your own passes"),
         Option("--rules parity|full", "NVIDIA's public rules only, or the drafts' as well"),
         Option("--fuse-fma", "with -O, also fuse multiplications and additions, which changes rounding"),
+        Option("--prove", "prove that the result computes the same for all inputs; fail if a launch refutes it"),
         Option("--print-after-all", "show the program after each pass, on standard error"),
         Option("--timing", "show the time each pass took, on standard error"),
         Option("--statistics", "show how often each rule fired, on standard error"),
@@ -99,7 +101,10 @@ def run(given: Arguments) -> int:
     module = program.checked(given)
     output = given.value("output", "-")
     protect_input(output, given.operands[0], (program.kind, TEXT))
+    before = clone(module) if given.has("prove") else None
     if steps and not _optimize(module, steps, rules, given):
+        return EXIT_WRONG_INPUT
+    if before is not None and not _proved(before, module):
         return EXIT_WRONG_INPUT
     write_output(output, _text(module, given))
     return EXIT_FINE
@@ -182,6 +187,19 @@ def _optimize(module: Operation, steps: list[Step], rules: str, given: Arguments
         for line in [*lines, *(report.statistics_lines() if given.has("statistics") else [])]:
             print_line(line)
     return True
+
+
+def _proved(before: Operation, after: Operation) -> bool:
+    """Print whether the passes kept the meaning of the program; False if a launch shows that they did not."""
+    from tileir.terminal import Progress
+
+    with Progress() as progress, refusing():
+        from tileir.prove.equivalence import equivalent
+
+        progress.step("proving that the result computes the same")
+        found = equivalent(before, after)
+    print(harmless(str(found)), file=sys.stderr)
+    return found.verdict != "refuted"
 
 
 def _load(path: str) -> None:
