@@ -43,6 +43,7 @@ from tileir.dialect.ops import (
     REMI,
     RETURN,
     SCAN,
+    SELECT,
     SHLI,
     SHRI,
     SUBI,
@@ -331,7 +332,7 @@ class Summary:
         inner = self._promised(operation.operands)
         if not any(inner):
             return own
-        if declaration.mnemonic == "select":
+        if declaration is SELECT:
             arms = self._one_of(_scalar(operands[0]), inner[1], inner[2])
             return own | inner[0] | arms
         shapes = {each.type.shape for each in operation.operands if isinstance(each.type, TileType)}
