@@ -40,7 +40,7 @@ def _view_claim(context: Context, access: Access) -> Claim:
 
 def _suggestion(index: Term, extent: Term, context: Context) -> str:
     for part in terms.subterms(index):
-        if part in context.elements.loaded and part.operation == "app" and str(part.data[0]).endswith("[]"):
+        if part.operation == "app" and str(part.data[0]).endswith("[]"):
             return f'--assume "0 <= {part.data[0][:-2]}[*] < {terms.text(extent)}"'
     return ""
 

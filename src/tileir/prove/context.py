@@ -60,7 +60,8 @@ class Context:
 
     def unfollowed(self, *assertions: Term) -> list[Unfollowed]:
         """The values in terms that have no meaning there."""
-        found = [self.elements.followed[part] for part in terms.subterms(*assertions) if part in self.elements.followed]
+        names = [part.data[0] for part in terms.subterms(*assertions) if part.operation == "app"]
+        found = [self.elements.followed[name] for name in names if name in self.elements.followed]
         return list(dict.fromkeys(found))
 
     # --- launches ---

@@ -306,7 +306,7 @@ def _add_grid(contract: Contract, uses: Uses, rules: Sequence[str] | None, names
             if rule is None or elements.grid[axis] in given:
                 continue
             contract.assume(
-                terms.equal(elements.grid[axis], rule), f"grid.{_AXES[axis]} == {spelled(rule)}", "inferred"
+                terms.equal(elements.grid[axis], rule), f"grid.{_AXES[axis]} == {terms.text(rule)}", "inferred"
             )
             grid[axis] = rule
     contract.grid = tuple(grid)
@@ -315,23 +315,6 @@ def _add_grid(contract: Contract, uses: Uses, rules: Sequence[str] | None, names
         contract.hypotheses.append(terms.less(block, contract.grid[elements.grid.index(count)]))
         contract.hypotheses.append(terms.less(primed(block), contract.grid[elements.grid.index(count)]))
         contract.hypotheses.append(terms.less(primed(block), count))
-
-
-def spelled(term: Term) -> str:
-    """A count as people write it: cdiv instead of two minus signs."""
-    if term.operation == "sum" and len(term.data) == 1:
-        ((monomial, factor),) = term.data
-        words = []
-        for atom in monomial:
-            if atom.operation == "floor_div":
-                dividend = terms.scale(atom.arguments[0], -1)
-                words.append(f"cdiv({terms.text(dividend)}, {terms.text(atom.arguments[1])})")
-                factor = -factor
-            else:
-                words.append(terms.text(atom))
-        if factor == 1:
-            return " * ".join(words)
-    return terms.text(term)
 
 
 def _add_sizes(contract: Contract, uses: Uses) -> None:

@@ -75,10 +75,8 @@ class Elements:
         )
         self.wrapped: dict[Term, Operation] = {}
         """The operation whose result a `wrap` is."""
-        self.followed: dict[Term, Unfollowed] = {}
-        """What an uninterpreted function stands for."""
-        self.loaded: dict[Term, tuple[Term, Operation]] = {}
-        """The address in bytes that a loaded value was read from, and by which operation."""
+        self.followed: dict[str, Unfollowed] = {}
+        """What an uninterpreted function stands for, by its name."""
         self.assumed: dict[Term, list[Term]] = {}
         """What `assume` operations promise about a term."""
         self._known: list[dict[tuple[Value, Indices], Term]] = [{}]
@@ -169,7 +167,7 @@ class Elements:
             within = block.parent_operation if block is not None else None
         scope = self.scope(within, isinstance(value, BlockArgument))
         found = self.unknown(self.name(value), (*scope, *indices), value.type, value)
-        self.followed.setdefault(found, Unfollowed(maker or within, f"'{self.name(value)}' {why}"))
+        self.followed.setdefault(found.data[0], Unfollowed(maker or within, f"'{self.name(value)}' {why}"))
         return found
 
     def unknown(self, name: str, arguments: Indices, type: Type, value: Value | None = None) -> Term:
@@ -302,7 +300,9 @@ class Elements:
         scope = self.scope(loop, True)
         name = self.name(argument)
         found = self.unknown(name, (*scope, *indices), argument.type, argument)
-        self.followed.setdefault(found, Unfollowed(loop, f"'{name}' is carried by a loop and has no closed form"))
+        self.followed.setdefault(
+            found.data[0], Unfollowed(loop, f"'{name}' is carried by a loop and has no closed form")
+        )
         return found
 
     def _after(self, argument: BlockArgument, loop: Operation, indices: Indices, count: Term) -> Term | None:
@@ -433,8 +433,9 @@ class Elements:
             position = terms.floor_div(offset, terms.number(size))
             name = f"{str(base.data[0]).removeprefix('&')}[]"
             found = self.unknown(name, (position,), type)
-            self.followed.setdefault(found, Unfollowed(operation, f"'{self.name(value)}' is loaded from {name[:-2]}"))
-        self.loaded.setdefault(found, (address, operation))
+            self.followed.setdefault(
+                found.data[0], Unfollowed(operation, f"'{self.name(value)}' is loaded from {name[:-2]}")
+            )
         return found
 
     def promise(self, term: Term, fact: Term) -> None:

@@ -508,7 +508,12 @@ def text(term: Term) -> str:
     if operation == "sum":
         words = ""
         for monomial, factor in data:
-            product = "*".join([_factor(atom) for atom in monomial])
+            atoms = []
+            for atom in monomial:
+                rounded = _rounded_up(atom)
+                factor = -factor if rounded else factor
+                atoms.append(rounded or _factor(atom))
+            product = "*".join(atoms)
             size = f"{abs(factor)}*{product}" if product and abs(factor) != 1 else product or str(abs(factor))
             words += (f" {'-' if factor < 0 else '+'} " if words else "-" if factor < 0 else "") + size
         return words
@@ -538,6 +543,13 @@ _SIGNS: Final = {
     "conjunction": " and ",
     "disjunction": " or ",
 }
+
+
+def _rounded_up(atom: Term) -> str:
+    """`cdiv(n, 64)` for (-n) // 64, of which it is the negative number; else empty."""
+    if atom.operation == "floor_div" and all(factor < 0 for _, factor in polynomial(atom.arguments[0])):
+        return f"cdiv({text(scale(atom.arguments[0], -1))}, {text(atom.arguments[1])})"
+    return ""
 
 
 def _factor(atom: Term) -> str:
