@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -26,6 +25,7 @@ from tileir.bridge.uninitialized import launching_frame
 from tileir.execute.arguments.binding import EMULATED_STORAGE, PINNED_STORAGE, is_array
 from tileir.execute.errors import LaunchError
 from tileir.ir.quoting import type_text
+from tileir.processes.time_limit import TimeIsOver, time_limit
 
 
 def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any, **stream: Any) -> None:
@@ -207,38 +207,14 @@ def _benchmark_with_timeout(
     # The first attempt may have spent its time on compiling the kernel, which a GPU does before the time begins.
     for _ in range(2):
         try:
-            with _limit(timeout_sec):
+            # Other threads get no signals: nothing can end them.
+            is_main = threading.current_thread() is threading.main_thread()
+            with time_limit(timeout_sec) if is_main else nullcontext():
                 return _timed(context, grid, kernel, arguments), time.perf_counter() - begin
-        except _TooLong:
+        except TimeIsOver:
             pass
     utilities: Any = sys.modules[_TUNER]
     raise utilities.TileLaunchTimeoutError(f"CUDA kernel launch exceeded timeout {timeout_sec} sec")
-
-
-class _TooLong(BaseException):
-    """Not an `Exception`, so that nobody takes it for a failure of the kernel."""
-
-
-@contextmanager
-def _limit(seconds: float) -> Iterator[None]:
-    """Ends what runs too long, as an interrupt does.  On other threads than the main one nothing can."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        yield
-        return
-    is_over = False
-
-    def end(number: int, frame: object) -> None:
-        if not is_over:
-            raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, end)
-    rest, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-    try:
-        yield
-    finally:
-        is_over = True
-        signal.setitimer(signal.ITIMER_REAL, rest, interval)
-        signal.signal(signal.SIGALRM, before)
 
 
 # --- the functions ---

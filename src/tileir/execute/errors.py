@@ -160,14 +160,10 @@ def raise_if_interrupted(module: str, name: str) -> None:
 
 def _is_of_signal_handler(error: Exception) -> bool:
     import signal
+    import traceback
 
     handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()} - {None}
-    place = error.__traceback__
-    while place is not None and handlers:
-        if place.tb_frame.f_code in handlers:
-            return True
-        place = place.tb_next
-    return False
+    return any(frame.f_code in handlers for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 class Callbacks:

@@ -2,6 +2,7 @@
 
 child.py         `Child`: a fork with its own pipes, watched until it is over
 forked.py        `forked`: a copy of this process with its streams, for native code that may crash
+time_limit.py    `time_limit`: end work in this process when its time is over
 exit_status.py   `ExitStatus`: how a process ended
 command.py       `Command`: a program with arguments, limited, and ended with all that it started
 messages.py      length-prefixed frames through pipes, and a reader that believes nothing

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 
 from tileir.processes.forked import can_fork, forked
+from tileir.processes.time_limit import TimeIsOver, time_limit
 from tileir.tools.arguments import EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, ToolFailure
 from tileir.tools.command import end_of_process, finish
 
 GRACE = 2.0
 """Seconds after which work that does not end by itself is ended from outside."""
-_AGAIN = 0.5
-"""Seconds between exceptions: one that is raised while Python cleans up is lost."""
 _WILD = (
     "error: the kernel accessed memory outside its arrays and was stopped\n"
     "help: run without --unchecked or TILEIR_UNCHECKED to see where"
@@ -50,16 +48,6 @@ def in_child(work: Callable[[], int], seconds: float = 0, name: str = "tileir") 
     return EXIT_WRONG_INPUT
 
 
-# --- time limits ---
-
-# A signal raises an exception in the work, which ends a launch as Ctrl-C does.  Steps that take no exception, such as
-# a compilation by LLVM, are ended from outside where there is a child.
-
-
-class _TimedOut(BaseException):
-    """Not an `Exception`, so that no handler takes it for a failure of the program."""
-
-
 def report_timeout(seconds: float) -> int:
     """Report that the time is over; the exit status."""
     with suppress(OSError):
@@ -73,45 +61,12 @@ def limited(seconds: float, work: Callable[[], int | None]) -> int | None:
     """The exit status of some work, which is ended after so many seconds, if there are any."""
     if not seconds:
         return work()
+    if threading.current_thread() is not threading.main_thread():
+        raise ToolFailure("--timeout can be had on the main thread of a process only")
     try:
-        with _timer(seconds):
+        with time_limit(seconds):
             return work()
-    except _TimedOut:
+    except TimeIsOver:
         # What was printed until then.
         sys.stdout.flush()
         return report_timeout(seconds)
-
-
-@contextmanager
-def _timer(seconds: float) -> Iterator[None]:
-    """Interrupt this thread after so many seconds, and again until the block is left.
-
-    Where the system has no signal for it, Ctrl-C is simulated, once.
-    """
-    number, deadline, is_over = getattr(signal, "SIGALRM", signal.SIGINT), time.monotonic() + seconds, False
-
-    def end(_: int, frame: object) -> None:
-        if not is_over:
-            raise _TimedOut if time.monotonic() >= deadline else KeyboardInterrupt
-
-    try:
-        before = signal.signal(number, end)
-    except ValueError:
-        raise ToolFailure("--timeout can be had on the main thread of a process only") from None
-    stop: Callable[[], object]
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
-        stop = partial(signal.setitimer, signal.ITIMER_REAL, 0)
-    else:
-        import _thread
-        import threading
-
-        timer = threading.Timer(seconds, _thread.interrupt_main, (number,))
-        timer.start()
-        stop = timer.cancel
-    try:
-        yield
-    finally:
-        is_over = True
-        stop()
-        signal.signal(number, before)

@@ -226,13 +226,13 @@ def _place(error: Exception) -> str:
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f"{error.filename}:{error.lineno}"
     loaded, other = "", ""
-    step = error.__traceback__
-    while step is not None:
-        module = step.tb_frame.f_globals.get("__name__", "")
-        place = f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
+    import traceback
+
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        module = frame.f_globals.get("__name__", "")
+        location = f"{frame.f_code.co_filename}:{line}"
         if module == _LOADED:
-            loaded = place
+            loaded = location
         elif not module.startswith("tileir."):
-            other = place
-        step = step.tb_next
+            other = location
     return loaded or other
