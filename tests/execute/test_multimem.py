@@ -164,6 +164,37 @@ def test_a_token_orders_the_accesses_of_all_devices() -> None:
     assert [kind for kind, _ in findings(compiled("f32", unordered), arrays("f32", 3), 10)] == ["unordered"]
 
 
+def test_what_is_not_written_is_found_on_each_device() -> None:
+    team, (values,) = arrays("f32", 2, 12), arrays("f32", 1, 12)
+    kernel = compiled("f32", STORE)
+    kernel.launch(3, (MulticastArray(team), values, 12), sanitize="all")
+    with pytest.raises(tileir.SanitizerError) as caught:
+        kernel.launch(2, (MulticastArray(team), values, 12), sanitize="all")
+    titles = sorted([each.title for each in caught.value.report.findings])
+    assert titles == [
+        f"32 of the 96 elements of argument 0 on device {device} (array float32[12, 8]) are never written"
+        for device in (0, 1)
+    ]
+
+
+def test_memory_of_one_device_may_count_as_unwritten() -> None:
+    team, (result,) = arrays("f32", 2), arrays("f32", 1)
+    sanitizer = tileir.sanitizer.Sanitizer(uninitialized=[team[1]])
+    kernel = compiled("f32", LOAD.replace("KIND", "add"))
+    kernel.launch(3, (MulticastArray(team), result, 10), observer=sanitizer)
+    (finding,) = sanitizer.report.findings
+    assert finding.kind == "uninitialized" and "on device 1" in str(finding.details)
+
+
+@pytest.mark.parametrize("schedule", ["reverse", "random:3", "interleaved"])
+def test_schedules(schedule: str) -> None:
+    team, (values,) = arrays("f32", 2), arrays("f32", 1)
+    expected = [array + values for array in team]
+    kernel = compiled("f32", REDUCE.replace("KIND", "add"))
+    kernel.launch(3, (MulticastArray(team), values, 10), schedule=schedule, sanitize=True)
+    assert all(map(numpy.array_equal, team, expected))
+
+
 # --- addresses ---
 
 
