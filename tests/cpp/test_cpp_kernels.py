@@ -11,8 +11,10 @@ import pytest
 from tests.optional import needs
 
 import tileir
+from tileir.cpp.demangling import source_name
 from tileir.cpp.errors import CppError
 from tileir.cpp.source import diagnostics_of
+from tileir.ir.diagnostics import Diagnostic
 
 SCALE = Path(__file__).parents[2] / "examples" / "scale.cu"
 UNMASKED = SCALE.read_text().replace("ct::store_masked(y + at, sum, inside)", "ct::store(y + at, sum)")
@@ -132,6 +134,82 @@ def test_names_of_kernels_are_checked(tmp_path: Path) -> None:
     with pytest.raises(CppError, match="has kernel templates alone") as caught:
         tileir.load(path)
     assert "'scale<...>'" in caught.value.help
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_file_without_tile_kernels_says_how_they_are_marked(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    threads = 'extern "C" __global__ void fill(float *x) { x[threadIdx.x] = 1; }\n'
+    for text, entry, message in [
+        (threads, (), "has no tile kernel"),
+        (threads, "fill", "'fill' is not a tile kernel"),
+        (SCALE.read_text() + threads, "fill", "'fill' is not a tile kernel"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(CppError, match=message) as caught:
+            tileir.load(path, entry=entry)
+        assert (
+            caught.value.help == "tile kernels are marked __tile_global__: 'fill' is a kernel of threads (__global__)"
+        )
+    path.write_text(SCALE.read_text() + threads)
+    assert [kernel.symbol_name for kernel in kernels(tileir.load(path))] == ["axpy"]
+    with pytest.raises(CppError) as caught:
+        tileir.load(SCALE, entry="scale")
+    assert caught.value.help == "'scale' is a template: name an instance, as 'scale<...>'"
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_wrong_macro_is_named() -> None:
+    with pytest.raises(CppError, match="NVRTC refuses its options: invalid macro definition: 3=4"):
+        tileir.load(SCALE, defines={"3": "4"})
+    with pytest.raises(CppError) as caught:
+        tileir.load(SCALE, defines={"N": "a b("})
+    assert caught.value.diagnostics[0].notes[-1].message == "macros hold in NVIDIA's headers, too: 'N'"
+
+
+@pytest.mark.usefixtures("compiler")
+def test_instances_have_the_names_that_people_write(tmp_path: Path) -> None:
+    both = tileir.load(SCALE, entry=["scale<64>", "scale<128>"])
+    x, _ = arrays()
+    tileir.launch(tileir.load(SCALE, entry="scale<64>"), 16, (x, 2.0, 1000))
+    assert (x == numpy.arange(1000) * 2).all()
+    with pytest.raises(tileir.LaunchError, match=r"choose one of @scale<\d+>, @scale<\d+> with --entry"):
+        tileir.compile(both)
+    assert "ILi128E" in tileir.compile(both, entry="scale< 128 >").name
+    launch = ["--entry", "scale<256>", "--grid", "4", "--arg", "iota:f32:1000", "--arg", "0.5", "--arg"]
+    page = tmp_path / "page.html"
+    assert tool("explore", SCALE, *launch, "1000", "--html", page).returncode == 0
+    assert "<title>scale&lt;256&gt;: tileir explorer</title>" in page.read_text()
+    assert tool("cost", SCALE, *launch, "1000").stdout.startswith("scale<256>, grid 4 x 1 x 1, on ")
+    assert "sanitizer: 2 findings in @scale<256>, grid" in tool("run", SCALE, "--sanitize", *launch, "1008").stderr
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_Z5scaleILi256EEvPffi", "scale<256>"),
+        ("_Z4axpyfPKfPfi", "axpy"),
+        ("_ZN12_GLOBAL__N_11kILi3EEEvPf", "(anonymous namespace)::k<3>"),
+        ("_ZN2ns4kernI6__halfLb1EEEvPT_i", "ns::kern<__half, true>"),
+        ("axpy", "axpy"),
+        ("_Zbroken", "_Zbroken"),
+    ],
+)
+def test_symbols_are_shown_as_their_sources_have_them(symbol: str, name: str) -> None:
+    assert source_name(symbol) == name
+
+
+def test_a_missing_header_is_reported_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    def error(header: str) -> Diagnostic:
+        text = f"#include <{header}>\n"
+        log = f'k.cu(1): catastrophic error: cannot open source file "{header}"\n  {text}  {" " * (len(text) - 1)}^\n'
+        (found,) = diagnostics_of(log, text, "k.cu")
+        return found
+
+    monkeypatch.setattr("tileir.cpp.source.header_folders", list)
+    assert error("cuda/std/array").position == ("k.cu", 1, 11)
+    assert error("cuda/std/array").notes[-1].message == "it is part of CCCL: pip install nvidia-cuda-cccl"
+    assert error("own.h").notes[-1].message == "folders with headers are given by -I, or include= of tileir.load"
 
 
 def test_messages_of_nvrtc_are_read_without_it() -> None:

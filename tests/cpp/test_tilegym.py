@@ -21,7 +21,7 @@ import tileir
 from tileir.serve.explorer.opening import launch_of, opened
 
 needs("tilegym")
-# needs("nvrtc")
+needs("nvrtc")
 needs("cccl")
 HEADERS = Path(os.environ.get("TILEIR_TILEGYM", ""), "src", "tilegym", "ops", "tilecpp")
 # Its test needs the package transformers.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from tileir.cpp.errors import CppError
 from tileir.cpp.nvrtc import Compiled, compile_source, header_folders
@@ -25,6 +26,13 @@ _HEAD = re.compile(r"(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>[a-z ]+?)(?: #\d+(
 _WORD = re.compile(r"(\S+)")
 _TEMPLATE = re.compile(r"template\s*<[^{;]*?>\s*(?:static\s+)?__tile_global__\s+(?:\w+\s+)*?(\w+)\s*\(")
 _FUNCTION = re.compile(r"__tile_global__[^({;]*?(\w+)\s*\(")
+_SIMT = re.compile(r"__global__[^({;]*?(\w+)\s*\(")
+# The kernel that NVRTC adds to a source without one.
+_DUMMY = b"__$dummy_kernel"
+_MISSING = re.compile(r'cannot open source file "(.+?)"')
+_EXTENTS = re.compile(r"cuda::tiles::extents<cuda::tiles::uint32_t, ([^<>]*)>")
+_INCLUDE = re.compile(r'\s*#\s*include\s*[<"]')
+_OF_CCCL = ("cub/", "cuda/", "nv/", "thrust/")
 
 
 class CppProgram:
@@ -55,9 +63,15 @@ def compile_cpp(
     if not compiled.data:
         errors = [each for each in found if each.severity == "error"]
         if not errors and f"\n{_NAMES}(" in f"\n{compiled.log}":
-            raise CppError.of(_unknown_kernel(compiled.log, expressions), _listed(text))
-        raise CppError(errors or [Diagnostic("error", f"NVRTC reports: {compiled.log.strip()}", UNKNOWN)])
-    _check_kernels(compiled, text, path)
+            raise CppError.of(_unknown_kernel(compiled.log, expressions), _listed(text, expressions))
+        if not errors:
+            said = compiled.log.strip().partition("\n")[0].removeprefix("Command-line error: ")
+            raise CppError.of(f"NVRTC refuses its options: {said}")
+        if defines and errors[0].position[0] != path:
+            macros = ", ".join([f"'{name}'" for name in defines])
+            _add_help(errors[0], f"macros hold in NVIDIA's headers, too: {macros}")
+        raise CppError(errors)
+    _check_kernels(compiled, expressions, text, path)
     return CppProgram(compiled.data, [compiled.symbols[each] for each in expressions], found)
 
 
@@ -84,18 +98,47 @@ def _unknown_kernel(log: str, expressions: Sequence[str]) -> str:
     return f"no kernel {' or '.join([repr(each) for each in expressions])}: {said}"
 
 
-def _listed(text: str) -> str:
+def _listed(text: str, expressions: Sequence[str]) -> str:
+    for expression in expressions:
+        if expression in _TEMPLATE.findall(text):
+            return f"'{expression}' is a template: name an instance, as '{expression}<...>'"
     return f"the kernels of the file are {', '.join(dict.fromkeys(_FUNCTION.findall(text)))}"
 
 
-def _check_kernels(compiled: Compiled, text: str, path: str) -> None:
-    """Templates become kernels only where they are named."""
-    templates = _TEMPLATE.findall(text)
-    if compiled.symbols or not templates or len(_FUNCTION.findall(text)) > len(templates):
+def _check_kernels(compiled: Compiled, expressions: Sequence[str], text: str, path: str) -> None:
+    """Templates become kernels only where they are named, and kernels of threads never do."""
+    threads = _SIMT.findall(text)
+    chosen = [name for name in threads if name in [each.partition("<")[0].rpartition(":")[2] for each in expressions]]
+    if not chosen and _DUMMY not in compiled.data:
         return
-    called = ", ".join([f"'{name}'" for name in templates])
-    help = f"name an instance, as '{templates[0]}<...>': --entry, or entry= of tileir.load"
-    raise CppError.of(f"'{path}' has kernel templates alone ({called}), so nothing to run", help)
+    templates = _TEMPLATE.findall(text)
+    if templates and not chosen:
+        called = ", ".join([f"'{name}'" for name in templates])
+        help = f"name an instance, as '{templates[0]}<...>': --entry, or entry= of tileir.load"
+        raise CppError.of(f"'{path}' has kernel templates alone ({called}), so nothing to run", help)
+    message = f"'{path}' has no tile kernel" if not chosen else f"'{chosen[0]}' is not a tile kernel"
+    shown = f": '{threads[0]}' is a kernel of threads (__global__)" if threads else ""
+    raise CppError.of(message, f"tile kernels are marked __tile_global__{shown}")
+
+
+def _add_help(diagnostic: Diagnostic, help: str) -> None:
+    diagnostic.notes.append(Diagnostic("help", help, UNKNOWN))
+
+
+def _help_of(message: str) -> str:
+    """What to do about an error, where NVRTC does not say it."""
+    missing = _MISSING.search(message)
+    if missing is None:
+        return _HOST if message.startswith("A function without execution space annotations") else ""
+    header = missing[1]
+    if not header.startswith(_OF_CCCL):
+        return "folders with headers are given by -I, or include= of tileir.load"
+    if any(Path(folder, "cuda", "std").is_dir() for folder in header_folders()):
+        return "CCCL is installed, and has no such header"
+    return "it is part of CCCL: pip install nvidia-cuda-cccl"
+
+
+_HOST = "mark it __tile__, or keep code of the host from NVRTC: #ifndef __CUDACC_RTC__"
 
 
 def diagnostics_of(log: str, text: str, path: str) -> list[Diagnostic]:
@@ -107,14 +150,23 @@ def diagnostics_of(log: str, text: str, path: str) -> list[Diagnostic]:
         kind = head["kind"].removeprefix("catastrophic ")
         is_own = os.path.abspath(head["file"]) == os.path.abspath(path)
         location = _location(int(head["line"]), rest, text, path) if is_own else _elsewhere(head)
-        message = "; ".join([head["message"], *_continued(rest)]).replace("cuda::tiles::__1::", "cuda::tiles::")
+        message = _plain("; ".join([head["message"], *_continued(rest)]))
         if kind.startswith("note"):
             if is_own and found and len(found[-1].notes) < _MOST_NOTES and found[-1].position[1] != int(head["line"]):
                 found[-1].notes.append(Diagnostic("note", message, location))
         elif len(found) < _MOST_ERRORS and not (found and "<error-type>" in message):
             severity = kind if kind in ("error", "warning") else "remark"
             found.append(Diagnostic(severity, message, location))
+            if is_own and (help := _help_of(message)):
+                _add_help(found[-1], help)
     return found
+
+
+def _plain(message: str) -> str:
+    """A message with the types of tiles as people write them."""
+    text = message.replace("cuda::tiles::__1::", "cuda::tiles::").replace("__nv_bool", "bool")
+    text = _EXTENTS.sub(lambda found: f"cuda::tiles::shape<{found[1].replace('UL', '')}>", text)
+    return text.partition(", and host functions are not allowed in JIT mode")[0].replace("cuda::tiles::", "")
 
 
 def _messages(log: str) -> list[tuple[re.Match[str], list[str]]]:
@@ -143,6 +195,9 @@ def _location(line: int, rest: list[str], text: str, path: str) -> Location:
         shown = rest[-2]
         moved = len(shown) - len(shown.lstrip()) - (len(lines[line - 1]) - len(lines[line - 1].lstrip()))
         column = max(rest[-1].index("^") - moved, 0)
+        # That of a header that is missing stands behind its name.
+        header = _INCLUDE.match(lines[line - 1])
+        column = header.end() if header else column
     offset = sum(map(len, lines[: line - 1])) + column
     return CharacterLocation(SourceText(text, path, _WORD), 0, offset)
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tileir import notebook
 from tileir.analyze.cost.occupancy import Occupancy, Waves
+from tileir.cpp.demangling import source_name
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.timing import duration
 from tileir.execute.work.operations import Work, quantity
@@ -156,7 +157,7 @@ class Cost:
 
     @property
     def _heading(self) -> str:
-        return f"{self.kernel}, grid {' x '.join([str(extent) for extent in self.grid])}, on {self.title}"
+        return f"{source_name(self.kernel)}, grid {' x '.join([str(extent) for extent in self.grid])}, on {self.title}"
 
     def __repr__(self) -> str:
         return f"<Cost of {self.kernel}, grid {self.grid}, on {self.target}: about {duration(self.seconds)}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tileir.cpp.demangling import source_name
 from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, MODULE
 from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 from tileir.ir.core import Operation
@@ -27,10 +28,10 @@ def select_entry(module: Operation, name: str | None) -> Operation:
     entries = entries_of(module)
     if not entries:
         raise LaunchError("the module has no entry, so nothing to launch: put the kernel in an `entry @name(..)`")
-    names = ", ".join([f"@{found}" for found in entries])
+    names = ", ".join([f"@{source_name(found)}" for found in entries])
     if name is None:
         if len(entries) > 1:
-            raise LaunchError(f"the module has several entries: choose one of {names}")
+            raise LaunchError(f"the module has several entries: choose one of {names} with --entry, or entry=")
         return next(iter(entries.values()))
     if not isinstance(name, str):
         raise LaunchError(f"the name of an entry is a string, not {type_text(name)}: choose one of {names}")
@@ -42,6 +43,9 @@ def select_entry(module: Operation, name: str | None) -> Operation:
 
 def _in_cpp(entries: dict[str, Operation], name: str) -> Operation | None:
     """The kernel of a C++ name, such as `scale<128>`, if one alone has it: symbols have names behind their lengths."""
+    same = [entry for symbol, entry in entries.items() if source_name(symbol).replace(" ", "") == name.replace(" ", "")]
+    if len(same) == 1:
+        return same[0]
     plain = name.partition("<")[0].rpartition("::")[2]
     found = [entry for symbol, entry in entries.items() if symbol.startswith("_Z") and f"{len(plain)}{plain}" in symbol]
     return found[0] if len(found) == 1 else None
@@ -52,8 +56,9 @@ def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
     parameters = entry.regions[0].blocks[0].arguments
     if len(arguments) != len(parameters):
         kinds = ", ".join([parameter.type.spelling for parameter in parameters])
+        name, count = source_name(entry.symbol_name or ""), len(parameters)
         raise LaunchError(
-            f"@{entry.symbol_name} takes {len(parameters)} argument{'' if len(parameters) == 1 else 's'} ({kinds}), "
+            f"@{name} takes {count} argument{'' if count == 1 else 's'} ({kinds}), "
             f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given: "
             "pass an array for each pointer and a number for each scalar"
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from tileir import notebook
+from tileir.cpp.demangling import source_name
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.program_text import Spelling
@@ -137,7 +138,7 @@ class SanitizerReport:
         in_script = words is not None and any(
             words.expression(finding.operation) is not None for finding in [*self.findings, *self.notes]
         )
-        kernel = f"{'' if in_script else '@'}{self.kernel}, " if self.kernel else ""
+        kernel = f"{'' if in_script else '@'}{source_name(self.kernel)}, " if self.kernel else ""
         where = f"{kernel}grid {parenthesized(self.grid)}"
         count = len(self.findings)
         what = several(count, "finding") if count else self.nothing

@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy
 
+from tileir.cpp.demangling import source_name
 from tileir.dialect.ops import CONTINUE, FOR, IF, LOOP, PRINT_TKO, RETURN
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
@@ -316,7 +317,7 @@ class StackReader:
         entry, body = program.entry, program.entry.regions[0].block
         steps = self._history.steps(position.block)
         index = block_at(position.block, self._history.prepared.launch.grid)
-        kernel = f"{entry.symbol_name or 'kernel'} {parenthesized(index)}"
+        kernel = f"{source_name(entry.symbol_name or 'kernel')} {parenthesized(index)}"
         if not len(steps):
             return [Frame("kernel", kernel, 0, self._lines.head, body, 0, position)]
         number = int(steps[min(position.step, len(steps) - 1)])

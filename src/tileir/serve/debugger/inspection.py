@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from tileir.cpp.demangling import source_name
 from tileir.dialect.types import TileType, tile_type
 from tileir.execute.dtypes import Array, element_of_dtype
 from tileir.execute.errors import BlockId
@@ -105,7 +106,7 @@ class Inspection:
 
     @property
     def name(self) -> str:
-        return self._program.entry.symbol_name or ""
+        return source_name(self._program.entry.symbol_name or "")
 
     @property
     def grid(self) -> BlockId:

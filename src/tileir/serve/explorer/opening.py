@@ -15,6 +15,7 @@ from tileir.analyze.forms.forms import Representations
 from tileir.bridge.compiling import compile
 from tileir.bridge.kernel_kinds import kernel_function
 from tileir.bridge.specialized import SpecializedKernel
+from tileir.cpp.demangling import source_name
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel
@@ -122,7 +123,7 @@ def program_part(program: NumberedProgram, launch: Launch) -> Part:
         arguments = program.entry.regions[0].blocks[0].arguments
         return {
             "title": launch.title,
-            "kernel": launch.kernel.name,
+            "kernel": source_name(launch.kernel.name),
             "grid": list(launch.grid),
             "schedule": "not run",
             "parameters": [

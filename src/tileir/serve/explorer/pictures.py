@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy
 
+from tileir.cpp.demangling import source_name
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ChoiceError, LaunchError
 from tileir.execute.recording.recording import Recording
@@ -60,7 +61,7 @@ def memory_picture(recording: Recording, array: int | str, color: str = "block")
     cells = memory.cells(place, *bins)
     most = float(cells.count.max(initial=0)) if color == "count" else float(len(recording.accesses))
     name = f"{chosen.name} ({chosen.element.spelling}, {' x '.join(map(str, chosen.shape)) or 'scalar'})"
-    title, words = f"{recording.program.entry.symbol_name}: {name}", _words(memory, place, bins)
+    title, words = f"{source_name(recording.program.entry.symbol_name or '')}: {name}", _words(memory, place, bins)
     codes = _codes(_pixels(recording, cells, color, most))
     return _svg(memory, cells, codes, bins, title, words, _legend(recording, color, most))
 

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 import numpy
 
+from tileir.cpp.demangling import source_name
 from tileir.dialect.types import TileType
 from tileir.execute.recording.accesses import READ
 from tileir.execute.recording.program import NumberedProgram
@@ -28,7 +29,7 @@ def summary_answer(recording: Recording) -> dict[str, Any]:
         if array.parameter >= 0 and values[array.parameter]["script"] is None:
             values[array.parameter]["script"] = array.name
     return {
-        "kernel": program.entry.symbol_name or "",
+        "kernel": source_name(program.entry.symbol_name or ""),
         "grid": list(recording.grid),
         "schedule": recording.schedule,
         "parameters": _parameters(recording),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tileir.analyze.cost.estimating import estimate
 from tileir.analyze.cost.result import Cost
 from tileir.analyze.cost.targets import DEFAULT, Target, target_named
+from tileir.cpp.demangling import source_name
 from tileir.execute.arguments.argument_text import argument, grid_of, number, specification
 from tileir.execute.errors import BlockId
 from tileir.execute.launching.entries import check_grid, check_number, select_entry
@@ -67,7 +68,7 @@ def run(given: Arguments) -> None:
         names = () if program.launch is None else program.launch.names
         for target in targets:
             with Progress() as progress:
-                progress.step(f"estimating @{entry.symbol_name} on {target.title}")
+                progress.step(f"estimating @{source_name(entry.symbol_name or '')} on {target.title}")
                 cost = _cost(given, entry, extents, wanted.arguments, names, target)
             text = json.dumps(cost.answer()) if given.has("json") else between + harmless(cost.render(), keep="\n")
             print(text, flush=True)
