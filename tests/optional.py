@@ -92,7 +92,7 @@ def _gpu() -> bool:
 OPTIONAL = {
     "npm": Optional(TYPESCRIPT.exists, "the types of the pages, the VS Code extension", "apt-get install nodejs npm"),
     "browser": Optional(browser_program, "the pages in a browser", "apt-get install chromium-headless-shell"),
-    "cc": Optional(_program("cc"), "GPU launches on a stub driver", "apt-get install gcc libc6-dev"),
+    "cc": Optional(_program("cc"), "GPU launches on a stub driver, compiled programs", "apt-get install gcc libc6-dev"),
     "torch": Optional(
         _module("torch"), "torch, its emulated GPU and its operators", "apt-get install gcc libc6-dev binutils"
     ),

@@ -40,7 +40,6 @@ NOT_RUN: dict[str, dict[str, str]] = {
     "docs/internals/measurements.md": {
         "     ": "figures of a benchmark",
         "operations ": "figures of a benchmark",
-        "writing ": "figures of a benchmark",
         "work ": "figures of a benchmark",
     },
     "docs/reference/bytecode.md": {

@@ -131,7 +131,7 @@ def test_interrupt_ends_the_process_as_python_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "expected SCRIPT, -m MODULE or -c CODE"),
+        ((), "expected SCRIPT, PROGRAM, -m MODULE or -c CODE"),
         (("missing.py",), "cannot read 'missing.py': No such file or directory"),
         (("--trace", "x", "s.py"), "'x' is no tile block"),
         (("--backend", "abacus", "s.py"), "abacus"),

@@ -3,5 +3,6 @@
 `launch` runs one kernel: `parameters` says what it is compiled for, `recognition` finds a launch like one before.
 `compiling`, `specialized` and `recording` are `tileir.compile` and `tileir.record`, `operators` is `tileir.custom_op`.
 The rest is about whole programs: `emulate` and `process` run them in a context (`contexts`) in which `entry_points`
-replaces cuTile's functions and `emulated` is a CUDA device.  Begin with `launch` and `emulate`.
+replaces cuTile's functions and `emulated` is a CUDA device; `native` runs compiled programs.  Begin with `launch` and
+`emulate`.
 """

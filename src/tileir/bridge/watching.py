@@ -85,9 +85,10 @@ _TRACING = threading.RLock()
 class Watching:
     """How the launches of a context are looked at."""
 
-    def __init__(self, settings: Settings, findings: Findings | None = None) -> None:
+    def __init__(self, settings: Settings, findings: Findings | None = None, run: Callable[..., None] = launch) -> None:
         self._settings: Settings = settings
         self._findings: Findings | None = findings
+        self._run: Callable[..., None] = run
 
     def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
         """`tileir.launch`, looked at; what is found is an error, or written where findings are collected."""
@@ -108,7 +109,7 @@ class Watching:
                         observers.append(options["observer"])
                     if observers:
                         options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
-                    launch(kernel, grid, args, sanitize=settings.sanitize, **options)
+                    self._run(kernel, grid, args, sanitize=settings.sanitize, **options)
             except SanitizerError as error:
                 reports.insert(0, error.report)
             for report in reports:

@@ -11,7 +11,7 @@ GROUPS = {
     "more": "more",
 }
 COMMANDS = {
-    "emulate": ("Run a Python program that launches kernels of cuTile or Triton, without a GPU", "cutile.emulate"),
+    "emulate": ("Run a program that launches kernels of cuTile or Triton, without a GPU", "cutile.emulate"),
     "debug": ("Debug a kernel at a terminal or in an editor, forwards and backwards", "cutile.debug"),
     "explore": ("Show in the browser what a kernel does: stages, memory, values, findings, cost", "cutile.explore"),
     "cost": ("Estimate what a launch costs on a GPU or on this processor, and why", "cutile.cost"),

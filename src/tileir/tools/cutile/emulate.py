@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "tileir emulate",
-    "SCRIPT|-m MODULE|-c CODE [ARGUMENTS..]",
+    "SCRIPT|PROGRAM|-m MODULE|-c CODE [ARGUMENTS..]",
     (
         "tileir emulate examples/cutile_script.py --rows 8",
         "tileir emulate --sanitize --target b200 examples/cutile_script.py",
@@ -52,8 +52,9 @@ USAGE = Usage(
         Option("-c CODE", "run a string, as python -c does"),
     ),
     """\
-Everything after SCRIPT, MODULE or CODE is passed to the program. SCRIPT may be a directory with a __main__.py, a zip
-file, or '-' for standard input. TILEIR_EMULATE=1 in the environment of any Python does the same, and so does
+Everything after SCRIPT, PROGRAM, MODULE or CODE is passed to the program. SCRIPT may be a directory with a
+__main__.py, a zip file, or '-' for standard input. PROGRAM is a compiled program that launches kernels through the CUDA
+driver; it runs on Linux. TILEIR_EMULATE=1 in the environment of any Python does the same for scripts, and so does
 TILEIR_EMULATE="sanitize target=b200" with options. Processes that the program starts are emulated as well.
 
 The exit status is that of the program. With --sanitize or --watch-nan, every launch runs to its end, its findings are
@@ -77,12 +78,33 @@ def run(arguments: list[str]) -> int:
             with refusing():
                 find_engine(settings.backend)
         check_gpu(settings)
+        if given.operands and not given.options.keys() & {"m", "c"} and _is_compiled(given.operands[0]):
+            return _run_program(given.operands, settings)
         work = program_of(given.options, given.operands)
     except (InvalidSettings, ToolFailure) as error:
         complain(Arguments(USAGE.program), UsageFailure(str(error), help=getattr(error, "help", "")))
         return EXIT_USAGE
     perform(begin(settings), work)
     return EXIT_FINE
+
+
+def _is_compiled(path: str) -> bool:
+    """Whether a path is that of a compiled program, not of a script."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def _run_program(command: list[str], settings: Settings) -> int:
+    # Imported here: few run compiled programs, and NumPy takes longer to load than a script's first lines.
+    from tileir.bridge.native.program import run_program
+
+    if settings.pdb:
+        raise InvalidSettings("--pdb is for Python programs")
+    with refusing():
+        return run_program(command, settings)
 
 
 def run_script(operands: list[str], watcher: Watcher) -> int:
@@ -111,7 +133,7 @@ def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], Non
     if "c" in options:
         return lambda: _run_code(lambda: compile(options["c"], "<string>", "exec"), None, ["-c", *operands])
     if not operands:
-        raise InvalidSettings("expected SCRIPT, -m MODULE or -c CODE")
+        raise InvalidSettings("expected SCRIPT, PROGRAM, -m MODULE or -c CODE")
     script = operands[0]
     if script == "-":
         return lambda: _run_code(lambda: compile(sys.stdin.read(), "<stdin>", "exec"), None, operands)
