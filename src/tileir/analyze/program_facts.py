@@ -19,7 +19,11 @@ from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import TextLocation
+from tileir.ir.quoting import harmless, several
 from tileir.ir.versions import RELEASED, VERSION_NAMES, version_named
+
+# Of the kinds of operations, and of the files that debug information names, as many are shown to people.
+_MOST_SHOWN = 12
 
 
 def file_facts(name: str, data: bytes) -> dict[str, Any]:
@@ -85,3 +89,54 @@ def _global_facts(operation: Operation) -> dict[str, Any]:
         "bytes": value.count * len(value.data) if value.is_splat else len(value.data),
         "constant": operation.constant,
     }
+
+
+def facts_text(facts: dict[str, Any]) -> str:
+    """The facts of a file, and of the program in it, for people."""
+    head = f"{harmless(facts['file'])}: {facts['kind']}, {facts['bytes']} bytes"
+    if facts["kind"] == "bytecode":
+        states = [] if facts.get("released", True) else ["not released"]
+        states += ["preview"] if facts.get("preview") else []
+        state = f" ({', '.join(states)})" if states else ""
+        head += f", version {facts['version'] or 'unknown'}{state}, {facts['layout']} layout"
+    lines = [head, *(_program_lines(facts) if "operations" in facts else [])]
+    lines += ["sections:"] if facts.get("sections") else []
+    for section in facts.get("sections", ()):
+        size = f"{section['bytes']:{len(str(facts['bytes']))}} bytes"
+        lines.append(f"  {section['name']:9} {size} at offset {section['offset']:#x}")
+    return "\n".join(lines)
+
+
+def _program_lines(facts: dict[str, Any]) -> list[str]:
+    possible = facts["possible_producers"]
+    layout = f"not given, but laid out as by {' or '.join(possible)}" if possible else "not given"
+    lines = [f"producer: {harmless(facts['producer'] or layout)}", f"needs version: {facts['needs']}"]
+    for kind, title in ((True, "kernels"), (False, "other functions")):
+        group = [function for function in facts["functions"] if function["entry"] is kind]
+        if group or kind:
+            lines.append(f"{title}:" if group else f"{title}: none")
+        for function in group:
+            size = several(function["operations"], "operation")
+            lines.append(f"  @{harmless(function['name'])}({', '.join(function['parameters'])}): {size}")
+    lines += ["globals:"] if facts["globals"] else []
+    for item in facts["globals"]:
+        constant = ", constant" if item["constant"] else ""
+        lines.append(f"  @{harmless(item['name'])}: {item['type']}, {several(item['bytes'], 'byte')}{constant}")
+    counts = facts["operations"]
+    lines.append(f"operations: {sum(counts.values())} of {several(len(counts), 'kind')}")
+    # "Others" are several.
+    most = _MOST_SHOWN if len(counts) > _MOST_SHOWN + 1 else len(counts)
+    rows, rest = list(counts.items())[:most], list(counts.values())[most:]
+    width = max([len(name) for name, _ in rows], default=0)
+    rows += [("others", f"{sum(rest)} of {several(len(rest), 'kind')}")] if rest else []
+    lines.extend([f"  {harmless(name):{width}}  {count}" for name, count in rows])
+    constants, debug = facts["constants"], facts["debug_info"]
+    size = several(constants["bytes"], "byte")
+    lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")
+    if not debug["operations"]:
+        return [*lines, "debug information: none"]
+    lines.append(f"debug information: {debug['operations']} of {several(debug['of'], 'operation')}, from")
+    lines.extend([f"  {harmless(file)}" for file in debug["files"][:_MOST_SHOWN]])
+    if len(debug["files"]) > _MOST_SHOWN:
+        lines.append(f"  and {len(debug['files']) - _MOST_SHOWN} other files")
+    return lines

@@ -7,8 +7,8 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tileir.analyze.program_facts import file_facts, program_facts
-from tileir.ir.quoting import harmless, harmless_line, several
+from tileir.analyze.program_facts import facts_text, file_facts, program_facts
+from tileir.ir.quoting import harmless, harmless_line
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Usage
 from tileir.tools.command import command, for_each_file, print_diagnostics
 from tileir.tools.input import BYTECODE, Program, name_of, read_programs
@@ -30,9 +30,6 @@ version, layout and sections. {SCRIPT} Its kernels are then shown.
 Without FILE: the backends, and why one is not available; and what confines programs that are judged
 ('tileir docs judging'). FILE may be '-' for standard input.""",
 )
-
-# Of the kinds of operations, and of the files that debug information names, as many are shown to people.
-_MOST_SHOWN = 12
 
 
 @command(USAGE)
@@ -62,7 +59,7 @@ def _show_facts(name: str, program: Program, given: Arguments) -> int:
     if given.has("json"):
         print(json.dumps(facts))
     elif program.module is not None or facts["kind"] == BYTECODE:
-        print(harmless("\n".join(_lines(facts)), keep="\n"))
+        print(harmless(facts_text(facts), keep="\n"))
     sys.stdout.flush()
     print_diagnostics([diagnostic for diagnostic in program.diagnostics if diagnostic.severity == "error"], given)
     return EXIT_WRONG_INPUT if program.module is None else EXIT_FINE
@@ -117,53 +114,3 @@ def _installation_lines(found: dict[str, Any]) -> list[str]:
     lines += [f"  {'auto':{width}}  {harmless_line('on a GPU: ' + found['auto']['gpu'])}", ""]
     lines.append("programs that are judged are confined by:")
     return [*lines, *[f"  {name}: {what}" for name, what in found["confinement"].items()]]
-
-
-def _lines(facts: dict[str, Any]) -> list[str]:
-    head = f"{harmless(facts['file'])}: {facts['kind']}, {facts['bytes']} bytes"
-    if facts["kind"] == "bytecode":
-        states = [] if facts.get("released", True) else ["not released"]
-        states += ["preview"] if facts.get("preview") else []
-        state = f" ({', '.join(states)})" if states else ""
-        head += f", version {facts['version'] or 'unknown'}{state}, {facts['layout']} layout"
-    lines = [head, *(_program_lines(facts) if "operations" in facts else [])]
-    lines += ["sections:"] if facts.get("sections") else []
-    for section in facts.get("sections", ()):
-        size = f"{section['bytes']:{len(str(facts['bytes']))}} bytes"
-        lines.append(f"  {section['name']:9} {size} at offset {section['offset']:#x}")
-    return lines
-
-
-def _program_lines(facts: dict[str, Any]) -> list[str]:
-    possible = facts["possible_producers"]
-    layout = f"not given, but laid out as by {' or '.join(possible)}" if possible else "not given"
-    lines = [f"producer: {harmless(facts['producer'] or layout)}", f"needs version: {facts['needs']}"]
-    for kind, title in ((True, "kernels"), (False, "other functions")):
-        group = [function for function in facts["functions"] if function["entry"] is kind]
-        if group or kind:
-            lines.append(f"{title}:" if group else f"{title}: none")
-        for function in group:
-            size = several(function["operations"], "operation")
-            lines.append(f"  @{harmless(function['name'])}({', '.join(function['parameters'])}): {size}")
-    lines += ["globals:"] if facts["globals"] else []
-    for item in facts["globals"]:
-        constant = ", constant" if item["constant"] else ""
-        lines.append(f"  @{harmless(item['name'])}: {item['type']}, {several(item['bytes'], 'byte')}{constant}")
-    counts = facts["operations"]
-    lines.append(f"operations: {sum(counts.values())} of {several(len(counts), 'kind')}")
-    # "Others" are several.
-    most = _MOST_SHOWN if len(counts) > _MOST_SHOWN + 1 else len(counts)
-    rows, rest = list(counts.items())[:most], list(counts.values())[most:]
-    width = max([len(name) for name, _ in rows], default=0)
-    rows += [("others", f"{sum(rest)} of {several(len(rest), 'kind')}")] if rest else []
-    lines.extend([f"  {harmless(name):{width}}  {count}" for name, count in rows])
-    constants, debug = facts["constants"], facts["debug_info"]
-    size = several(constants["bytes"], "byte")
-    lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")
-    if not debug["operations"]:
-        return [*lines, "debug information: none"]
-    lines.append(f"debug information: {debug['operations']} of {several(debug['of'], 'operation')}, from")
-    lines.extend([f"  {harmless(file)}" for file in debug["files"][:_MOST_SHOWN]])
-    if len(debug["files"]) > _MOST_SHOWN:
-        lines.append(f"  and {len(debug['files']) - _MOST_SHOWN} other files")
-    return lines
