@@ -152,7 +152,7 @@ class Tools:
         if not found:
             return Answer(1, "Nothing fits.", "Use other words: names of operations, commands or messages.")
         texts = [f"## {section.name}\n\n{section.text}" for section in found]
-        return self._pages.answer(0, "\n\n".join(texts), "Try what the section says, or search with other words.")
+        return self._pages.answer(0, "\n\n".join(texts), "Follow the section that fits, or search with other words.")
 
     def page(self, name: str) -> Answer:
         """The next page of a long answer: `name` is what the answer has in `more`."""
