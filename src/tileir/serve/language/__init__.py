@@ -5,6 +5,7 @@
     navigation/   hover, definitions, references, renaming, outline, folding, semantic tokens, inlay hints
     editing/      layout (also for `tileir format`), quick fixes and their trials, code actions
     cutile/       the same for cuTile scripts
+    proving.py    the action that proves a kernel, by `tileir prove` in a process of its own
     server.py     the documents of one editor, their diagnostics, and the table of features: begin here
     connection.py JSON-RPC over standard input and output or TCP
 

@@ -21,6 +21,7 @@ from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.diagnostics import TileIRError
 from tileir.processes.messages import write_all
 from tileir.serve.addresses import Client, Listener
+from tileir.serve.language import proving
 from tileir.serve.language.completion import completion, cursor
 from tileir.serve.language.connection import Connection, greet, member
 from tileir.serve.language.cutile.compilation import CompiledLaunch, compile_script
@@ -72,6 +73,7 @@ class TileServer(Connection):
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_SYMBOL: self._workspace_symbols,
             lsp.COMPLETION_ITEM_RESOLVE: completion.resolve,
+            lsp.WORKSPACE_EXECUTE_COMMAND: self._execute,
             DISASSEMBLE: lambda params: {"text": disassemble(str(member(params, "uri") or ""))},
             **{method: self._handler(method) for method in FEATURES},
         }
@@ -174,6 +176,24 @@ class TileServer(Connection):
             if self._can("workspace", "inlayHint", "refreshSupport"):
                 self.request(lsp.WORKSPACE_INLAY_HINT_REFRESH, None)
 
+    def _execute(self, params: lsp.ExecuteCommandParams) -> None:
+        uri, name = [str(each) for each in (*(params.arguments or ()), "", "")][:2]
+        document = self.documents.get(uri)
+        if params.command == proving.COMMAND and document is not None:
+            threading.Thread(target=self._prove, args=(document, document.text, name), daemon=True).start()
+
+    def _prove(self, document: Document, text: str, kernel: str) -> None:
+        found = proving.proof_of(text, kernel)
+        self.post(lambda: self.take_proof(document, text, found))
+
+    def take_proof(self, document: Document, text: str, found: proving.KernelProof) -> None:
+        """Publish what a proof refutes, unless the text has changed, and show how it ended."""
+        if self.documents.get(document.uri) is document and text == document.text:
+            document.proved = text, proving.diagnostics(document, found)
+            self.publish(document)
+            kind = lsp.MessageType.Warning if found.error else lsp.MessageType.Info
+            self.notify(lsp.WINDOW_SHOW_MESSAGE, lsp.ShowMessageParams(kind, found.error or found.summary))
+
     def _diagnose(self, document: Document) -> None:
         """Have the diagnostics of a document published, before any work on others."""
         self.work.pop(document.uri, None)
@@ -197,6 +217,8 @@ class TileServer(Connection):
 
     def publish(self, document: Document) -> None:
         found = [_AS_BYTECODE] if _is_bytecode(document) else document.diagnostics
+        proved_text, refuted = document.proved
+        found = [*found, *refuted] if refuted and proved_text == document.text else found
         shown = [_diagnostic(document, each) for each in found]
         params = lsp.PublishDiagnosticsParams(document.uri, shown, document.version)
         self.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
@@ -316,6 +338,7 @@ def capabilities(encoding: lsp.PositionEncodingKind, can_prepare_rename: bool) -
         code_action_provider=lsp.CodeActionOptions(code_actions.KINDS),
         document_on_type_formatting_provider=lsp.DocumentOnTypeFormattingOptions("}", ["\n"]),
         completion_provider=lsp.CompletionOptions(trigger_characters=completion.TRIGGERS, resolve_provider=True),
+        execute_command_provider=lsp.ExecuteCommandOptions([proving.COMMAND]),
         signature_help_provider=lsp.SignatureHelpOptions(trigger_characters=cursor.SIGNATURE_TRIGGERS),
         semantic_tokens_provider=lsp.SemanticTokensOptions(decorations.LEGEND, full=True, range=True),
         workspace=lsp.WorkspaceOptions(

@@ -49,6 +49,8 @@ class Document:
         self._encoding, self._unit = _UNITS[lsp.PositionEncodingKind(encoding)]
         self.settings = settings
         self.text = _without_surrogates(text)
+        self.proved: tuple[str, list[TextDiagnostic]] = ("", [])
+        """What a proof has refuted, and of which text."""
         self._line_starts = line_starts(self.text)
         # The tokens; what was made of them, and the edits since.
         self._written: TokenText | None = None

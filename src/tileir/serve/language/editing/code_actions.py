@@ -18,10 +18,11 @@ from tileir.serve.language.document.document import Document
 from tileir.serve.language.document.tree import Edit, SyntaxTree
 from tileir.serve.language.editing.layout import CONTINUATION, INDENTATION, layout_edits
 from tileir.serve.language.editing.quick_fixes import Trials, good_fixes, names_in_text, printed
+from tileir.serve.language.proving import PROVE, proof_actions
 from tileir.text.listing import printed_lines
 
 FIX_ALL = "source.fixAll.tileir"
-KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, FIX_ALL)
+KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, PROVE, FIX_ALL)
 _SILENCE = re.compile(r"//\s*tileir:\s*ignore\s*\[([^\]\n]*)\]")
 
 
@@ -37,6 +38,8 @@ def code_actions(document: Document, area: lsp.Range, context: lsp.CodeActionCon
     is_automatic = context.trigger_kind == lsp.CodeActionTriggerKind.Automatic
     if not is_automatic and _is_requested(context, lsp.CodeActionKind.RefactorRewrite):
         found.extend(_rewrites(document, area))
+    if not is_automatic and _is_requested(context, PROVE):
+        found.extend(proof_actions(document, area))
     # Only by its name: editors run it when a file is saved.
     if context.only is not None and _is_requested(context, FIX_ALL):
         edits = fix_all(document)
