@@ -33,6 +33,7 @@ _HOMES = {
         "!tileir.bridge.operators": "custom_op",
         "!tileir.bridge.recording": "record",
         "!tileir.execute.launching.kernel": "Kernel",
+        "!tileir.prove.prover": "prove",
         "!tileir.serve.debugger.scripts": "debug",
         "!tileir.serve.explorer.exploring": "explore",
     },
@@ -46,6 +47,8 @@ _HOMES = {
         "tileir.analyze.reducing.reduce": "Reduction ReductionProgress",
         "tileir.analyze.smith.program": "SMITH_FAMILIES SMITH_STREAM SmithProgram",
         "!tileir.analyze.difference.semantic": "SemanticDifference",
+        "!tileir.prove.records": "Assumption",
+        "!tileir.prove.report": "Answer Proof",
         "!tileir.serve.explorer.exploring": "Exploration",
     },
     "tileir.backends": {

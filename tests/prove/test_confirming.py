@@ -221,7 +221,7 @@ def test_the_command_repeats_the_finding(
     confirmation = refuted(text, question, mnemonic, candidate)
     path = tmp_path / "a kernel.mlir"
     path.write_text(text)
-    program, *words = shlex.split(answer_of(question, confirmation).command(str(path)))
+    program, *words = shlex.split(answer_of(question, confirmation).command(shlex.join(["tileir", "run", str(path)])))
     assert program == "tileir" and run_tool(words) == 1
     output = capfd.readouterr().err
     assert (confirmation.finding.title if confirmation.sanitize else "which is in no array of the launch") in output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tileir.execute.arguments.argument_text import LaunchDescription
-from tileir.prove.launch_rules import RecordedLaunch, grid_rule
+from tileir.prove.launch_rules import RecordedLaunch, ScriptKernel, parameter_names
 
 CUTILE = """
 import cuda.tile as ct
@@ -19,7 +19,6 @@ def scale(x, factor, out, SIZE: ct.Constant[int]):
 def main(n: int) -> None:
 {body}
 """
-PARAMETERS = ["arg0", "arg1", "arg2", "arg3", "arg4", "arg5", "arg6"]
 NAMES = ["x", "", "", "", "out", "", ""]
 
 
@@ -31,7 +30,7 @@ def recorded(count: int, blocks: int) -> RecordedLaunch:
 
 def rule(body: str, *launches: RecordedLaunch) -> list[str] | None:
     text = CUTILE.format(body="\n".join([f"    {line}" for line in body.splitlines()]))
-    return grid_rule(text, "scale", launches or [recorded(1000, 8)], PARAMETERS)
+    return ScriptKernel(text, "scale", launches or [recorded(1000, 8)]).grid()
 
 
 LAUNCH = "ct.launch(stream, grid, scale, (x, 2.0, out, TILE))"
@@ -40,14 +39,17 @@ LAUNCH = "ct.launch(stream, grid, scale, (x, 2.0, out, TILE))"
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (f"grid = (ct.cdiv(x.shape[0], TILE),)\n{LAUNCH}", "cdiv(arg1, 128)"),
-        (f"grid = (ct.cdiv(out.numel(), TILE), 1, 1)\n{LAUNCH}", "cdiv(arg5, 128)"),
-        (f"grid = (math.ceil(len(x) / TILE),)\n{LAUNCH}", "cdiv(arg1, 128)"),
-        (f"size = x.size\ngrid = ((size + TILE - 1) // TILE,)\n{LAUNCH}", "(arg1 + 128 - 1) // 128"),
-        (f"(size,) = x.shape\ngrid = -1, 1\n{LAUNCH.replace('grid', '(ct.cdiv(size, 128),)')}", "cdiv(arg1, 128)"),
-        (f"x = torch.rand(n, device='cuda')\ngrid = (ct.cdiv(n, TILE),)\n{LAUNCH}", "cdiv(arg1, 128)"),
-        (f"x = numpy.zeros((n,), 'f4')\ngrid = ct.cdiv(n, TILE)\n{LAUNCH}", "cdiv(arg1, 128)"),
-        ("tileir.launch(scale, ct.cdiv(len(x), TILE), (x, 2.0, out, TILE))", "cdiv(arg1, 128)"),
+        (f"grid = (ct.cdiv(x.shape[0], TILE),)\n{LAUNCH}", "cdiv(x.shape[0], 128)"),
+        (f"grid = (ct.cdiv(out.numel(), TILE), 1, 1)\n{LAUNCH}", "cdiv(out.shape[0], 128)"),
+        (f"grid = (math.ceil(len(x) / TILE),)\n{LAUNCH}", "cdiv(x.shape[0], 128)"),
+        (f"size = x.size\ngrid = ((size + TILE - 1) // TILE,)\n{LAUNCH}", "(x.shape[0] + 128 - 1) // 128"),
+        (
+            f"(size,) = x.shape\ngrid = -1, 1\n{LAUNCH.replace('grid', '(ct.cdiv(size, 128),)')}",
+            "cdiv(x.shape[0], 128)",
+        ),
+        (f"x = torch.rand(n, device='cuda')\ngrid = (ct.cdiv(n, TILE),)\n{LAUNCH}", "cdiv(x.shape[0], 128)"),
+        (f"x = numpy.zeros((n,), 'f4')\ngrid = ct.cdiv(n, TILE)\n{LAUNCH}", "cdiv(x.shape[0], 128)"),
+        ("tileir.launch(scale, ct.cdiv(len(x), TILE), (x, 2.0, out, TILE))", "cdiv(x.shape[0], 128)"),
     ],
 )
 def test_a_rule_is_followed_to_parameters(body: str, expected: str) -> None:
@@ -75,7 +77,7 @@ def test_what_is_no_rule(body: str) -> None:
 
 def test_a_rule_holds_for_each_recorded_launch() -> None:
     body = f"grid = (ct.cdiv(x.shape[0], TILE),)\n{LAUNCH}"
-    assert rule(body, recorded(1000, 8), recorded(129, 2)) == ["cdiv(arg1, 128)"]
+    assert rule(body, recorded(1000, 8), recorded(129, 2)) == ["cdiv(x.shape[0], 128)"]
     assert rule(body, recorded(1000, 8), recorded(129, 1)) is None
 
 
@@ -91,4 +93,15 @@ def main(x):
     scale[grid](x, n, BLOCK=128)
 """
     launch = RecordedLaunch(LaunchDescription((8, 1, 1), ("zeros:f32:1000", "1000"), "scale"), ["x", ""])
-    assert grid_rule(text, "scale", [launch], ["arg0", "arg1"]) == ["cdiv(arg1, 128)"]
+    kernel = ScriptKernel(text, "scale", [launch])
+    assert kernel.names == ["x", "n"]
+    assert kernel.grid() == ["cdiv(n, 128)"]
+
+
+def test_parameters_have_the_names_of_the_script() -> None:
+    text = CUTILE.format(body="    pass")
+    expected = ["x", "x.shape[0]", "x.strides[0]", "factor", "out", "out.shape[0]", "out.strides[0]"]
+    assert ScriptKernel(text, "scale", [recorded(1000, 8)]).names == expected
+    # Of a kernel that the script does not define, or that was compiled in another way.
+    assert ScriptKernel("pass", "scale", [recorded(1000, 8)]).names[:2] == ["x", "arg1"]
+    assert parameter_names([("x", 2), None, None], has_extents=True) == ["arg0", "arg1", "arg2"]

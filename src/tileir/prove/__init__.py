@@ -14,6 +14,10 @@ solving        terms given to z3; the only module that imports it
 context        what the questions share
 bounds         the question "bounds"
 questions      all claims about a kernel
+confirming     proposed launches, run under the sanitizer: what they find refutes a claim
+launch_rules   the grid and the names of parameters, as a script writes them
+report         the answers, as text, JSON and diagnostics
+prover         all of it: `tileir.prove`, which is this package once a part of it is imported
 
 Whether two programs compute the same is another question, with its own terms: machine integers, which wrap.
 
@@ -24,3 +28,29 @@ bit_vectors     elements of values for the solver
 correspondence  proves that the effects of two kernels correspond
 equivalence     the verdict; runs both programs where the proof fails
 """
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Package(ModuleType):
+    """A package with the name of a public function: it is called as that is."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        from tileir.prove.prover import prove
+
+        return prove(*args, **options)
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import signature
+
+        from tileir.prove.prover import prove
+
+        return signature(prove)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -333,9 +333,13 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
         if base not in found:
             counted.setdefault(base, []).append((count, f"has {terms.text(count)} elements"))
     found.update(counted)
+    known = {part for fact in contract.hypotheses for part in terms.variables(fact)}
     for base, counts in found.items():
         name = str(base.data[0]).removeprefix("&")
         size = size_variable(base)
+        if size in known:
+            # What is stated is not adjusted to what the kernel does.
+            continue
         for count, text in dict.fromkeys(counts):
             contract.assume(terms.at_least(size, count), f"{name} {text}", "inferred")
     arrays = {access.array for access in contract.accesses if access.array is not None}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from tileir.execute.arguments.argument_text import LaunchDescription, specification
@@ -27,66 +28,86 @@ class RecordedLaunch(NamedTuple):
     names: Sequence[str]
 
 
-def grid_rule(
-    text: str, kernel: str, launches: Sequence[RecordedLaunch], parameters: Sequence[str]
-) -> list[str] | None:
-    """The expression of each axis of the grid, in terms of `parameters`, the names of what the compiled kernel takes.
+class ScriptKernel:
+    """A kernel of a script, and its launches that were recorded."""
 
-    None if the script does not write it, or writes it in several ways.
+    def __init__(self, text: str, kernel: str, launches: Sequence[RecordedLaunch]) -> None:
+        self._kernel: str = kernel
+        self._launches: Sequence[RecordedLaunch] = launches
+        self._tree: ast.Module = ast.Module([], [])
+        with suppress(SyntaxError, ValueError, RecursionError):
+            self._tree = ast.parse(text)
+        functions = [each for each in ast.walk(self._tree) if isinstance(each, ast.FunctionDef)]
+        self._scopes: list[ast.AST] = [self._tree, *functions]
+        self._definition: ast.FunctionDef | None = next((each for each in functions if each.name == kernel), None)
+        self.names: list[str] = self._names()
+        """What the parameters of the compiled kernel are: `x`, `x.shape[0]`, `x.strides[0]`, `n`."""
+
+    def _names(self) -> list[str]:
+        first = self._launches[0]
+        arrays: list[tuple[str, int] | None] = []
+        for name, word in zip(first.names, first.words.arguments, strict=True):
+            described = specification(word)
+            arrays.append((name, 0 if described is None else len(described.shape)) if name else None)
+        known = {each[0] for each in arrays if each is not None}
+        parameters = [] if self._definition is None else self._definition.args.args
+        scalars = [each.arg for each in parameters if each.arg not in known and not _is_constant(each)]
+        return parameter_names(arrays, self._definition is not None and _is_cutile(self._definition), scalars)
+
+    def grid(self) -> list[str] | None:
+        """The expression of each axis of the grid, in terms of the names.
+
+        None if the script does not write it, or writes it in several ways.
+        """
+        if self._definition is None:
+            return None
+        found: list[list[str]] = []
+        for scope in self._scopes:
+            for grid, arguments in _launches_in(scope, self._kernel):
+                rule = _Scope(self._tree, scope, arguments, self._definition, self.names).axes(grid)
+                if rule is None or not all(self._is_grid_of(each, rule) for each in self._launches):
+                    return None
+                found.append([ast.unparse(axis) for axis in rule])
+        is_rule = bool(found) and all(rule == found[0] for rule in found)
+        # Numbers alone are one launch.
+        return found[0] if is_rule and any(not axis.isdigit() for axis in found[0]) else None
+
+    def _is_grid_of(self, launch: RecordedLaunch, rule: Sequence[ast.expr]) -> bool:
+        values = dict(zip(self.names, launch.words.arguments, strict=True))
+        try:
+            return _extents([_evaluated(axis, values) for axis in rule]) == _extents(launch.words.grid)
+        except (KeyError, ValueError, ZeroDivisionError):
+            return False
+
+
+def parameter_names(
+    arrays: Sequence[tuple[str, int] | None], has_extents: bool, scalars: Sequence[str] = ()
+) -> list[str]:
+    """The names of the parameters of a compiled kernel: `arrays` has the names and ranks of pointers.
+
+    cuTile passes the extents and the strides behind a pointer, and Triton nothing.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    definition = next(
-        (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == kernel), None
-    )
-    if definition is None or not launches:
-        return None
-    roles = _roles(definition, launches[0], parameters)
-    found: list[list[str]] = []
-    for scope in [tree, *[each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]]:
-        for grid, arguments in _launches_in(scope, kernel):
-            rule = _Scope(tree, scope, arguments, definition, roles).axes(grid)
-            if rule is None:
-                return None
-            found.append([ast.unparse(axis) for axis in rule])
-            if any(_grid(rule, launch, parameters) != _extents(launch.words.grid) for launch in launches):
-                return None
-    is_rule = bool(found) and all(rule == found[0] for rule in found)
-    # Numbers alone are one launch.
-    return found[0] if is_rule and any(not axis.isdigit() for axis in found[0]) else None
-
-
-class _Roles(NamedTuple):
-    """What the parameters of a compiled kernel are, by the names of the parameters of its function."""
-
-    scalars: Mapping[str, str]
-    extents: Mapping[str, Sequence[str]]
-
-
-def _roles(definition: ast.FunctionDef, launch: RecordedLaunch, parameters: Sequence[str]) -> _Roles:
-    """cuTile passes an array as a pointer, its extents and its strides, a scalar as itself, and no constants."""
-    scalars: dict[str, str] = {}
-    extents: dict[str, Sequence[str]] = {}
-    place = 0
-    for each in definition.args.args:
-        if place < len(launch.names) and launch.names[place] == each.arg:
-            described = specification(launch.words.arguments[place])
-            rank = 0 if described is None else len(described.shape)
-            following = launch.names[place + 1 : place + 1 + 2 * rank]
-            # Triton passes nothing but the pointer.
-            has_extents = len(following) == 2 * rank and not any(following) and _is_cutile(definition)
-            extents[each.arg] = parameters[place + 1 : place + 1 + rank] if has_extents else ()
-            place += 1 + (2 * rank if has_extents else 0)
-        elif each.annotation is None or not any(
-            word in ast.unparse(each.annotation) for word in ("Constant", "constexpr")
-        ):
-            if place < len(parameters):
-                scalars[each.arg] = parameters[place]
-            place += 1
+    found: list[str] = []
+    places: list[int] = []
+    while len(found) < len(arrays):
+        array = arrays[len(found)]
+        if array is None:
+            places.append(len(found))
+            found.append(f"arg{len(found)}")
+            continue
+        name, rank = array
+        parts = [f"{name}.{part}[{axis}]" for part in ("shape", "strides") for axis in range(rank)]
+        found += [name, *(parts if has_extents else [])]
+    if len(places) == len(scalars):
+        for place, name in zip(places, scalars, strict=True):
+            found[place] = name
     # Where the count is another, this is not how it was compiled.
-    return _Roles(scalars, extents) if place == len(parameters) else _Roles({}, {})
+    return found if len(found) == len(arrays) else [f"arg{number}" for number in range(len(arrays))]
+
+
+def _is_constant(parameter: ast.arg) -> bool:
+    words = "" if parameter.annotation is None else ast.unparse(parameter.annotation)
+    return "Constant" in words or "constexpr" in words
 
 
 def _is_cutile(definition: ast.FunctionDef) -> bool:
@@ -132,7 +153,7 @@ class _Scope:
     """The names around a launch, and what they stand for."""
 
     def __init__(
-        self, tree: ast.Module, scope: ast.AST, arguments: list[ast.expr], kernel: ast.FunctionDef, roles: _Roles
+        self, tree: ast.Module, scope: ast.AST, arguments: list[ast.expr], kernel: ast.FunctionDef, names: list[str]
     ) -> None:
         self._values: dict[str, list[ast.expr]] = {}
         for each in [tree, scope] if scope is not tree else [tree]:
@@ -146,9 +167,10 @@ class _Scope:
         """What the kernel is given, by the text of the expression."""
         for parameter, given in zip([each.arg for each in kernel.args.args], arguments, strict=False):
             written = ast.unparse(given)
-            if parameter in roles.scalars and not isinstance(given, ast.Constant):
-                self._known.setdefault(written, roles.scalars[parameter])
-            self._note_extents(given, written, roles.extents.get(parameter, ()))
+            extents = [name for name in names if name.startswith(f"{parameter}.shape[")]
+            if parameter in names and not extents and not isinstance(given, ast.Constant):
+                self._known.setdefault(written, parameter)
+            self._note_extents(given, written, extents)
 
     def _note(self, node: ast.AST) -> None:
         targets: list[ast.expr] = []
@@ -240,14 +262,6 @@ def _item(value: ast.expr, place: int) -> ast.expr:
 
 def _extents(grid: Sequence[int]) -> tuple[int, ...]:
     return tuple([*grid, 1, 1][:3])
-
-
-def _grid(rule: Sequence[ast.expr], launch: RecordedLaunch, parameters: Sequence[str]) -> tuple[int, ...] | None:
-    values = dict(zip(parameters, launch.words.arguments, strict=False))
-    try:
-        return _extents([_evaluated(axis, values) for axis in rule])
-    except (KeyError, ValueError, ZeroDivisionError):
-        return None
 
 
 def _evaluated(node: ast.expr, values: Mapping[str, str]) -> int:

@@ -33,9 +33,13 @@ WORDS: Final = {
     "asserts": "Every assert and assume holds.",
 }
 """What each question asks."""
-RULES: Final = {f"prove-{name}": ("error", f"Refuted: {words}", "") for name, words in WORDS.items()}
+RULES: Final = {
+    f"prove-{name}": ("error", f"Refuted: {words}", "The message names a launch that shows it, and repeats it.")
+    for name, words in WORDS.items()
+}
 """Refuted questions as rules of SARIF: level, what it is about, and more."""
 
+RUN: Final = "tileir run FILE"
 _HOW: Final = {"errors": "--sanitize", "all": "--sanitize=all", "": "--backend=interpreter"}
 _MOST_NUMBERS: Final = 4
 _MOST_REASONS: Final = 4
@@ -60,6 +64,9 @@ class Answer:
     sanitize: str = field(default="errors", repr=False)
     """How `tileir run --sanitize` finds the same; empty where the interpreter does without a sanitizer."""
 
+    names: Sequence[str] = field(default=(), repr=False)
+    """Those of the kernel's parameters in the script that it is from."""
+
     @property
     def instance(self) -> str:
         """`for n = 129 and block 1`: the numbers of the launch that refutes it."""
@@ -68,9 +75,11 @@ class Answer:
         spelling, numbers = Spelling(), []
         entry = next((each for each in ancestors(self.finding.operation) if each.declaration is ENTRY), None)
         parameters = entry.regions[0].blocks[0].arguments if entry is not None else []
-        for parameter, word in zip(parameters, self.launch.arguments, strict=False):
-            if isinstance(parameter.type, TileType) and not isinstance(parameter.type.element, PointerType):
-                numbers.append(f"{spelling.value(parameter).removeprefix('%')} = {word}")
+        names = self.names or [spelling.value(each).removeprefix("%") for each in parameters]
+        for parameter, word, name in zip(parameters, self.launch.arguments, names, strict=False):
+            is_array = isinstance(parameter.type, TileType) and isinstance(parameter.type.element, PointerType)
+            if not is_array and ".strides[" not in name:
+                numbers.append(f"{name} = {word}")
         parts = numbers[:_MOST_NUMBERS] + ([".."] if len(numbers) > _MOST_NUMBERS else [])
         grid, block = self.launch.grid, self.finding.block
         if block is None:
@@ -79,10 +88,10 @@ class Answer:
             parts.append(f"block {block[0] if len(grid) == 1 else parenthesized(block[: len(grid)])}")
         return f"for {', '.join(parts[:-1])}{' and ' if len(parts) > 1 else ''}{parts[-1]}"
 
-    def command(self, path: str, options: Sequence[str] = ()) -> str:
-        """The command that repeats the launch; `options` are those that the program is read with."""
+    def command(self, run: str = RUN) -> str:
+        """The command that repeats the launch; `run` is its beginning, which names the program."""
         assert self.launch is not None, "it is refuted"
-        return shlex.join(["tileir", "run", path, *options, _HOW[self.sanitize], *self.launch.options])
+        return f"{run} {shlex.join([_HOW[self.sanitize], *self.launch.options])}"
 
     def _lines(self, verbose: bool) -> Iterator[str]:
         head = f"{_MARGIN}{self.question:12} {self.verdict:8}  "
@@ -92,8 +101,7 @@ class Answer:
             yield head + (several(len(self.claims), "claim") if self.claims else "nothing to check")
         lines: list[str] = []
         if self.verdict == "unknown":
-            unproved = [claim for claim in self.claims if claim.verdict != "proved"]
-            reasons = list(dict.fromkeys([line for claim in unproved for line in _reason_lines(claim)]))
+            reasons = list(_reasons([claim for claim in self.claims if claim.verdict != "proved"]))
             lines = reasons if verbose else reasons[:_MOST_REASONS]
             if len(lines) < len(reasons):
                 lines.append(f"and {several(len(reasons) - len(lines), 'line')} more: -v shows them")
@@ -102,7 +110,7 @@ class Answer:
             lines += [f"proved: {place(claim.operation)}" for claim in self.claims if claim.verdict == "proved"]
         yield from [f"{' ' * len(head)}{line}" for line in lines]
 
-    def to_dict(self, path: str, options: Sequence[str]) -> dict[str, Any]:
+    def to_dict(self, run: str = RUN) -> dict[str, Any]:
         found: dict[str, Any] = {"verdict": self.verdict}
         found["claims"] = [
             {"verdict": each.verdict, "at": place(each.operation), "reason": each.reason, "settled_by": each.settled_by}
@@ -111,7 +119,7 @@ class Answer:
         if self.finding is not None and self.launch is not None:
             finding = self.finding.worded()
             found["launch"] = {"grid": list(self.launch.grid), "arguments": list(self.launch.arguments)}
-            found["instance"], found["command"] = self.instance, self.command(path, options)
+            found["instance"], found["command"] = self.instance, self.command(run)
             found["finding"] = {
                 "kind": finding.kind,
                 "title": finding.title,
@@ -153,10 +161,10 @@ class Proof:
         counts = Counter([answer.verdict for answer in self.answers.values()])
         return f"@{self.kernel}: {', '.join([f'{counts[each]} {each}' for each in _VERDICTS if counts[each]])}"
 
-    def render(self, path: str = "FILE", options: Sequence[str] = (), *, verbose: bool = False) -> str:
+    def render(self, run: str = RUN, *, verbose: bool = False) -> str:
         """The answers, the contract, and each finding with the command that repeats it.
 
-        `path` and `options` are the program, and how it is read; `verbose` lists every claim.
+        `run` begins the command; `verbose` lists every claim.
         """
         lines = [f"{self.summary()} in {self.seconds:.2g} s"]
         for answer in self.answers.values():
@@ -166,16 +174,16 @@ class Proof:
         lines += [f"{_MARGIN * 2}{each.text:{width}}  {each.source}" for each in self.contract]
         for answer in self.refuted:
             assert answer.finding is not None
-            lines += ["", answer.finding.render(), f"{_MARGIN}= repeat: {answer.command(path, options)}"]
+            lines += ["", answer.finding.render(), f"{_MARGIN}= repeat: {answer.command(run)}"]
         return "\n".join(lines)
 
-    def to_dict(self, path: str = "FILE", options: Sequence[str] = ()) -> dict[str, Any]:
+    def to_dict(self, run: str = RUN) -> dict[str, Any]:
         """All of it, of plain values for JSON."""
         contract = [{"text": each.text, "source": each.source} for each in self.contract]
-        answers = {question: answer.to_dict(path, options) for question, answer in self.answers.items()}
+        answers = {question: answer.to_dict(run) for question, answer in self.answers.items()}
         return {"kernel": self.kernel, "seconds": round(self.seconds, 3), "contract": contract, "answers": answers}
 
-    def diagnostics(self, path: str = "FILE", options: Sequence[str] = ()) -> list[tuple[str, Diagnostic]]:
+    def diagnostics(self, run: str = RUN) -> list[tuple[str, Diagnostic]]:
         """Each refuted question as an error, with the name of its rule."""
         found: list[tuple[str, Diagnostic]] = []
         for answer in self.refuted:
@@ -184,7 +192,7 @@ class Proof:
             report.add(answer.finding)
             (diagnostic,) = SanitizerError(report).diagnostics
             diagnostic.message = f"{diagnostic.message}, {answer.instance}"
-            diagnostic.notes.append(note(f"repeat: {answer.command(path, options)}", UNKNOWN))
+            diagnostic.notes.append(note(f"repeat: {answer.command(run)}", UNKNOWN))
             found.append((f"prove-{answer.question}", diagnostic))
         return found
 
@@ -202,7 +210,13 @@ def _position(operation: Operation) -> dict[str, Any]:
     return {} if found is None else {"file": found.file, "line": found.line, "column": found.column}
 
 
-def _reason_lines(claim: Claim) -> Iterator[str]:
-    yield ": ".join([text for text in (place(claim.operation), claim.reason) if text])
-    if claim.settled_by:
-        yield f"{_MARGIN}settled by --assume {shlex.quote(claim.settled_by)}"
+def _reasons(claims: list[Claim]) -> Iterator[str]:
+    """Why claims are unknown, each reason once, and what would settle it."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for claim in claims:
+        places.setdefault((claim.reason, claim.settled_by), []).append(place(claim.operation))
+    for (reason, settled_by), (first, *others) in places.items():
+        where = f"{first} and {len(others)} more" if others else first
+        yield ": ".join([text for text in (where, reason) if text])
+        if settled_by:
+            yield f"{_MARGIN}settled by --assume {shlex.quote(settled_by)}"

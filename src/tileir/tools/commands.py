@@ -17,6 +17,7 @@ COMMANDS = {
     "cost": ("Estimate what a launch costs on a GPU or on this processor, and why", "cutile.cost"),
     "check": ("Report every error in programs at its position", "programs.check"),
     "lint": ("Give advice about correct programs: what is useless, slow or doubtful", "programs.lint"),
+    "prove": ("Prove what holds in every launch of a kernel, or show a launch that fails", "programs.prove"),
     "format": ("Lay out texts, keeping names and comments", "programs.format"),
     "opt": ("Read a program, verify it, optimize it on request, and print it", "programs.opt"),
     "diff": ("Show what is different about two programs, and what they compute differently", "programs.diff"),

@@ -56,9 +56,11 @@ EXACT = Option("--exact", "mmaf as a chain of fused multiply-adds: the same bits
 FAST = Option("--fast", "faster functions and matmuls: results differ in their last bits")
 TARGET = Option("--target NAME", "the GPU, as h100 or sm_90; repeat for several (default: that of this machine)")
 OPTIMIZE = Option("-O 0|1|2|3", "how much to optimize")
+PROVE = Option("--prove", "also report what 'tileir prove' refutes")
 
 # Limits.
 TIMEOUT = Option("--timeout SECONDS", "stop it after this time, as 2.5, 30s, 10m or 1h")
+PROVE_TIMEOUT = TIMEOUT.with_help("the time for the proof of a kernel (default: 30s)")
 MEMORY_LIMIT = Option("--memory-limit SIZE", "the most memory that it may take, as 512M or 4G")
 RECORDING_LIMIT = MEMORY_LIMIT.with_help("the most memory that the recording takes, as 512M or 4G (default: 1G)")
 JOBS = Option("-j, --jobs N", "how many processes work at a time (default: one for each processor)")

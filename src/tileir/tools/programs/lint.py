@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tileir.analyze.lint.configuration import LintOptions, LintSettings, options_for
 from tileir.analyze.lint.fixes import WrittenText
@@ -18,9 +19,12 @@ from tileir.text.listing import PrintedLines, printed_lines
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage, UsageFailure
 from tileir.tools.command import command
 from tileir.tools.input import TEXT, Program, is_script, name_of, program_in, read_bytes, read_program, read_programs
-from tileir.tools.options import JOBS, QUIET, READING, TARGET, VERSION
+from tileir.tools.options import JOBS, PROVE, PROVE_TIMEOUT, QUIET, READING, TARGET, VERSION
 from tileir.tools.output import write_output
 from tileir.tools.programs.reporting import FILES, REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
+
+if TYPE_CHECKING:
+    from tileir.tools.programs.prove import Prover
 
 USAGE = Usage(
     "tileir lint",
@@ -34,6 +38,8 @@ USAGE = Usage(
         VERSION.with_help("the oldest version that the programs have to work with"),
         Option("--fix", "change the files, as far as findings have a safe fix, and report what is left"),
         Option("--diff", "show what --fix would change, and change nothing; exit status 1 if there is something"),
+        PROVE,
+        PROVE_TIMEOUT,
         *REPORTING_OPTIONS,
         QUIET,
         Option("--exit-zero", "exit status 0 whatever is found in programs that are correct"),
@@ -82,6 +88,12 @@ class Linter:
 
     def __init__(self, given: Arguments) -> None:
         described = {key: (rule.severity, rule.summary, f"{rule.reason}  {rule.remedy}") for key, rule in RULES.items()}
+        self._prover: Prover | None = None
+        if given.has("prove"):
+            from tileir.tools.programs.prove import Prover
+
+            self._prover = Prover(given)
+            described |= self._prover.rules
         self.writer: Writer = Writer(given, described)
         self._given: Arguments = given
         self._change: str = given.only_one("fix", "diff")
@@ -100,13 +112,15 @@ class Linter:
         if is_script(path):
             if self._change:
                 raise ToolFailure(f"'{path}' is a Python script: --fix and --diff are for Tile IR texts")
-            return joined([self._findings(each, path, settings) for each in read_programs(path, self._given)])
+            programs = read_programs(path, self._given, repeated=self._prover is not None)
+            groups = [[each] for each in programs] if self._prover is None else self._prover.distinct(programs)
+            return joined([self._findings(group, path, settings) for group in groups])
         program = read_program(path, self._given)
         out: list[str] = []
         if self._change and program.module is not None:
             if program.kind != TEXT:
                 # Bytecode has no text to change.
-                return Outcome([]) if self._change == "diff" else self._findings(program, path, settings)
+                return Outcome([]) if self._change == "diff" else self._findings([program], path, settings)
             if path == "-" and self._change == "fix":
                 raise ToolFailure("'--fix' changes files, and standard input is none: use '--diff'")
             fixed = fixed_text(program.text, partial(self._read, name_of(path)), settings)
@@ -118,10 +132,12 @@ class Linter:
                 program = read_program(path, self._given)
                 if self.writer.format == "text" and not self.writer.quiet:
                     out.append(f"{harmless(path)}: {fixed.count} {'fix' if fixed.count == 1 else 'fixes'} made")
-        outcome = self._findings(program, path, settings)
+        outcome = self._findings([program], path, settings)
         return Outcome([*out, *outcome.out], outcome.status, outcome.counts)
 
-    def _findings(self, program: Program, path: str, settings: LintSettings) -> Outcome:
+    def _findings(self, programs: list[Program], path: str, settings: LintSettings) -> Outcome:
+        """The findings in a program, which a script may launch several times."""
+        program = programs[0]
         if program.module is None:
             return self.writer.diagnostics(program, path, ("error",))
         out: list[str] = []
@@ -148,6 +164,10 @@ class Linter:
             diagnostic = finding.diagnostic(reasons, remedy if is_first and not fix else "")
             diagnostic.notes += fix
             out.append(self.writer.shown(diagnostic, path, finding.rule))
+        if self._prover is not None:
+            refuted = self._prover.findings(programs, path, self.writer)
+            out += refuted.out
+            counts = [sum(pair) for pair in zip(counts, refuted.counts, strict=True)]
         fails = any(counts) and not self._given.has("exit-zero")
         return Outcome(out, EXIT_WRONG_INPUT if fails else EXIT_FINE, counts)
 
