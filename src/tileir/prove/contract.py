@@ -91,7 +91,8 @@ def contract_of(
     elements = Elements(entry, limits.terms)
     found, _ = accesses(elements)
     uses = Uses(elements, found)
-    known, equalities = limits.with_equal(uses.equal_extents())
+    shapes = [tensor.shape for tensor in tensors(elements)]
+    known, equalities = limits.with_equal(uses.equal_extents(), shapes)
     elements = Elements(entry, known)
     found, missing = accesses(elements)
     contract = Contract(elements, found, missing, Uses(elements, found))
@@ -111,8 +112,11 @@ def contract_of(
         contract.note(text, "inferred")
     uses = contract.uses
     _add_grid(contract, uses, grid, names)
+    decided = terms.variables(*contract.grid)
     for fact, text in uses.single_tiles():
-        contract.assume(fact, text, "inferred")
+        # A limit of what the grid counts would leave one tile block.
+        if not any(part in decided for part in terms.variables(fact)):
+            contract.assume(fact, text, "inferred")
     _add_sizes(contract, uses)
     return contract
 
@@ -194,8 +198,13 @@ class _Limits:
                             self._low[term] = least
                             self.inferred.append(f"{terms.text(term)} >= {least}")
 
-    def with_equal(self, groups: Iterable[tuple[Term, Term]]) -> tuple[dict[Value, Term], list[str]]:
-        """The terms of parameters, where those that are equal have one; and the equalities as text."""
+    def with_equal(
+        self, groups: Iterable[tuple[Term, Term]], shapes: Sequence[Sequence[Term]]
+    ) -> tuple[dict[Value, Term], list[str]]:
+        """The terms of parameters, where those that are equal have one; and the equalities as text.
+
+        Different extents of one tensor do not become equal: a transposed index would be hidden.
+        """
         leader: dict[Term, Term] = {}
 
         def find(term: Term) -> Term:
@@ -206,7 +215,7 @@ class _Limits:
         texts = []
         for left, right in groups:
             a, b = find(left), find(right)
-            if a is b:
+            if a is b or any({a, b} <= {find(extent) for extent in shape} for shape in shapes):
                 continue
             if terms.constant(a) is not None or (a.number > b.number and terms.constant(b) is None):
                 a, b = b, a

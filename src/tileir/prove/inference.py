@@ -92,11 +92,11 @@ class Uses:
         largest: dict[Term, int] = {}
         moving: set[Term] = set()
         for access in self._accesses:
-            for dimension in self._dimensions[access] if access.view is not None and access.kind != READ else ():
-                if dimension.index is ZERO and terms.constant(dimension.extent) is None:
-                    largest[dimension.extent] = min(dimension.step, largest.get(dimension.extent, dimension.step))
-                elif dimension.index is not ZERO:
+            for dimension in self._dimensions[access] if access.view is not None else ():
+                if dimension.index is not ZERO:
                     moving.add(dimension.extent)
+                elif access.kind != READ and terms.constant(dimension.extent) is None:
+                    largest[dimension.extent] = min(dimension.step, largest.get(dimension.extent, dimension.step))
         for extent, step in largest.items():
             if extent not in moving:
                 yield terms.at_most(extent, terms.number(step)), f"{terms.text(extent)} <= {step}"
@@ -167,7 +167,7 @@ class Uses:
         for access in self._accesses:
             if access.view is None:
                 for dimension in self._dimensions[access]:
-                    masked.setdefault(dimension.index, dimension.extent)
+                    masked.setdefault(_any_lanes(access, dimension.index), dimension.extent)
         counted: dict[Term, list[Access]] = {}
         for access in self._accesses:
             if access.view is None and access.array is not None:
@@ -195,13 +195,13 @@ class Uses:
             if not is_local(index):
                 last = terms.add(last, terms.mul(stride, index))
                 continue
-            bound = own.get(index) or masked.get(index)
+            bound = own.get(index) or masked.get(_any_lanes(access, index))
             if bound is None and index in self._elements.block:
                 bound = self._elements.grid[self._elements.block.index(index)]
             if bound is None and near:
                 away = dict(terms.polynomial(index)).get((), 0)
                 plain = terms.sub(index, terms.number(away))
-                bound = own.get(plain) or masked.get(plain)
+                bound = own.get(plain) or masked.get(_any_lanes(access, plain))
                 bound = terms.add(bound, terms.number(away)) if bound is not None else self._unmasked(index)
             if bound is None:
                 return None
@@ -245,7 +245,18 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
         fixed[()] = fixed.get((), 0) - 1
         index, bound = terms.from_polynomial(local), terms.scale(terms.from_polynomial(fixed), -1)
         if local and not is_local(bound):
-            yield Dimension(index, 1, bound, access.array)
+            # `index <= n` and `index + 1 < n` are taken for mistakes, not for arrays of n + 1 and n - 1 elements.
+            number = terms.number(fixed[()]) if len(fixed) > 1 else ZERO
+            yield Dimension(index, 1, terms.add(bound, number), access.array)
+
+
+def _any_lanes(access: Access, index: Term) -> Term:
+    """An index with the same names for the elements of a tile in every access."""
+    named = {}
+    for axis, lane in enumerate(access.lanes):
+        if lane is not ZERO:
+            named[lane] = terms.variable(f"lane {axis}", 0, lane.data[2], True)
+    return terms.substitute(index, named)
 
 
 def unwrapped(term: Term) -> Term:
