@@ -91,7 +91,9 @@ def contract_of(
     elements = Elements(entry, limits.terms)
     found, _ = accesses(elements)
     uses = Uses(elements, found)
-    shapes = [tensor.shape for tensor in tensors(elements)]
+    # What is stated of two parameters together says how they differ.
+    related = [terms.variables(stated.parse(text, _names(elements))) for text in given]
+    shapes = [*[tensor.shape for tensor in tensors(elements)], *related]
     known, equalities = limits.with_equal(uses.equal_extents(), shapes)
     elements = Elements(entry, known)
     found, missing = accesses(elements)

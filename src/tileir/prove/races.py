@@ -12,19 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tileir.ir.core import Operation
 from tileir.prove import terms
 from tileir.prove.context import Context
-from tileir.prove.inference import strided
+from tileir.prove.contract import tensors
+from tileir.prove.inference import strided, unwrapped
 from tileir.prove.locks import Locks
 from tileir.prove.memory import READ, Access, primed
 from tileir.prove.records import Claim
-from tileir.prove.solving import PROVED
+from tileir.prove.solving import PROVED, REFUTED
 from tileir.prove.terms import Term
 from tileir.prove.token_paths import always_after
 from tileir.rewrite.token_order import TokenOrder
 
 _SCOPES: Final = ("device", "sys")
 _QUICK: Final = 1.0
+_SMALL: Final = 300
+"""A size up to which a computed stride must be right; beyond it an integer may wrap."""
 
 
 def race_claims(context: Context) -> Iterator[Claim]:
@@ -36,6 +40,7 @@ def race_claims(context: Context) -> Iterator[Claim]:
         if writes or operation.declaration.writes is not None:
             yield Claim("race", operation, None, "unknown", why)
             yield Claim("tokens", operation, None, "unknown", why)
+    yield from _overlap_claims(context)
     for number, first in enumerate(found):
         for second in found[number:]:
             if first.kind == READ and second.kind == READ:
@@ -51,6 +56,52 @@ def race_claims(context: Context) -> Iterator[Claim]:
             if not first.array.data[3]:
                 yield _between_blocks(context, first, second, locks)
             yield from _within_block(context, first, second, order)
+
+
+def _overlap_claims(context: Context) -> Iterator[Claim]:
+    """Tensors that are written must not overlap themselves: a stride is larger than what the smaller ones reach.
+
+    Where strides are parameters of their own the contract says so; those computed from extents are asked about.
+    """
+    shapes = {part for tensor in tensors(context.elements) for part in terms.variables(*tensor.shape)}
+    done: set[Operation] = set()
+    for access in context.contract.accesses:
+        tensor = access.view.tensor if access.view is not None else None
+        if tensor is None or access.kind == READ or tensor.maker in done or access.array is None:
+            continue
+        done.add(tensor.maker)
+        apart = _is_apart(tensor.shape, tensor.strides)
+        if context.solver.follows(apart, (), 0.5):
+            continue
+        small = [terms.at_most(part, terms.number(_SMALL)) for part in terms.variables(apart)]
+        wrong = [terms.negation(apart), *small]
+        is_computed = all(part in shapes for part in terms.variables(*tensor.strides))
+        if is_computed and context.solver.check(wrong, 1.0)[0] == REFUTED:
+            why = "the strides let elements of the tensor overlap"
+            yield Claim(
+                "race",
+                access.operation,
+                access.operation,
+                "refutable",
+                why,
+                "",
+                context.candidates([terms.negation(apart)]),
+            )
+        name = str(access.array.data[0]).removeprefix("&")
+        context.contract.note(f"the elements of {name} do not overlap", "inferred")
+
+
+def _is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
+    def size(pair: tuple[Term, Term]) -> tuple[int, int]:
+        parts = terms.polynomial(unwrapped(pair[1]))
+        return max([len(monomial) for monomial, _ in parts], default=0), max([factor for _, factor in parts], default=0)
+
+    reached, found = terms.ZERO, []
+    for extent, stride in sorted(zip(shape, strides, strict=True), key=size):
+        if extent is not terms.ONE:
+            found.append(terms.less(reached, stride))
+            reached = terms.add(reached, terms.mul(terms.sub(extent, terms.ONE), stride))
+    return terms.conjunction(*found)
 
 
 def _is_strong(access: Access) -> bool:
