@@ -28,7 +28,7 @@ from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 from tileir.prove.contract import contract_of
 from tileir.prove.questions import claims
-from tileir.prove.records import QUESTIONS
+from tileir.prove.records import QUESTIONS, Claim
 
 PROGRAMS = Path(__file__).with_name("programs")
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -61,6 +61,11 @@ class OwnKernel:
     @property
     def text(self) -> str:
         return (self.folder / f"{self.name}.mlir").read_text("utf-8")
+
+    @property
+    def stated_grid(self) -> tuple[str, ...] | None:
+        """The grid as a proof is told it; None if it is free."""
+        return None if self.grid == ("blocks",) else self.grid
 
     @property
     def proved(self) -> list[str]:
@@ -186,13 +191,18 @@ def entry_of(text: str, name: str) -> Operation:
     return select_entry(tileir.parse(text, f"{name}.mlir", verify=True), None)
 
 
-def verdicts(
+def claimed(
     entry: Operation, assume: Sequence[str] = (), grid: Sequence[str] | None = None, seconds: float = 30.0
-) -> dict[str, str]:
-    """What is claimed about each question before anything is run: "proved", "refutable" or "unknown"."""
-    contract = contract_of(entry.parent_operation, entry, assume, grid)
+) -> list[Claim]:
+    """What is claimed before anything is run."""
+    module = entry.parent_operation
+    return claims(module, entry, contract_of(module, entry, assume, grid), seconds)
+
+
+def verdicts(entry: Operation, assume: Sequence[str] = (), grid: Sequence[str] | None = None) -> dict[str, str]:
+    """By question "proved", "refutable" or "unknown"."""
     found = dict.fromkeys(QUESTIONS, "proved")
-    for claim in claims(entry.parent_operation, entry, contract, seconds):
+    for claim in claimed(entry, assume, grid):
         if claim.verdict != "proved" and found[claim.question] != "refutable":
             found[claim.question] = claim.verdict
     return found

@@ -105,6 +105,13 @@ def _drawn(contract: Contract, entry: Operation, chosen: random.Random) -> Launc
                 numbers[term] = chosen.randint(max(0, low or 0), high) if high >= 0 else high
             if low is not None and numbers[term] < low:
                 numbers[term] = low
+    for fact in contract.hypotheses:
+        variables = terms.variables(fact)
+        if fact.operation == "is_zero" and len(variables) == 1 and variables[0] in numbers:
+            # factor * x + offset == 0
+            offset, with_one = [evaluated(fact.arguments[0], {variables[0]: value}) for value in (0, 1)]
+            if with_one != offset:
+                numbers[variables[0]] = -offset // (with_one - offset)
     try:
         _lay_out(contract, numbers, chosen)
         grid = []
