@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tileir.dialect import ops
+from tileir.execute.analysis.token_order import TokenOrder
 from tileir.ir.core import Operation
 from tileir.prove import terms
 from tileir.prove.elements import Elements
@@ -18,7 +19,6 @@ from tileir.prove.solving import Solver
 from tileir.prove.terms import Term
 from tileir.prove.token_paths import always_after
 from tileir.rewrite.matching import constant_integer, ends_of
-from tileir.rewrite.token_order import TokenOrder
 
 _ACQUIRES = ("acquire", "acq_rel")
 _RELEASES = ("release", "acq_rel")

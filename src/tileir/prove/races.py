@@ -1,7 +1,7 @@
 """Can two accesses touch the same element, one of them to write, with no order between them?
 
 Between tile blocks the second access is that of another block: all that is local has other names (`memory.primed`).
-Within a tile block tokens order accesses (`rewrite.token_order`); only pairs that they do not order are asked about.
+Within a tile block tokens order accesses (`token_paths`); only pairs that they do not order are asked about.
 
 Elements of one tensor are the same if their positions are; for that a tensor must not overlap itself, which the
 contract says.  So boxes are compared dimension by dimension, and strides, which may be anything, do not occur.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tileir.execute.analysis.token_order import TokenOrder
 from tileir.ir.core import Operation
 from tileir.prove import terms
 from tileir.prove.context import Context
@@ -23,7 +24,6 @@ from tileir.prove.records import Claim
 from tileir.prove.solving import PROVED, REFUTED
 from tileir.prove.terms import Term
 from tileir.prove.token_paths import always_after
-from tileir.rewrite.token_order import TokenOrder
 
 _SCOPES: Final = ("device", "sys")
 _QUICK: Final = 1.0

@@ -1,13 +1,13 @@
-"""Whether tokens order two operations on every path; `rewrite.token_order` has the order on some path."""
+"""Whether tokens order two operations on every path; `execute.analysis.token_order` has the order on some path."""
 
 from __future__ import annotations
 
 from tileir.dialect.ops import FOR, IF, YIELD
 from tileir.dialect.types import TOKEN
+from tileir.execute.analysis.token_order import TokenOrder, owner_of
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.matching import carried_sources, is_inside
-from tileir.rewrite.token_order import TokenOrder, owner_of
 
 
 def always_after(order: TokenOrder, later: Operation, earlier: Operation, same_iteration: bool = False) -> bool:

@@ -9,8 +9,8 @@ from tests.sampling import one_in
 
 import tileir
 from tileir import smith
+from tileir.execute.analysis.token_order import TokenOrder
 from tileir.ir.core import Operation
-from tileir.rewrite.token_order import TokenOrder
 
 
 class Follower(tileir.observers.Observer):

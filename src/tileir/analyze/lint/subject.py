@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tileir.annotations import Final
 from tileir.dialect import ops
+from tileir.execute.analysis.token_order import TokenOrder
 from tileir.execute.gpu.gpus import target_named
 from tileir.execute.gpu.targets import ARCHITECTURES, Architecture
 from tileir.forking import cached_property
@@ -18,7 +19,6 @@ from tileir.ir.versions import NEWEST, Version
 from tileir.rewrite.fact import width_of
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.matching import received_values, receiver
-from tileir.rewrite.token_order import TokenOrder
 
 _VIEW_ACCESSES: Final = (ops.LOAD_VIEW_TKO, ops.STORE_VIEW_TKO, ops.ATOMIC_RED_VIEW_TKO)
 _COMPUTED: Final = PURE | NO_MEMORY_EFFECT

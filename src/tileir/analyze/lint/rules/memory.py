@@ -10,12 +10,12 @@ from tileir.analyze.lint.rule import REMARK, LintFinding, Rule
 from tileir.analyze.lint.subject import Subject
 from tileir.annotations import Final
 from tileir.dialect import ops
+from tileir.execute.analysis.token_order import READS
 from tileir.ir.core import Operation
 from tileir.ir.location import TextLocation
 from tileir.ir.traits import ATOMIC
 from tileir.ir.values import Value
 from tileir.rewrite.matching import leaves
-from tileir.rewrite.token_order import READS
 
 _ORDERING: Final = ("acquire", "release", "acq_rel", "seq_cst")
 _STORES: Final = (ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)

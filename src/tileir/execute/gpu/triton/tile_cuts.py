@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import PartitionViewType, TileType
+from tileir.execute.analysis.token_order import TokenOrder
 from tileir.execute.analysis.values import tile_of
 from tileir.ir.core import Block, Operation
 from tileir.ir.registry import REGISTRY
@@ -21,7 +22,6 @@ from tileir.ir.traits import ELEMENTWISE, MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import I32
 from tileir.ir.values import BlockArgument, OperationResult, Value
-from tileir.rewrite.token_order import TokenOrder
 
 MATMULS: Final = tuple([each for each in REGISTRY.with_traits(MATRIX_PRODUCT) if len(each.operands) == 3])
 """Matmuls without scales, which would have to be cut too."""

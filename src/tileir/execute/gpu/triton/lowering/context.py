@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from tileir.dialect import ops
 from tileir.dialect.types import TOKEN, PartitionViewType, TileType
 from tileir.execute.analysis.aliasing import UNKNOWN, Origins
+from tileir.execute.analysis.token_order import TokenOrder
 from tileir.execute.errors import is_multimem, why_not_compiled
 from tileir.execute.gpu.errors import TritonError
 from tileir.execute.gpu.triton.code import CodeOptions, Schedule, Slot, Specialization
@@ -34,7 +35,6 @@ from tileir.ir.traits import ENDS_ITERATION, TOKEN_ORDERED
 from tileir.ir.traversal import pre_order
 from tileir.ir.values import BlockArgument, Value
 from tileir.rewrite.facts import Facts
-from tileir.rewrite.token_order import TokenOrder
 
 
 def barriers_of(entry: Operation) -> frozenset[Operation]:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from tileir.dialect import ops
 from tileir.dialect.attributes import hint_of
 from tileir.dialect.types import TileType
+from tileir.execute.analysis.token_order import OTHERS, TokenOrder
 from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.gpu.triton.toolchain import triton_target
@@ -22,7 +23,6 @@ from tileir.ir.traits import MATRIX_PRODUCT
 from tileir.ir.traversal import pre_order
 from tileir.ir.types import F8E4M3FN, F8E5M2, F32, F64, FloatType
 from tileir.ir.values import Value
-from tileir.rewrite.token_order import OTHERS, TokenOrder
 
 MATMULS: Final = REGISTRY.with_traits(MATRIX_PRODUCT)
 _LOADS: Final = (ops.LOAD_VIEW_TKO, ops.LOAD_PTR_TKO)

@@ -12,9 +12,9 @@ from tests.sampling import one_in
 import tileir
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOAD_PTR_TKO, LOOP, RETURN, STORE_PTR_TKO
 from tileir.dialect.types import TOKEN
+from tileir.execute.analysis.token_order import OTHERS, READS, TokenOrder
 from tileir.ir.core import Block, Operation
 from tileir.ir.values import Value
-from tileir.rewrite.token_order import OTHERS, READS, TokenOrder
 
 MOST_STEPS = 300
 FEWEST_WALKS = 50
