@@ -12,7 +12,7 @@ Three kinds of undefined behavior are kept apart, since a program may lose it bu
 * an obligation must hold where it is executed: an `assume`, a divisor that is not zero, a promise branched on;
 * a promise (`overflow`, the amount of a shift) spoils only the value, as in MLIR: `promises` of a value are what its
   definedness depends on, as terms too;
-* a `loop` without effects may not end, and then nothing behind it happens.
+* a `loop` may not end, and then nothing behind it happens: it is an effect even if there is none inside.
 """
 
 from __future__ import annotations
@@ -137,8 +137,6 @@ class Trace:
 
     effects: list[Effect] = field(default_factory=list)
     obligations: list[Obligation] = field(default_factory=list)
-    endless: list[tuple[Term, Term]] = field(default_factory=list)
-    """Guards and terms of loops that might not end."""
     levels: dict[Term, int] = field(default_factory=dict)
     """By guard, how many effects at most happen up to the last one under it."""
 
@@ -405,7 +403,7 @@ class Summary:
         depends: Promises = frozenset().union(*self._promised(operation.operands[:head]))
         if depends:
             self._oblige(path, self.graph.make(BRANCH, None, (*(bounds or ()), *_sorted(depends))), operation)
-        if is_memory_effect_free(operation):
+        if is_memory_effect_free(operation) and not any(each.declaration is LOOP for each in operation.walk()):
             body = self._body(operation, ("pure", self._height(operation)), bounds)
             split = self._splits.get(self._loop_term(operation, body, inits))
             for half in split or (None,):
@@ -520,11 +518,6 @@ class Summary:
         loop = self._loop_term(operation, body, inits)
         self.loops[loop] = (body, inits)
         self._inside(body.trace, loop, path, operation)
-        if operation.declaration is LOOP or body.trace.endless:
-            self._trace.endless.append((path.guard, loop))
-        if body.returns is not graph.false:
-            returned = graph.make("returned", body.returns.type, (loop,))
-            path.guard = graph.both(path.guard, graph.negation(returned))
         every = depends.union(*promises, *body.next_promises, *body.broken_promises) - set(body.carried)
         results = [graph.make(RESULT, result.type, (loop,), index) for index, result in enumerate(operation.results)]
         found = frozenset([graph.make(_THROUGH, None, (loop, *_sorted(every)))]) if every else _NONE

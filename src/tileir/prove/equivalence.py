@@ -7,12 +7,14 @@ output or the errors of the second one are others.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from tileir.analyze.difference.difference import ProgramDifference
 from tileir.analyze.difference.semantic import KernelRuns, run_both
+from tileir.analyze.reducing.candidate_tests import DIED, RAISED, TOOK_TOO_LONG, ObservationTest
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.execute.arguments.argument_text import LaunchDescription
 from tileir.execute.errors import LaunchError
@@ -28,6 +30,8 @@ Verdict = Literal["proved", "refuted", "unknown"]
 # Attributes of globals and kernels that have no meaning for results.
 _IGNORED: Final = frozenset(("constant", "symbol_visibility", "optimization_hints", "sym_name", "function_type"))
 _LAUNCHES: Final = 8
+_SECONDS_OF_LAUNCHES: Final = 10.0
+"""For all of them."""
 _ORDER: Final[dict[Verdict, int]] = {"refuted": 0, "unknown": 1, "proved": 2}
 
 
@@ -129,6 +133,23 @@ def _globals(module: Operation) -> dict[str, dict[str, object]]:
 
 def _refutation(before: Operation, after: Operation, kernel: Operation, partner: Operation) -> Equivalence | None:
     """A launch whose results differ although the first program is right to make it; None if none was found."""
+
+    def tried(_: object) -> str:
+        found = _different(before, after, kernel, partner)
+        return json.dumps(found) if found is not None else ""
+
+    # In a child process, because a program may not end.
+    answer = ObservationTest[None](tried, bool, _SECONDS_OF_LAUNCHES).observe(None)
+    if not answer or answer.startswith((TOOK_TOO_LONG, DIED, RAISED)):
+        return None
+    reason, grid, arguments = json.loads(answer)
+    return Equivalence("refuted", reason, LaunchDescription(tuple(grid), arguments))
+
+
+def _different(
+    before: Operation, after: Operation, kernel: Operation, partner: Operation
+) -> tuple[str, tuple[int, ...], list[str]] | None:
+    """What differs in a launch, its grid and its arguments."""
     programs = ProgramDifference(before, after, names=False, locations=False)
     for seed in range(_LAUNCHES):
         try:
@@ -138,7 +159,7 @@ def _refutation(before: Operation, after: Operation, kernel: Operation, partner:
         if runs.skipped:
             return None
         if runs and runs.launch is not None and not runs.failures[0] and _is_sound(kernel, runs.launch):
-            return Equivalence("refuted", _what(runs), runs.launch)
+            return _what(runs), runs.launch.grid, list(runs.launch.arguments)
     return None
 
 

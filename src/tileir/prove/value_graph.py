@@ -50,7 +50,7 @@ from tileir.ir.floats import FORMATS
 from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.types import I1, FloatType, IntegerType, Type
 from tileir.rewrite.folds import ROUNDING_MODES, add_bits
-from tileir.rewrite.simplifier_rules import OPERATORS, evaluate, evaluate_tiles
+from tileir.rewrite.simplifier_rules import OPERATORS, evaluate, evaluate_tiles, integer_width
 
 # Kinds of terms that are no operations.
 SYMBOL: Final = "symbol"
@@ -423,7 +423,7 @@ def _folded(
     if operation not in OPERATORS or not any(each.kind is CONSTANT for each in operands):
         return None
     elements = [graph.elements(each) for each in operands]
-    if None in elements or not operands[-1].width:
+    if None in elements or not operands[-1].width or not integer_width(type):
         return None
     known = [each for each in elements if each is not None]
     found = evaluate_tiles(operation, _flags(operation, payload), known, type)
@@ -570,8 +570,6 @@ def _reshaped(graph: Graph, operands: tuple[Term, ...], type: TileType, payload:
         return graph.splat(source.operands[0], type)
     if not source.shape:
         return graph.splat(source, type)
-    if not type.shape and source.kind is RESHAPE and not source.operands[0].shape:
-        return source.operands[0]
     if source.kind is RESHAPE:
         return graph.apply(RESHAPE, source.operands, type, payload)
     return None
