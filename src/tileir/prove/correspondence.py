@@ -109,10 +109,8 @@ class _Correspondence:
         for term in graph.terms():
             if term.kind in (GET_TILE_BLOCK_ID, GET_NUM_TILE_BLOCKS):
                 least = int(term.kind is GET_NUM_TILE_BLOCKS)
-                for bound in (graph.number_of(_type(term), least),):
-                    found.append(graph.negation(graph.less(term, bound, signed=True)))
-                most = graph.number_of(_type(term), _MOST_BLOCKS - 1 + least)
-                found.append(graph.negation(graph.less(most, term, signed=True)))
+                found.append(graph.negation(graph.less(term, self._like(term, least), signed=True)))
+                found.append(graph.negation(graph.less(self._like(term, _MOST_BLOCKS - 1 + least), term, signed=True)))
         return tuple(found)
 
     def prove(self) -> None:
@@ -160,8 +158,10 @@ class _Correspondence:
         if value.shape or not value.width:
             return []
         if isinstance(predicate, BoundedAttribute):
-            inside = int(bool(predicate.strict))
+            inside, half = int(bool(predicate.strict)), 1 << (value.width - 1)
             found: list[Term] = []
+            if any(each is not None and not -half < each < half - 1 for each in (predicate.lower, predicate.upper)):
+                return found
             if predicate.lower is not None:
                 found.append(graph.negation(graph.less(value, self._like(value, predicate.lower + inside), True)))
             if predicate.upper is not None:
@@ -177,8 +177,12 @@ class _Correspondence:
 
     def _effect(self, before: Effect, after: Effect, facts: Facts) -> None:
         one, other = before.operation, after.operation
-        if one.declaration is not other.declaration or not _same_attributes(one, other):
-            raise Mismatch(f"{_text(before)} corresponds to {_text(after)}")
+        if one.declaration is not other.declaration:
+            raise Mismatch(f"the second program has {_text(after)} in the place of {_text(before)}")
+        if (name := _other_attribute(one, other)) is not None:
+            raise Mismatch(f"{_text(before)} has another '{name}'")
+        if one.segments != other.segments:
+            raise Mismatch(f"{_text(before)} has other operands")
         if [each.type for each in one.results] != [each.type for each in other.results]:
             raise Mismatch(f"{_text(before)} has results of other types")
         self._require(before.guard, after.guard, facts, f"the condition under which {_text(before)} runs")
@@ -273,12 +277,15 @@ class _Correspondence:
         for theirs in after.obligations:
             candidates = [each for each in before.obligations if each.is_as_early_as(theirs)]
             known = self._under(facts + self._assumed(candidates), theirs.guard)
-            if not self._harmless(theirs.what, known) and not any(
-                self._same_obligation(each.what, theirs.what, known) and self._implied(each.guard, theirs.guard, known)
-                for each in candidates
-            ):
+            harmless = not theirs.promises and self._harmless(theirs.what, known)
+            if not harmless and not any(self._is_kept(each, theirs, known) for each in candidates):
                 name = theirs.operation.declaration.mnemonic
                 raise Mismatch(f"the second program may be undefined at '{name}' where the first one is not")
+
+    def _is_kept(self, before: Obligation, after: Obligation, facts: Facts) -> bool:
+        """Whether the first program has an obligation, too."""
+        same = self._same_obligation(before.what, after.what, facts) and _covers(before.promises, after.promises)
+        return same and self._implied(before.guard, after.guard, facts)
 
     def _harmless(self, what: Term, facts: Facts) -> bool:
         """Whether what must hold does."""
@@ -447,16 +454,16 @@ def _text(effect: Effect) -> str:
     return f"'{effect.operation.declaration.mnemonic}'"
 
 
-def _same_attributes(before: Operation, after: Operation) -> bool:
-    if before.declaration.unregistered and before.attributes != after.attributes:
-        return False
-    for name in before.declaration.inherent:
+def _other_attribute(before: Operation, after: Operation) -> str | None:
+    """The first attribute with a meaning that differs; a promise may be missing in the second program."""
+    declared = before.declaration
+    for name in before.attributes.keys() | after.attributes.keys() if declared.unregistered else declared.inherent:
         mine, theirs = before.attribute(name), after.attribute(name)
-        if name == "optimization_hints" or (name == "unsignedCmp" and before.declaration is FOR):
+        if name == "optimization_hints" or (name == "unsignedCmp" and declared is FOR):
             continue
         if mine is not theirs and not (name == "inbounds" and theirs is None):
-            return False
-    return True
+            return name
+    return None
 
 
 def _at_most(token: Term) -> set[Term]:

@@ -88,6 +88,8 @@ class Obligation:
     seen: dict[Term, int]
     """The `levels` of the trace there: which effects come before."""
     operation: Operation
+    promises: Promises
+    """What the operands depend on: one that may be anything keeps no obligation."""
 
     def is_before(self, effect: Effect) -> bool:
         return self.seen.get(effect.guard, -1) < effect.place[-1]
@@ -309,19 +311,20 @@ class Summary:
     def _check(self, operation: Operation, path: _Path, operands: list[Term], payload: tuple[Any, ...]) -> None:
         """Note what must hold where an operation is executed."""
         declaration = operation.declaration
+        promises: Promises = frozenset().union(*self._promised(operation.operands))
+        is_safe = bool(declaration.traits & PURE)
         if declaration in (DIVI, REMI):
             divisor = operands[1].bits
             is_safe = divisor is not None and divisor not in (0, (1 << max(operands[1].width, 1)) - 1)
             if not is_safe and declaration is REMI:
                 is_safe = bool(divisor) or self._facts.range(operation.operands[1], signed=False)[0] > 0
-            if not is_safe:
-                self._oblige(path, self.graph.make(declaration, None, operands, payload), operation)
-        elif not declaration.traits & PURE:
-            self._oblige(path, self.graph.make(declaration, None, operands, payload), operation)
+            is_safe &= not promises
+        if not is_safe:
+            self._oblige(path, self.graph.make(declaration, None, operands, payload), operation, promises)
 
-    def _oblige(self, path: _Path, what: Term, operation: Operation) -> None:
+    def _oblige(self, path: _Path, what: Term, operation: Operation, promises: Promises = _NONE) -> None:
         trace = self._trace
-        trace.obligations.append(Obligation(path.guard, what, dict(trace.levels), operation))
+        trace.obligations.append(Obligation(path.guard, what, dict(trace.levels), operation, promises))
 
     def _spoiled_by(self, operation: Operation, operands: list[Term], payload: tuple[Any, ...]) -> Promises:
         """The promises that the result of an operation depends on."""
@@ -529,7 +532,9 @@ class Summary:
             raise Unsupported(f"'{operation.name}' has an effect inside")
         if trace.obligations:
             make = self.graph.make
-            parts = {make("obligation", None, (each.guard, each.what)) for each in trace.obligations}
+            parts = {
+                make("obligation", None, (each.guard, each.what, *_sorted(each.promises))) for each in trace.obligations
+            }
             self._oblige(path, make(INSIDE, None, (owner, *_sorted(parts))), operation)
 
     def _reduction(self, operation: Operation, path: _Path) -> None:
