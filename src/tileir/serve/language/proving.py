@@ -60,6 +60,8 @@ def proof_of(text: str, kernel: str, seconds: float = SECONDS) -> KernelProof:
         return KernelProof(error=f"@{kernel} is not proved: it took more than {seconds:g} s")
     try:
         found = json.loads(output)
+        if "message" in found:
+            return KernelProof(error=f"@{kernel} is not proved: {found['message']}")
         counts = Counter([answer["verdict"] for answer in found["answers"].values()])
         words = [f"{counts[each]} {each}" for each in ("proved", "refuted", "unknown") if counts[each]]
         return KernelProof(found["answers"], f"@{kernel}: {', '.join(words)}")
