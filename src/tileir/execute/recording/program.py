@@ -63,6 +63,12 @@ class NumberedProgram:
         """How many operations of the kernel each one is nested in."""
         self._script: Script = Script()
 
+    def step_operation(self, operation: Operation) -> Operation:
+        """The operation that a step executes: of the body of a `reduce` or `scan`, that one."""
+        while operation in self.in_reductions and operation.parent_operation is not None:
+            operation = operation.parent_operation
+        return operation
+
     @property
     def module(self) -> Operation:
         """The module that the kernel is in."""

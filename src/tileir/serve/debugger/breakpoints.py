@@ -18,7 +18,7 @@ from tileir.ir.registry import REGISTRY
 from tileir.ir.traversal import memory_changes
 from tileir.ir.values import BlockArgument
 from tileir.serve.debugger.expressions import COMMON_NAMES, BadExpression, Expression
-from tileir.serve.debugger.source_lines import SourceLines, SourceLocation, step_operation
+from tileir.serve.debugger.source_lines import SourceLines, SourceLocation
 from tileir.serve.debugger.value_names import ValueNames
 
 Kind = Literal["line", "operation", "block", "data"]
@@ -239,7 +239,7 @@ class LaunchBreakpoints(Breakpoints):
         return [number for number in begins if isinstance(self._names.static(name, number), StaticValue)]
 
     def _step_of(self, number: int) -> int:
-        return self._program.operation_numbers[step_operation(self._program, self._program.operations[number])]
+        return self._program.operation_numbers[self._program.step_operation(self._program.operations[number])]
 
     def _mnemonic(self, number: int) -> str:
         return self._program.operations[number].declaration.mnemonic

@@ -27,7 +27,6 @@ from tileir.serve.debugger.breakpoints import Breakpoint
 from tileir.serve.debugger.expressions import BadExpression, Expression, Lookup, computable
 from tileir.serve.debugger.history import Reached
 from tileir.serve.debugger.inspection import constant_value, launch_value
-from tileir.serve.debugger.source_lines import step_operation
 from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.value_names import ValueNames
 from tileir.serve.debugger.values import result_text
@@ -122,7 +121,7 @@ class StopObserver(Observer):
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
         """The step of an operation that a tile block is at, counted from 1."""
-        operation = step_operation(self._program, operation)
+        operation = self._program.step_operation(operation)
         steps = self._steps[block.number]
         return steps if operation in self._decisions else steps + self._distances[operation]
 

@@ -236,7 +236,7 @@ class SourceLines:
         for operation in program.operations:
             if operation in program.in_reductions:
                 location = self._written_location(operation)
-                whole = program.operation_numbers[step_operation(program, operation)]
+                whole = program.operation_numbers[program.step_operation(operation)]
                 numbers = found.setdefault((location.file, location.line), []) if location is not None else [whole]
                 if whole not in numbers:
                     numbers.append(whole)
@@ -277,13 +277,6 @@ class SourceLines:
     def numbers_at(self, file: str, first: int, last: int) -> list[int]:
         """The lines of a file, from one to another, at which something begins."""
         return sorted({line for name, line in self._begun if first <= line <= last and same_file(name, file)})
-
-
-def step_operation(program: NumberedProgram, operation: Operation) -> Operation:
-    """The operation that a step executes: of the body of a reduce or scan, that one."""
-    while operation in program.in_reductions and operation.parent_operation is not None:
-        operation = operation.parent_operation
-    return operation
 
 
 def same_file(one: str, other: str) -> bool:

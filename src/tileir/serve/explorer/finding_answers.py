@@ -18,7 +18,6 @@ from tileir.execute.recording.recording import Recording
 from tileir.execute.sanitizer.number_watch import NumberWatch, is_float
 from tileir.execute.sanitizer.report import Finding, FindingLocation, Kind
 from tileir.execute.schedule import block_number
-from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of
 from tileir.ir.location import FileLocation
 
@@ -163,12 +162,7 @@ def numbers_answer(recording: Recording) -> dict[str, Any]:
 
 def _step(recording: Recording, block: int, finding: Finding) -> int:
     """The step at which a tile block first makes what a finding is about; -1 if it is not to be told."""
-    operation: Operation | None = finding.operation
-    # What is inside of a reduction has no step of its own.
-    while operation is not None and operation in recording.program.in_reductions:
-        operation = operation.parent_operation
-    if operation is None:
-        return -1
+    operation = recording.program.step_operation(finding.operation)
     number = recording.program.operation_numbers[operation]
     steps: list[int] = (numpy.flatnonzero(recording.steps(block) == number) + 1).tolist()
     value = next((result for result in operation.results if is_float(result)), None)
