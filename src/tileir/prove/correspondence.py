@@ -186,6 +186,7 @@ class _Correspondence:
         if [each.type for each in one.results] != [each.type for each in other.results]:
             raise Mismatch(f"{_text(before)} has results of other types")
         self._require(before.guard, after.guard, facts, f"the condition under which {_text(before)} runs")
+        self._covered(before.promises[:1], after.promises[:1], facts, f"the condition under which {_text(before)} runs")
         facts = self._under(facts, before.guard)
         if len(before.operands) != len(after.operands):
             raise Mismatch(f"{_text(before)} has another number of operands")
@@ -195,7 +196,7 @@ class _Correspondence:
             else:
                 self._require(mine, theirs, facts, f"operand {number} of {_text(before)}")
         self._order(before.tokens, after.tokens, before)
-        self._covered(before.promises, after.promises, f"an operand of {_text(before)}")
+        self._covered(before.promises[1:], after.promises[1:], facts, f"an operand of {_text(before)}")
         if before.loop is not None and after.loop is not None:
             self._bodies(before.loop, after.loop, facts, before)
 
@@ -228,7 +229,7 @@ class _Correspondence:
                     self._order([one], [other], loop)
                 else:
                     self._require(one, other, known, f"value {number} that an iteration of {name} passes on")
-            self._covered(promises, theirs_too, f"a value that an iteration of {name} passes on")
+            self._covered(promises, theirs_too, known, f"a value that an iteration of {name} passes on")
 
     def _under(self, facts: Facts, condition: Term) -> Facts:
         parts = condition.operands if condition.kind == AND else (condition,)
@@ -268,10 +269,24 @@ class _Correspondence:
 
     # --- undefined behavior ---
 
-    def _covered(self, before: list[Promises], after: list[Promises], what: str) -> None:
+    def _covered(self, before: list[Promises], after: list[Promises], facts: Facts, what: str) -> None:
         for mine, theirs in zip(before, after, strict=True):
-            if not _covers(mine, theirs):
+            if not self._covers(mine, theirs, facts):
                 raise Mismatch(f"{what} depends on a promise that the first program does not make")
+
+    def _covers(self, before: Promises, after: Promises, facts: Facts) -> bool:
+        """Whether a value that depends on `before` is undefined wherever one that depends on `after` is."""
+        for entry in after - before:
+            if entry.kind != ONE_OF:
+                if not any(self._same_obligation(each, entry, facts) for each in before):
+                    return False
+                continue
+            mine = [each for each in before if each.kind == ONE_OF and each.operands[0] is entry.operands[0]]
+            for is_first in (True, False):
+                known = before.union(*[_arm(each, is_first) for each in mine])
+                if not self._covers(known, _arm(entry, is_first), facts):
+                    return False
+        return True
 
     def _obligations(self, before: Trace, after: Trace, facts: Facts) -> None:
         for theirs in after.obligations:
@@ -284,7 +299,9 @@ class _Correspondence:
 
     def _is_kept(self, before: Obligation, after: Obligation, facts: Facts) -> bool:
         """Whether the first program has an obligation, too."""
-        same = self._same_obligation(before.what, after.what, facts) and _covers(before.promises, after.promises)
+        same = self._same_obligation(before.what, after.what, facts) and self._covers(
+            before.promises, after.promises, facts
+        )
         return same and self._implied(before.guard, after.guard, facts)
 
     def _harmless(self, what: Term, facts: Facts) -> bool:
@@ -474,20 +491,6 @@ def _at_most(token: Term) -> set[Term]:
             found |= _at_most(each)
         return found
     return {token}
-
-
-def _covers(before: Promises, after: Promises) -> bool:
-    """Whether a value that depends on `before` is undefined wherever one that depends on `after` is."""
-    for entry in after - before:
-        if entry.kind != ONE_OF:
-            return False
-        condition = entry.operands[0]
-        mine = [each for each in before if each.kind == ONE_OF and each.operands[0] is condition]
-        for is_first in (True, False):
-            known = before.union(*[_arm(each, is_first) for each in mine])
-            if not _covers(known, _arm(entry, is_first)):
-                return False
-    return True
 
 
 def _arm(entry: Term, is_first: bool) -> Promises:

@@ -316,11 +316,13 @@ class Summary:
         if declaration in (DIVI, REMI):
             divisor = operands[1].bits
             is_safe = divisor is not None and divisor not in (0, (1 << max(operands[1].width, 1)) - 1)
-            if not is_safe and declaration is REMI:
-                is_safe = bool(divisor) or self._facts.range(operation.operands[1], signed=False)[0] > 0
-            is_safe &= not promises
+            is_safe = (is_safe or (declaration is REMI and self._is_divisor(operation.operands[1]))) and not promises
         if not is_safe:
             self._oblige(path, self.graph.make(declaration, None, operands, payload), operation, promises)
+
+    def _is_divisor(self, value: Value) -> bool:
+        """Whether a number is known not to be zero."""
+        return bool(self._values[value].bits) or self._facts.range(value, signed=False)[0] > 0
 
     def _oblige(self, path: _Path, what: Term, operation: Operation, promises: Promises = _NONE) -> None:
         trace = self._trace
@@ -354,7 +356,7 @@ class Summary:
             if flag in ("", "none") and amount is not None and amount < max(operands[0].width, 1):
                 return _NONE
         elif declaration is REMI:
-            if operands[1].bits:
+            if self._is_divisor(operation.operands[1]):
                 return _NONE
         elif declaration is FTOI:
             if operation.attribute("saturating") is not None:

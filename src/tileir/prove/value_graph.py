@@ -46,10 +46,9 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import TileType, scalar_tile, with_element
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
-from tileir.ir.floats import FORMATS
 from tileir.ir.traits import ELEMENTWISE
-from tileir.ir.types import I1, FloatType, IntegerType, Type
-from tileir.rewrite.folds import ROUNDING_MODES, add_bits
+from tileir.ir.types import I1, IntegerType, Type
+from tileir.rewrite.folds import add_constants
 from tileir.rewrite.simplifier_rules import OPERATORS, evaluate, evaluate_tiles, integer_width
 
 # Kinds of terms that are no operations.
@@ -551,14 +550,12 @@ def _extremum(operation: OperationDeclaration) -> Rule:
 
 
 def _float_sum(graph: Graph, operands: tuple[Term, ...], type: TileType, payload: Payload) -> Term | None:
-    left, right = operands
-    rounding = _keyword(payload, "rounding_mode")
-    if left.bits is not None and right.bits is not None and isinstance(type.element, FloatType):
+    left, right = [graph.elements(each) for each in operands]
+    if left is not None and right is not None:
         flush = any(name == "flush_to_zero" and value is not None for name, value in payload)
-        form = FORMATS[type.element.name]
-        bits = add_bits(form, left.bits, right.bits, rounding, flush) if rounding in ROUNDING_MODES else None
-        if bits is not None:
-            return graph.number_of(type, bits)
+        total = add_constants(left, right, _keyword(payload, "rounding_mode"), flush)
+        if total is not None:
+            return graph.constant(total, type)
     return graph.make(ADDF, type, sorted(operands, key=_number), payload)
 
 
