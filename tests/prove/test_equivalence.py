@@ -23,7 +23,7 @@ from tileir.ir.core import Operation
 
 pytest.importorskip("z3", reason="proofs need z3")
 
-from tileir.prove.equivalence import Equivalence, equivalent
+from tileir.prove.equivalence.verdict import Equivalence, equivalent
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = ("vector_add", "softmax", "layer_norm", "matmul", "attention", "histogram")

@@ -19,14 +19,7 @@ launch_rules   the grid and the names of parameters, as a script writes them
 report         the answers, as text, JSON and diagnostics
 prover         all of it: `tileir.prove`, which is this package once a part of it is imported
 
-Whether two programs compute the same is another question, with its own terms: machine integers, which wrap.
-
-integer_terms   what integer operations mean to the solver
-value_graph     pure values of both programs, equal ones as one term
-effects         a kernel as the effects it has, with their conditions
-bit_vectors     elements of values for the solver
-correspondence  proves that the effects of two kernels correspond
-equivalence     the verdict; runs both programs where the proof fails
+Whether two programs compute the same is another question, with terms of its own: `equivalence/`.
 """
 
 from __future__ import annotations

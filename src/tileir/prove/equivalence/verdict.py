@@ -23,7 +23,7 @@ from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.traversal import functions
-from tileir.prove.correspondence import Mismatch, correspond
+from tileir.prove.equivalence.correspondence import Mismatch, correspond
 
 Verdict = Literal["proved", "refuted", "unknown"]
 

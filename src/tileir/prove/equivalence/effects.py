@@ -18,36 +18,26 @@ Three kinds of undefined behavior are kept apart, since a program may lose it bu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tileir.dialect.ops import (
-    ADDI,
     ASSUME,
     BREAK,
     CMPI,
     CONSTANT,
     CONTINUE,
     DIVI,
-    EXTRACT,
     FOR,
-    FTOI,
     IF,
-    INSERT,
     JOIN_TOKENS,
     LOOP,
     MAKE_TOKEN,
-    MULI,
-    NEGI,
     REDUCE,
     REMI,
     RETURN,
     SCAN,
     SELECT,
-    SHLI,
-    SHRI,
-    SUBI,
-    TRUNCI,
     YIELD,
 )
 from tileir.dialect.types import TOKEN, TileType
@@ -56,91 +46,16 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traits import ELEMENTWISE, NO_MEMORY_EFFECT, PURE
 from tileir.ir.traversal import is_memory_effect_free
 from tileir.ir.values import Value
-from tileir.prove.value_graph import SPLAT, Graph, Term
+from tileir.prove.equivalence.promises import NO_PROMISES, THROUGH, in_order, one_of, own_promise, scalar_of
+from tileir.prove.equivalence.trace import Body, Bounds, Effect, Obligation, Promises, Split, Trace, Unsupported
+from tileir.prove.equivalence.value_graph import Graph, Term
+from tileir.prove.equivalence.value_rules import applied, payload_of
 from tileir.rewrite.facts import Facts
 
-Promises = frozenset[Term]
-_NONE: Final[Promises] = frozenset()
-
-# Attributes without a meaning for results, and those that are promises.
-_WITHOUT_MEANING: Final = frozenset(("overflow", "optimization_hints", "inbounds"))
-# Operations with one result that may be undefined although executing them is harmless.
-_MAY_SPOIL: Final = (ADDI, SUBI, MULI, NEGI, SHLI, SHRI, TRUNCI, FTOI, EXTRACT, INSERT, REMI)
-# Kinds of the terms that promises and obligations are made of.
-_PROMISE: Final = "promise"
-ONE_OF: Final = "one of"  # promises of the arms of a choice; the payload is how many belong to the first
-_THROUGH: Final = "through"  # promises of elements that an operation moves or combines
+# Kinds of the terms of loops, and of what must hold there.
 RESULT: Final = "result"  # of a loop or reduction without effects
 INSIDE: Final = "inside"  # obligations in each iteration of a loop without effects
 BRANCH: Final = "branch"
-
-
-class Unsupported(Exception):
-    """The program has something that no terms stand for; the message says what."""
-
-
-@dataclass(eq=False)
-class Obligation:
-    """What must hold where `guard` does."""
-
-    guard: Term
-    what: Term
-    seen: dict[Term, int]
-    """The `levels` of the trace there: which effects come before."""
-    operation: Operation
-    promises: Promises
-    """What the operands depend on: one that may be anything keeps no obligation."""
-
-    def is_before(self, effect: Effect) -> bool:
-        return self.seen.get(effect.guard, -1) < effect.place[-1]
-
-    def is_as_early_as(self, other: Obligation) -> bool:
-        """Whether no effect comes before this one that does not come before another one."""
-        return all(other.seen.get(guard, -1) >= level for guard, level in self.seen.items())
-
-
-@dataclass(eq=False)
-class Effect:
-    """An operation with an effect, or a loop that contains one."""
-
-    operation: Operation
-    place: tuple[int, ...]
-    """With those of the loops around it; effects that exclude each other may have one place."""
-    guard: Term
-    operands: list[Term]
-    tokens: list[Term]
-    promises: list[Promises]
-    """Of the guard, then of each operand."""
-    loop: Body | None = None
-
-
-@dataclass(eq=False)
-class Body:
-    """One iteration of a loop."""
-
-    bounds: Bounds | None
-    """Lower bound, upper bound and step of a `for`, for an unsigned comparison."""
-    counter: Term | None
-    """The symbol that takes the values between the bounds."""
-    carried: list[Term]
-    continues: Term
-    next: list[Term]
-    next_promises: list[Promises]
-    breaks: Term
-    broken: list[Term]
-    broken_promises: list[Promises]
-    trace: Trace
-    returns: Term = field(init=False)
-
-
-@dataclass(eq=False)
-class Trace:
-    """The effects of a kernel or of an iteration."""
-
-    effects: list[Effect] = field(default_factory=list)
-    obligations: list[Obligation] = field(default_factory=list)
-    levels: dict[Term, int] = field(default_factory=dict)
-    """By guard, how many effects at most happen up to the last one under it."""
 
 
 @dataclass(eq=False)
@@ -158,11 +73,6 @@ class _Path:
     guard: Term
     promises: Promises
     exits: list[_Exit]
-
-
-Bounds = tuple[Term, Term, Term]
-Split = tuple[tuple[Term, Term], tuple[Term, Term]]
-"""The bounds of two loops that a loop becomes."""
 
 
 class Summary:
@@ -190,12 +100,12 @@ class Summary:
         block = entry.regions[0].block
         for argument in block.arguments:
             self._define(argument, graph.symbol(("argument", argument.index), argument.type))
-        self._run(block, _Path(graph.true, _NONE, []))
+        self._run(block, _Path(graph.true, NO_PROMISES, []))
         self.trace: Trace = self._trace
 
     # --- values ---
 
-    def _define(self, value: Value, term: Term, promises: Promises = _NONE) -> None:
+    def _define(self, value: Value, term: Term, promises: Promises = NO_PROMISES) -> None:
         self._values[value] = term
         if promises:
             self._promises[value] = promises
@@ -206,15 +116,7 @@ class Summary:
         return [self._values[value] for value in values]
 
     def _promised(self, values: Iterable[Value]) -> list[Promises]:
-        return [self._promises.get(value, _NONE) for value in values]
-
-    def _one_of(self, condition: Term, chosen: Promises, otherwise: Promises) -> Promises:
-        if chosen == otherwise:
-            return chosen
-        if condition.bits is not None:
-            return chosen if condition.bits else otherwise
-        first, second = _sorted(chosen), _sorted(otherwise)
-        return frozenset([self.graph.make(ONE_OF, None, (condition, *first, *second), len(first))])
+        return [self._promises.get(value, NO_PROMISES) for value in values]
 
     # --- blocks ---
 
@@ -250,11 +152,14 @@ class Summary:
 
     def _branch(self, operation: Operation, path: _Path) -> None:
         graph = self.graph
-        condition, promises = self._values[operation.operands[0]], self._promises.get(operation.operands[0], _NONE)
+        condition, promises = (
+            self._values[operation.operands[0]],
+            self._promises.get(operation.operands[0], NO_PROMISES),
+        )
         if promises:
-            self._oblige(path, graph.make(BRANCH, None, (condition, *_sorted(promises))), operation)
+            self._oblige(path, graph.make(BRANCH, None, (condition, *in_order(promises))), operation)
         before, depends = path.guard, path.promises
-        here = depends | (promises if before is graph.true else self._one_of(before, promises, _NONE))
+        here = depends | (promises if before is graph.true else one_of(graph, before, promises, NO_PROMISES))
         ends: list[Term] = []
         yielded: list[tuple[list[Term], list[Promises]] | None] = []
         guards = [graph.both(before, condition), graph.both(before, graph.negation(condition))]
@@ -273,7 +178,7 @@ class Summary:
             arms = [(found[0][index], found[1][index]) for found in yielded if found is not None]
             if len(arms) == 2:
                 term = graph.choose(condition, arms[0][0], arms[1][0])
-                self._define(result, term, promises | self._one_of(condition, arms[0][1], arms[1][1]))
+                self._define(result, term, promises | one_of(graph, condition, arms[0][1], arms[1][1]))
             elif arms:
                 self._define(result, arms[0][0], arms[0][1])
 
@@ -286,16 +191,16 @@ class Summary:
         operands = self._terms(operation.operands)
         if declaration in (MAKE_TOKEN, JOIN_TOKENS):
             parts = {part for each in operands for part in (each.operands if each.kind is JOIN_TOKENS else (each,))}
-            ordered = _sorted(parts)
+            ordered = in_order(parts)
             self._define(
                 operation.results[0], ordered[0] if len(ordered) == 1 else graph.make(JOIN_TOKENS, TOKEN, ordered)
             )
             return
-        payload = _payload(operation)
+        payload = payload_of(operation)
         self._check(operation, path, operands, payload)
         promises = self._spoiled_by(operation, operands, payload)
         if len(operation.results) == 1:
-            term = graph.apply(declaration, operands, operation.results[0].type, payload)
+            term = applied(graph, declaration, operands, operation.results[0].type, payload)
             self._define(operation.results[0], self._decided(operation, term), promises)
             return
         for result in operation.results:
@@ -324,58 +229,27 @@ class Summary:
         """Whether a number is known not to be zero."""
         return bool(self._values[value].bits) or self._facts.range(value, signed=False)[0] > 0
 
-    def _oblige(self, path: _Path, what: Term, operation: Operation, promises: Promises = _NONE) -> None:
+    def _oblige(self, path: _Path, what: Term, operation: Operation, promises: Promises = NO_PROMISES) -> None:
         trace = self._trace
         trace.obligations.append(Obligation(path.guard, what, dict(trace.levels), operation, promises))
 
     def _spoiled_by(self, operation: Operation, operands: list[Term], payload: tuple[Any, ...]) -> Promises:
         """The promises that the result of an operation depends on."""
         graph, declaration = self.graph, operation.declaration
-        own = self._own_promise(operation, operands, payload)
+        own = own_promise(graph, operation, operands, payload, self._is_divisor)
         inner = self._promised(operation.operands)
         if not any(inner):
             return own
         if declaration is SELECT:
-            arms = self._one_of(_scalar(operands[0]), inner[1], inner[2])
+            arms = one_of(graph, scalar_of(operands[0]), inner[1], inner[2])
             return own | inner[0] | arms
         shapes = {each.type.shape for each in operation.operands if isinstance(each.type, TileType)}
         shapes.update([each.type.shape for each in operation.results if isinstance(each.type, TileType)])
         every: Promises = frozenset().union(*inner)
         if declaration.traits & ELEMENTWISE or len(shapes) <= 1 or all(each.shape == () for each in operands):
             return own | every
-        moved = graph.make(_THROUGH, operation.results[0].type, (*operands, *_sorted(every)), (declaration, payload))
+        moved = graph.make(THROUGH, operation.results[0].type, (*operands, *in_order(every)), (declaration, payload))
         return own | {moved}
-
-    def _own_promise(self, operation: Operation, operands: list[Term], payload: tuple[Any, ...]) -> Promises:
-        declaration = operation.declaration
-        if declaration not in _MAY_SPOIL:
-            return _NONE
-        flag = operation.keyword("overflow") if "overflow" in declaration.inherent else ""
-        if declaration in (SHLI, SHRI):
-            amount = operands[1].bits
-            if flag in ("", "none") and amount is not None and amount < max(operands[0].width, 1):
-                return _NONE
-        elif declaration is REMI:
-            if self._is_divisor(operation.operands[1]):
-                return _NONE
-        elif declaration is FTOI:
-            if operation.attribute("saturating") is not None:
-                return _NONE
-        elif declaration in (EXTRACT, INSERT):
-            first = 1 if declaration is EXTRACT else 2
-            if all(self._is_within(operation, axis, index) for axis, index in enumerate(operands[first:])):
-                return _NONE
-        elif flag in ("", "none"):
-            return _NONE
-        whole = all(each.kind == SPLAT for each in operands)
-        sources = [_scalar(each) if whole else each for each in operands]
-        return frozenset([self.graph.make(_PROMISE, None, sources, (declaration, flag, payload))])
-
-    def _is_within(self, operation: Operation, axis: int, index: Term) -> bool:
-        part = operation.results[0].type if operation.declaration is EXTRACT else operation.operands[0].type
-        whole = operation.operands[0].type if operation.declaration is EXTRACT else operation.operands[1].type
-        assert isinstance(part, TileType) and isinstance(whole, TileType)
-        return index.bits is not None and index.bits < whole.shape[axis] // part.shape[axis]
 
     # --- effects ---
 
@@ -407,7 +281,7 @@ class Summary:
         bounds = self._bounds(operation, path) if head else None
         depends: Promises = frozenset().union(*self._promised(operation.operands[:head]))
         if depends:
-            self._oblige(path, self.graph.make(BRANCH, None, (*(bounds or ()), *_sorted(depends))), operation)
+            self._oblige(path, self.graph.make(BRANCH, None, (*(bounds or ()), *in_order(depends))), operation)
         if is_memory_effect_free(operation) and not any(each.declaration is LOOP for each in operation.walk()):
             body = self._body(operation, ("pure", self._height(operation)), bounds)
             split = self._splits.get(self._loop_term(operation, body, inits))
@@ -460,8 +334,8 @@ class Summary:
             self._define(arguments.pop(0), value)
         carried = [graph.symbol(("carried", name, index), each.type) for index, each in enumerate(arguments)]
         for argument, symbol in zip(arguments, carried, strict=True):
-            self._define(argument, symbol, frozenset([symbol]) if isinstance(argument.type, TileType) else _NONE)
-        path = _Path(graph.true, _NONE, [])
+            self._define(argument, symbol, frozenset([symbol]) if isinstance(argument.type, TileType) else NO_PROMISES)
+        path = _Path(graph.true, NO_PROMISES, [])
         self._run(block, path)
         body = Body(bounds, counter, carried, *self._exits(path, CONTINUE), *self._exits(path, BREAK), self._trace)
         body.returns = graph.either(graph.false, *[each.guard for each in path.exits if each.declaration is RETURN])
@@ -480,7 +354,7 @@ class Summary:
             pairs = zip(each.values, values, strict=True)
             values = [self.graph.choose(each.guard, one, other) for one, other in pairs]
             own = [promise | each.promises[0] for promise in each.promises[1:]]
-            promises = [self._one_of(each.guard, a, b) for a, b in zip(own, promises, strict=True)]
+            promises = [one_of(self.graph, each.guard, a, b) for a, b in zip(own, promises, strict=True)]
         return condition, values, promises
 
     def _effectful_loop(
@@ -503,7 +377,7 @@ class Summary:
             path.guard = graph.both(path.guard, graph.negation(returned))
         types = [result.type for result in operation.results]
         results = [graph.symbol((place, index), type) for index, type in enumerate(types)]
-        return results, [frozenset([each]) if isinstance(each.type, TileType) else _NONE for each in results]
+        return results, [frozenset([each]) if isinstance(each.type, TileType) else NO_PROMISES for each in results]
 
     def _loop_term(self, operation: Operation, body: Body, inits: list[Term]) -> Term:
         parts = [*(body.bounds or ()), *inits, *body.next, *body.broken, body.continues, body.breaks, body.returns]
@@ -525,7 +399,7 @@ class Summary:
         self._inside(body.trace, loop, path, operation)
         every = depends.union(*promises, *body.next_promises, *body.broken_promises) - set(body.carried)
         results = [graph.make(RESULT, result.type, (loop,), index) for index, result in enumerate(operation.results)]
-        found = frozenset([graph.make(_THROUGH, None, (loop, *_sorted(every)))]) if every else _NONE
+        found = frozenset([graph.make(THROUGH, None, (loop, *in_order(every)))]) if every else NO_PROMISES
         return results, [found] * len(results)
 
     def _inside(self, trace: Trace, owner: Term, path: _Path, operation: Operation) -> None:
@@ -534,10 +408,9 @@ class Summary:
             raise Unsupported(f"'{operation.name}' has an effect inside")
         if trace.obligations:
             make = self.graph.make
-            parts = {
-                make("obligation", None, (each.guard, each.what, *_sorted(each.promises))) for each in trace.obligations
-            }
-            self._oblige(path, make(INSIDE, None, (owner, *_sorted(parts))), operation)
+            all_parts = [(each.guard, each.what, *in_order(each.promises)) for each in trace.obligations]
+            parts = {make("obligation", None, each) for each in all_parts}
+            self._oblige(path, make(INSIDE, None, (owner, *in_order(parts))), operation)
 
     def _reduction(self, operation: Operation, path: _Path) -> None:
         """`reduce` and `scan` are terms over what they combine two elements to."""
@@ -548,16 +421,16 @@ class Summary:
             symbol = graph.symbol(("element", height, argument.index), argument.type)
             self._define(argument, symbol, frozenset([symbol]))
         outer, self._trace = self._trace, Trace()
-        found = self._run(block, _Path(graph.true, _NONE, []))
+        found = self._run(block, _Path(graph.true, NO_PROMISES, []))
         inner, self._trace = self._trace, outer
         if found is None:
             raise Unsupported(f"'{operation.name}' does not yield")
         operands = self._terms(operation.operands)
-        whole = graph.make(operation.declaration, None, (*operands, *found[0]), (_payload(operation), len(operands)))
+        whole = graph.make(operation.declaration, None, (*operands, *found[0]), (payload_of(operation), len(operands)))
         self._inside(inner, whole, path, operation)
         symbols = {graph.symbol(("element", height, each.index), each.type) for each in block.arguments}
         every = frozenset().union(*found[1], *self._promised(operation.operands)) - symbols
-        promises = frozenset([graph.make(_THROUGH, None, (whole, *_sorted(every)))]) if every else _NONE
+        promises = frozenset([graph.make(THROUGH, None, (whole, *in_order(every)))]) if every else NO_PROMISES
         for result in operation.results:
             self._define(result, graph.make(RESULT, result.type, (whole,), result.index), promises)
 
@@ -573,21 +446,5 @@ class Summary:
         return found
 
 
-def _payload(operation: Operation) -> tuple[Any, ...]:
-    """The attributes of an operation that have a meaning."""
-    names = [name for name in operation.declaration.inherent if name not in _WITHOUT_MEANING]
-    return tuple([(name, operation.attribute(name)) for name in names]) + (
-        (("segments", operation.segments),) if operation.segments is not None else ()
-    )
-
-
 def _joins(declaration: OperationDeclaration) -> bool:
     return declaration is MAKE_TOKEN or declaration is JOIN_TOKENS
-
-
-def _scalar(term: Term) -> Term:
-    return term.operands[0] if term.kind == SPLAT else term
-
-
-def _sorted(terms: Iterable[Term]) -> list[Term]:
-    return sorted(terms, key=lambda term: term.number)

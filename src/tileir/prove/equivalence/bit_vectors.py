@@ -44,8 +44,8 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.traits import ELEMENTWISE
 from tileir.ir.types import FloatType, IntegerType, Type
-from tileir.prove.integer_terms import bit, compare, meaning, z3
-from tileir.prove.value_graph import AND, CHOOSE, EQUAL, LESS, NOT, NUMBER, PRODUCT, SPLAT, SUM, Graph, Term
+from tileir.prove.equivalence.integer_terms import bit, compare, meaning, z3
+from tileir.prove.equivalence.value_graph import AND, CHOOSE, EQUAL, LESS, NOT, NUMBER, PRODUCT, SPLAT, SUM, Graph, Term
 
 _INDEX: Final = 32  # bits of an index
 _SAME_BITS: Final = (BITCAST, PTR_TO_INT, INT_TO_PTR, PTR_TO_PTR)

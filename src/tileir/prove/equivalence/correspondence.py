@@ -20,29 +20,16 @@ from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
 from tileir.dialect.ops import ASSUME, DIVI, FOR, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, JOIN_TOKENS, REMI
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.core import Operation
-from tileir.prove.bit_vectors import Elements, element_width, is_unknown
-from tileir.prove.effects import (
-    INSIDE,
-    ONE_OF,
-    RESULT,
-    Body,
-    Effect,
-    Obligation,
-    Promises,
-    Split,
-    Summary,
-    Trace,
-    Unsupported,
-)
-from tileir.prove.integer_terms import z3
-from tileir.prove.value_graph import AND, CHOOSE, SYMBOL, Graph, Term
+from tileir.prove.equivalence.bit_vectors import Elements
+from tileir.prove.equivalence.effects import INSIDE, RESULT, Summary
+from tileir.prove.equivalence.equal_values import EqualValues, Facts, unknown_parts
+from tileir.prove.equivalence.integer_terms import z3
+from tileir.prove.equivalence.promises import ONE_OF, arm_of
+from tileir.prove.equivalence.trace import Body, Effect, Obligation, Promises, Split, Trace, Unsupported
+from tileir.prove.equivalence.value_graph import AND, CHOOSE, SYMBOL, Graph, Term
 
 _MOST_SPLITS: Final = 64
-_MOST_DEPTH: Final = 64
-"""Of operands that are compared one by one."""
 _MOST_BLOCKS: Final = (1 << 31) - 1
-
-Facts = tuple[Term, ...]
 
 
 class Mismatch(Exception):
@@ -86,15 +73,14 @@ class _Correspondence:
         self._graph: Graph = graph
         self._ends: float = ends
         self._splits: dict[object, Split] = splits
-        self._always: Facts = ()
-        self._equal: dict[tuple[Term, Term, Facts], bool] = {}
+        self._values: EqualValues = EqualValues(graph, ends)
         # Conditions on counters are decided by the bounds of the halves, and then on both sides.
-        decide = self._decided if splits else None
+        decide = self._values.decided if splits else None
         self._before: Summary = Summary(graph, before, splits, decide)
         self._after: Summary = Summary(graph, after, None, decide)
         self._later: dict[tuple[int, ...], list[Effect]] = {}
         self._note(self._after.trace)
-        self._always = self._everywhere()
+        self._values.always = self._everywhere()
 
     def _note(self, trace: Trace) -> None:
         for effect in trace.effects:
@@ -114,7 +100,7 @@ class _Correspondence:
         return tuple(found)
 
     def prove(self) -> None:
-        self._traces(self._before.trace, self._after.trace, self._always)
+        self._traces(self._before.trace, self._after.trace, self._values.always)
 
     # --- effects ---
 
@@ -137,7 +123,7 @@ class _Correspondence:
         found = [each for each in others if each.place == effect.place]
         if len(found) > 1:
             same = [each for each in found if each.guard is effect.guard]
-            found = same or [each for each in found if self._same(effect.guard, each.guard, facts)]
+            found = same or [each for each in found if self._values.same(effect.guard, each.guard, facts)]
         return found[0] if found else None
 
     def _assumed(self, obligations: list[Obligation]) -> Facts:
@@ -283,8 +269,8 @@ class _Correspondence:
                 continue
             mine = [each for each in before if each.kind == ONE_OF and each.operands[0] is entry.operands[0]]
             for is_first in (True, False):
-                known = before.union(*[_arm(each, is_first) for each in mine])
-                if not self._covers(known, _arm(entry, is_first), facts):
+                known = before.union(*[arm_of(each, is_first) for each in mine])
+                if not self._covers(known, arm_of(entry, is_first), facts):
                     return False
         return True
 
@@ -309,7 +295,7 @@ class _Correspondence:
         graph = self._graph
         if what.kind is ASSUME and isinstance(dict(what.payload)["predicate"], BoundedAttribute):
             bounds = self._promise(what)
-            return bool(bounds) and all(self._same(graph.true, each, facts) for each in bounds)
+            return bool(bounds) and all(self._values.same(graph.true, each, facts) for each in bounds)
         if what.kind not in (DIVI, REMI):
             return False
         value, divisor = what.operands
@@ -317,7 +303,7 @@ class _Correspondence:
         if what.kind is DIVI and dict(what.payload)["signedness"].keyword == "signed":
             least = graph.equal(value, self._like(value, 1 << (value.width - 1)))
             holds = graph.both(holds, graph.negation(graph.both(least, graph.equal(divisor, self._like(divisor, -1)))))
-        return self._same(graph.number_of(_type(holds), 1), holds, facts)
+        return self._values.same(graph.number_of(_type(holds), 1), holds, facts)
 
     def _same_obligation(self, before: Term, after: Term, facts: Facts) -> bool:
         if before is after:
@@ -328,81 +314,22 @@ class _Correspondence:
             return before.operands[0] is after.operands[0] and set(after.operands) <= set(before.operands)
         if len(before.operands) != len(after.operands):
             return False
-        return all(self._same(one, other, facts) for one, other in zip(before.operands, after.operands, strict=True))
+        return all(
+            self._values.same(one, other, facts) for one, other in zip(before.operands, after.operands, strict=True)
+        )
 
     def _implied(self, wanted: Term, guard: Term, facts: Facts) -> bool:
         parts = set(guard.operands if guard.kind == AND else (guard,))
         if wanted.bits == 1 or parts.issuperset(wanted.operands if wanted.kind == AND else (wanted,)):
             return True
-        return self._same(self._graph.true, wanted, facts)
+        return self._values.same(self._graph.true, wanted, facts)
 
     # --- values ---
 
     def _require(self, before: Term, after: Term, facts: Facts, what: str) -> None:
-        if not self._same(before, after, facts):
+        if not self._values.same(before, after, facts):
             self._find_split_term(before, after)
             raise Mismatch(f"{what} is not the same")
-
-    def _same(self, before: Term, after: Term, facts: Facts, depth: int = 0) -> bool:
-        """Whether two values are equal where facts hold, as far as can be proved."""
-        if before is after:
-            return True
-        if before.type is not after.type or depth > _MOST_DEPTH:
-            return False
-        key = (before, after, facts)
-        found = self._equal.get(key)
-        if found is None:
-            # The solver sees an unknown term as one that is equal to nothing else.
-            solved = not is_unknown(before) and self._solved(before, after, facts, depth)
-            found = self._equal[key] = solved or self._congruent(before, after, facts, depth)
-        return found
-
-    def _congruent(self, before: Term, after: Term, facts: Facts, depth: int) -> bool:
-        if before.kind != after.kind or before.payload != after.payload or not before.operands:
-            return False
-        if len(before.operands) != len(after.operands):
-            return False
-        pairs = zip(before.operands, after.operands, strict=True)
-        return all(self._same(one, other, facts, depth + 1) for one, other in pairs)
-
-    def _solved(self, before: Term, after: Term, facts: Facts, depth: int) -> bool:
-        type = before.type
-        if not isinstance(type, TileType) or not element_width(type):
-            return False
-        elements = Elements(self._graph, self._ends)
-        self._merge(before, after, facts, depth, elements)
-        index, inside = elements.indices(type)
-        try:
-            goal = elements.element(before, index) == elements.element(after, index)
-            known = [elements.truth(fact) for fact in facts]
-        except z3.Z3Exception:
-            return False
-        return elements.holds(goal, [*inside, *known]) is True
-
-    def _merge(self, before: Term, after: Term, facts: Facts, depth: int, elements: Elements) -> None:
-        """Tell the solver which unknown terms of both values are equal."""
-        mine, theirs = _unknown_parts(before), _unknown_parts(after)
-        for term in theirs - mine:
-            for other in mine - theirs:
-                if other.type is term.type and other.kind == term.kind and self._same(other, term, facts, depth + 1):
-                    elements.same[term] = other
-                    break
-
-    def _decided(self, condition: Term, counters: tuple[tuple[Term, Term, Term], ...]) -> bool | None:
-        """Whether a comparison is true or false for all values of counters, each between two bounds."""
-        parts = _parts(condition)
-        graph = self._graph
-        facts: list[Term] = []
-        for counter, lower, upper in counters:
-            if counter in parts:
-                facts += [graph.negation(graph.less(counter, lower, False)), graph.less(counter, upper, False)]
-        if not facts:
-            return None
-        elements = Elements(graph, self._ends)
-        inside = [elements.truth(fact) for fact in (*facts, *self._always)]
-        if elements.holds(elements.truth(condition), inside):
-            return True
-        return False if elements.holds(elements.truth(graph.negation(condition)), inside) else None
 
     # --- loops that are split ---
 
@@ -420,18 +347,18 @@ class _Correspondence:
 
     def _find_split_term(self, before: Term, after: Term) -> None:
         """Split a loop without effects that is two in the second value."""
-        for mine in _unknown_parts(before, deep=True):
+        for mine in unknown_parts(before, deep=True):
             found = self._before.loops.get(mine.operands[0]) if mine.kind == RESULT else None
             if found is None or mine.operands[0] in self._splits:
                 continue
-            for theirs in _unknown_parts(after, deep=True):
+            for theirs in unknown_parts(after, deep=True):
                 second = self._after.loops.get(theirs.operands[0]) if theirs.kind == RESULT else None
                 inits = second[1] if second is not None else []
                 owners = {each.operands[0] if each.kind == RESULT else each for each in inits}
                 first = self._after.loops.get(owners.pop()) if len(owners) == 1 else None
                 if first is None or second is None:
                     continue
-                halves = self._halves(found[0], first[0], second[0], self._always)
+                halves = self._halves(found[0], first[0], second[0], self._values.always)
                 if halves is not None:
                     raise _SplitLoop(mine.operands[0], halves)
 
@@ -491,38 +418,3 @@ def _at_most(token: Term) -> set[Term]:
             found |= _at_most(each)
         return found
     return {token}
-
-
-def _arm(entry: Term, is_first: bool) -> Promises:
-    end = 1 + int(entry.payload)
-    return frozenset(entry.operands[1:end] if is_first else entry.operands[end:])
-
-
-def _parts(term: Term) -> set[Term]:
-    """A term and all that it is made of."""
-    found = {term}
-    pending = [term]
-    while pending:
-        for operand in pending.pop().operands:
-            if operand not in found:
-                found.add(operand)
-                pending.append(operand)
-    return found
-
-
-def _unknown_parts(term: Term, deep: bool = False) -> set[Term]:
-    """The terms in a value that the solver sees nothing of; with `deep`, also those inside them."""
-    found: set[Term] = set()
-    seen = {term}
-    pending = [term]
-    while pending:
-        each = pending.pop()
-        if is_unknown(each):
-            found.add(each)
-            if not deep:
-                continue
-        for operand in each.operands:
-            if operand not in seen:
-                seen.add(operand)
-                pending.append(operand)
-    return found
