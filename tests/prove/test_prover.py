@@ -107,3 +107,11 @@ def test_without_the_solver_the_error_says_what_to_install() -> None:
         [sys.executable, "-c", program], cwd=EXAMPLES.parent, capture_output=True, text=True, timeout=120
     )
     assert "proofs need the solver Z3: pip install 'tileir[prove]'" in done.stderr
+
+
+def test_an_array_of_a_proposed_launch_has_no_more_elements_than_it_needs() -> None:
+    # A grid that is rounded down leaves out a tail; an array with more elements would show nothing of the kernel.
+    answer = proved(ADD, grid="n // 128")["coverage"]
+    assert answer.verdict == "refuted" and answer.finding.kind == "unwritten"
+    *arrays, count = answer.launch.arguments
+    assert arrays == [f"zeros:f32:{count}"] * 3 and int(count) % 128

@@ -51,7 +51,7 @@ _SECONDS: Final = 10.0
 """For one launch."""
 _MOST_SHADOWED: Final = 256 << 20
 """Bytes of arrays with a shadow: it takes up to five times as much again."""
-_MOST_BYTES: Final = 12 << 30
+_MOST_BYTES: Final = 15 << 30
 """Of all arrays: they are address space, of which a launch touches little."""
 _MOST_BLOCKS: Final = 4096
 _MOST_FINDINGS: Final = 16

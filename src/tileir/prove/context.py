@@ -70,6 +70,15 @@ class Context:
         """Launches in which all of these hold, small ones first."""
         asked = solver or self.solver
 
+        # An array with more elements than the kernel is meant for would have some that nothing writes.
+        exact = [terms.equal(size, count) for size, count in self.contract.needed.items()]
+        numbers = [term for term in self.elements.parameters.values() if term.operation == "variable"]
+        numbers = [term for term in dict.fromkeys(numbers) if not str(term.data[0]).startswith("&")]
+
+        def proposed(*more: Term) -> Candidate | None:
+            result, model = asked.check([*wrong, *exact, *more], 2.0)
+            return self._candidate(model, wrong) if model is not None and result == REFUTED else None
+
         def propose() -> Iterator[Candidate]:
             seen = set()
             for limit in _SIZES:
@@ -78,18 +87,22 @@ class Context:
                         *self._small(limit),
                         *[terms.at_most(each, terms.number(blocks)) for each in self.elements.grid],
                     ]
-                    result, model = asked.check([*wrong, *small], 2.0)
-                    if model is not None and result == REFUTED:
-                        candidate = self._candidate(model, wrong)
-                        key = repr(candidate)
-                        if candidate is not None and key not in seen:
-                            seen.add(key)
+                    first = proposed(*small)
+                    if first is None:
+                        continue
+                    # The smallest numbers may hide what larger ones show.
+                    larger = terms.disjunction(*[terms.less(terms.number(limit // 2), each) for each in numbers])
+                    for candidate in (first, proposed(*small, larger)):
+                        if candidate is not None and repr(candidate) not in seen:
+                            seen.add(repr(candidate))
                             yield candidate
-                        break
-            result, model = asked.check(list(wrong), 2.0)
-            candidate = self._candidate(model, wrong) if model is not None else None
-            if candidate is not None and repr(candidate) not in seen:
-                yield candidate
+                    break
+            # Large arrays take only address space; of many tile blocks each takes time.
+            few = [terms.at_most(each, terms.number(_BLOCKS[-1])) for each in self.elements.grid]
+            for candidate in (proposed(*few), proposed()):
+                if candidate is not None and repr(candidate) not in seen:
+                    seen.add(repr(candidate))
+                    yield candidate
 
         return propose
 

@@ -49,6 +49,8 @@ class Contract:
     hypotheses: list[Term] = field(default_factory=list)
     counts: dict[Term, Term] = field(default_factory=dict)
     """By base address: how many elements the array has at least."""
+    needed: dict[Term, Term] = field(default_factory=dict)
+    """By the size of an array that is inferred: the fewest elements that it has."""
     contents: list[Term] = field(default_factory=list)
     """What is stated about every element of an array, with `stated.EVERY` as its position."""
     grid: tuple[Term, ...] = ()
@@ -353,6 +355,7 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
             continue
         for count, text in dict.fromkeys(counts):
             contract.assume(terms.at_least(size, count), f"{name} {text}", "inferred")
+            contract.needed[size] = terms.maximum(contract.needed.get(size, count), count)
     arrays = {access.array for access in contract.accesses if access.array is not None}
     for base in arrays:
         contract.counts[base] = size_variable(base)
