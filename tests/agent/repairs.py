@@ -152,6 +152,7 @@ BUGS: Final = {
     "tile of another size": Bug(_ELEMENTWISE, "b = ct.load(y, (i,), (16,))", "b = ct.load(y, (i,), (8,))"),
     "next tile": Bug(_ELEMENTWISE, "a = ct.load(x, (i,), (16,))", "a = ct.load(x, (i + 1,), (16,))"),
     "wrong axis of the grid": Bug(_ELEMENTWISE, "i = ct.bid(0)", "i = ct.bid(1)"),
+    "misspelled function": Bug(_ELEMENTWISE, "ct.store(out", "ct.stor(out"),
     "loop too short": Bug(_MATMUL, "range(steps)", "range(steps - 1)"),
     "loop too long": Bug(_MATMUL, "range(steps)", "range(steps + 1)"),
     "transposed index": Bug(_MATMUL, "(step, column), (32, 16)", "(column, step), (32, 16)"),
@@ -232,6 +233,14 @@ def repair(source: str, call: Callable[..., dict[str, Any]]) -> tuple[str, int]:
     if is_fine:
         return source, calls
     lines = source.split("\n")
+    if help_line := re.search(r"help: [^\n]*:\n    (.+)\n?", text):
+        # The tools know the corrected line.
+        number = next(int(found) for found in re.findall(r"program\.py\D{1,12}(\d+)", text)[::-1])
+        lines[number - 1] = re.match(r"\s*", lines[number - 1])[0] + help_line[1]  # type: ignore[index]
+        program = "\n".join(lines)
+        if is_right(program)[0]:
+            return program, calls
+        lines = source.split("\n")
     named = [int(number) - 1 for number in re.findall(r"program\.(?:py|mlir):(\d+)", text)]
     kernel = [n for n, line in enumerate(lines) if re.match(r"    +\S", line) or "launch(" in line]
     places = list(dict.fromkeys([*named, *kernel]))

@@ -301,11 +301,23 @@ def _exported(kernel: Any, parameters: list[Parameter], architecture: str | None
             names = kernel._annotated_function.pysig.parameters
             types = [f"{each} is {words_of(parameter)}" for each, parameter in zip(names, parameters, strict=True)]
             error.add_note(f"{name} is compiled for what it is launched with: {', '.join(types)}")
+            if note := _help_for(error):
+                error.add_note(note)
         if is_compile_error(error):
             # The frames of cuTile say nothing to the user.
             raise error.with_traceback(None) from None
         raise
     return file.getvalue()
+
+
+def _help_for(error: Any) -> str:
+    """What to change, where cuTile's error is a mistake that is often made."""
+    # Imported here: few kernels are wrong.
+    from tileir.bridge.compile_help import CUTILE, compile_help, source_line
+
+    place = getattr(error, "loc", None)
+    line = source_line(getattr(place, "filename", None), getattr(place, "line", 0))
+    return compile_help(str(getattr(error, "message", error)), line, CUTILE, cutile())
 
 
 class _ArchitectureFound(Exception):
