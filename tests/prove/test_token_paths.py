@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tileir.rewrite.token_order import TokenOrder
 
 import tileir
 from tileir.dialect.ops import ENTRY, LOAD_PTR_TKO, STORE_PTR_TKO
 from tileir.ir.core import Operation
 from tileir.prove.token_paths import always_after
-from tileir.rewrite.token_order import TokenOrder
 
 LOAD = "%x, %r = load_ptr_tko weak %p token=%{} : tile<ptr<f32>> -> tile<f32>, token"
 STORE = "%w = store_ptr_tko weak %p, %v token=%{} : tile<ptr<f32>>, tile<f32> -> token"

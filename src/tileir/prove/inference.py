@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tileir.dialect import ops
 from tileir.prove import terms
 from tileir.prove.elements import Elements
-from tileir.prove.memory import READ, Access, conjuncts, is_local
+from tileir.prove.memory import ATOMIC, READ, Access, conjuncts, is_local
 from tileir.prove.terms import ONE, ZERO, Monomial, Term
 
 
@@ -43,7 +43,8 @@ class Uses:
         """Extents that are equal because one tile index is used for both."""
         groups: dict[tuple[Term, int], list[Dimension]] = {}
         for access in self._accesses:
-            for dimension in self._dimensions[access] if access.view is not None else ():
+            # Masks of loads and stores do their work; that of an atomic may be the one of a lock.
+            for dimension in self._dimensions[access] if access.view is not None or access.kind == ATOMIC else ():
                 if not is_local(dimension.index):
                     continue
                 for key in self._keys(dimension.index):

@@ -1,8 +1,8 @@
 """Locks: tile blocks that take turns.
 
-A lock is a loop that ends only when `atomic_cas` with `acquire` has found the word that it replaced, and a release of
-the same word by an atomic that comes after the accesses.  Accesses between them, in the order of tokens, do not race
-if tile blocks whose accesses meet have the same lock.
+A lock is a loop that ends only when `atomic_cas` with `acquire` has found the word that it replaced, and an atomic with
+`release` that puts this word back.  The words of locks are free at first: the contract says so.  Accesses between the
+two, in the order of tokens, do not race if tile blocks whose accesses meet have the same lock.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Locks:
             if loop is None or taking.operation.keyword("memory_ordering_semantics") not in _ACQUIRES:
                 continue
             for releasing in atomics:
-                if releasing is not taking and _releases(releasing) and releasing.offset is taking.offset:
+                if releasing is not taking and _releases(releasing, taking) and releasing.offset is taking.offset:
                     if releasing.array is taking.array and all(
                         other in (taking, releasing) or other.array is not taking.array for other in accesses
                     ):
@@ -52,7 +52,8 @@ class Locks:
     def exclude(self, solver: Solver, first: Access, second: Access, meeting: list[Term]) -> bool:
         """Whether two accesses of different tile blocks that meet hold the same lock."""
         return any(
-            self._is_held(lock, first)
+            all(solver.follows(each.mask, each.facts) for each in (lock.taking, lock.releasing))
+            and self._is_held(lock, first)
             and self._is_held(lock, second)
             and solver.follows(terms.equal(lock.taking.offset, primed(lock.taking.offset)), meeting)
             for lock in self._locks
@@ -72,32 +73,41 @@ def _spinning(taking: Operation) -> Operation | None:
         return None
     free = constant_integer(taking.cmp)
     replaced = constant_integer(taking.val)
-    if free is None or replaced is None or free == replaced or taking.mask is not None:
+    if free is None or replaced is None or free == replaced:
         return None
     breaks = ends_of(loop, ops.BREAK)
     for end in breaks:
         branching = end.parent_operation
         if branching is None or branching.declaration is not ops.IF or branching.parent_operation is not loop:
             return None
-        if end.parent is not branching.regions[0].blocks[0]:
-            return None
-        if not _found_free(branching.operands[0].defining_operation, taking, free):
+        holds = end.parent is branching.regions[0].blocks[0]
+        if not _has_taken(branching.operands[0].defining_operation, holds, taking, (free, replaced)):
             return None
     return loop if breaks else None
 
 
-def _found_free(comparison: Operation | None, taking: Operation, free: int) -> bool:
+def _has_taken(comparison: Operation | None, holds: bool, taking: Operation, words: tuple[int, int]) -> bool:
+    """Whether a comparison says that the word was free; or that it was not taken, as there are two words."""
     if comparison is None or comparison.declaration is not ops.CMPI:
         return False
-    if comparison.keyword("comparison_predicate") != "equal":
+    predicate = comparison.keyword("comparison_predicate")
+    if predicate not in ("equal", "not_equal"):
         return False
     left, right = comparison.operands
-    found = taking.results[0]
-    return (left is found and constant_integer(right) == free) or (right is found and constant_integer(left) == free)
-
-
-def _releases(access: Access) -> bool:
-    operation = access.operation
-    if operation.declaration not in (ops.ATOMIC_RMW_TKO, ops.ATOMIC_STORE_TKO) or operation.mask is not None:
+    number = constant_integer(right if left is taking.results[0] else left)
+    if taking.results[0] not in (left, right) or number not in words:
         return False
-    return operation.keyword("memory_ordering_semantics") in _RELEASES
+    return (number == words[0]) is (holds is (predicate == "equal"))
+
+
+def _releases(access: Access, taking: Access) -> bool:
+    """Whether an atomic puts the word back that the lock has while it is free."""
+    operation = access.operation
+    if operation.declaration is ops.ATOMIC_RMW_TKO and operation.keyword("mode") == "xchg":
+        word = operation.arg
+    elif operation.declaration is ops.ATOMIC_STORE_TKO:
+        word = operation.value
+    else:
+        return False
+    is_free = constant_integer(word) == constant_integer(taking.operation.cmp)
+    return is_free and operation.keyword("memory_ordering_semantics") in _RELEASES

@@ -17,16 +17,24 @@ from tileir.prove.contract import Contract
 from tileir.prove.coverage import coverage_claims
 from tileir.prove.races import race_claims
 from tileir.prove.records import Claim
+from tileir.prove.terms import Term
 
 
 def claims(module: Operation, entry: Operation, contract: Contract, seconds: float = 30.0) -> list[Claim]:
     """All claims about a kernel under its contract; what is not settled within `seconds` is unknown."""
     context = Context(contract, seconds)
     found: list[Claim] = []
+    tightest: dict[Term, Term] = {}
     for claim, limits in overflow_claims(context):
         found.append(claim)
         for limit in limits:
-            contract.assume(limit, f"{terms.text(limit)}, else an integer may wrap", "inferred")
+            (parameter,) = terms.variables(limit)
+            known = tightest.get(parameter)
+            # Both are parameter - limit <= 0.
+            if known is None or (terms.constant(terms.sub(limit.arguments[0], known.arguments[0])) or 0) > 0:
+                tightest[parameter] = limit
+    for limit in tightest.values():
+        contract.assume(limit, f"{terms.text(limit)}, else an integer may wrap", "inferred")
     # The other questions are asked where no integer wraps, if sizes can say so.
     context = Context(contract, context.solver.left)
     nothing = not context.allows(terms.TRUE)

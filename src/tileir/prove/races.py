@@ -173,6 +173,7 @@ def _meeting(
     if solver.check(staged, 3.0)[0] == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
     if locks is not None and locks.exclude(solver, first, second, staged):
+        context.contract.note("the locks are free when the kernel starts", "inferred")
         return Claim(question, first.operation, second.operation, "proved")
     wrong = [*facts, mask, other_mask]
     why = "the two accesses may touch the same element"
