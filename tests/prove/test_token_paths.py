@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tileir.rewrite.token_order import TokenOrder
 
 import tileir
 from tileir.dialect.ops import ENTRY, LOAD_PTR_TKO, STORE_PTR_TKO
+from tileir.execute.analysis.token_order import TokenOrder
 from tileir.ir.core import Operation
 from tileir.prove.token_paths import always_after
 

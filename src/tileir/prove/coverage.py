@@ -16,6 +16,7 @@ from tileir.prove import terms
 from tileir.prove.context import Context
 from tileir.prove.inference import strided, unwrapped
 from tileir.prove.memory import WRITE, Access, is_local, primed
+from tileir.prove.races import staged
 from tileir.prove.records import Claim
 from tileir.prove.solving import PROVED
 from tileir.prove.terms import ONE, ZERO, Term
@@ -68,6 +69,8 @@ def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]
         reason = _obstacle(context, access)
         if not reason:
             if _has_witness(context, access) or _are_as_many(context, access, claims):
+                return Claim("coverage", access.operation, None, "proved")
+            if _is_proved("bounds", access, claims) and _goes_over(context, access):
                 return Claim("coverage", access.operation, None, "proved")
             reason = _NOT_ALL
     wrong: list[Term] = []
@@ -188,13 +191,48 @@ def _are_as_many(context: Context, access: Access, claims: Sequence[Claim]) -> b
         return False
     if any(step > tile for step, tile in zip(access.view.steps, access.view.tile, strict=True)):
         return False
-    for claim in claims:
-        if claim.operation is access.operation and claim.verdict != "proved":
-            if claim.question == "bounds" or (claim.question == "race" and claim.other is access.operation):
-                return False
+    if not _is_proved("bounds", access, claims) or not _is_proved("race", access, claims):
+        return False
     blocks, tiles = ONE, ONE
     for count in context.contract.grid:
         blocks = terms.mul(blocks, count)
     for count in access.view.space:
         tiles = terms.mul(tiles, count)
     return blocks is tiles or context.solver.check([terms.negation(terms.equal(blocks, tiles))], 1.0)[0] == PROVED
+
+
+def _is_proved(question: str, access: Access, claims: Sequence[Claim]) -> bool:
+    """Whether an access is within bounds; or does not race with itself."""
+    found = [claim for claim in claims if claim.question == question and claim.operation is access.operation]
+    own = [claim for claim in found if question == "bounds" or claim.other is access.operation]
+    return bool(own) and all(claim.verdict == "proved" for claim in own)
+
+
+def _goes_over(context: Context, access: Access) -> bool:
+    """Whether a loop from the id of the block on, in steps of the grid, writes as many different tiles as there are:
+    its counters of all tile blocks are all numbers below its bound."""
+    if access.view is None or len(access.visit.loops) != 1 or access.visit.conditions or None in access.indices:
+        return False
+    if any(step > tile for step, tile in zip(access.view.steps, access.view.tile, strict=True)):
+        return False
+    elements, solver = context.elements, context.solver
+    loop = access.visit.loops[0]
+    if loop.declaration is not ops.FOR:
+        return False
+    lower, upper, step = elements.bounds(loop)
+    if lower not in elements.block or step is not elements.grid[elements.block.index(lower)]:
+        return False
+    if any(c is not ONE for b, c in zip(elements.block, context.contract.grid, strict=True) if b is not lower):
+        return False
+    facts = context.facts(access)
+    counter = solver.simplified(elements.counter_value(loop), facts)
+    indices = [solver.simplified(index, facts) for index in access.indices if index is not None]
+    alike = [terms.equal(index, primed(index)) for index in indices]
+    differ = terms.negation(terms.equal(counter, primed(counter)))
+    meeting = staged(context, [*facts, *[primed(fact) for fact in facts], *alike, differ])
+    if solver.check(meeting, 3.0)[0] != PROVED:
+        return False
+    tiles = ONE
+    for count in access.view.space:
+        tiles = terms.mul(tiles, count)
+    return solver.follows(terms.equal(solver.simplified(upper, facts), tiles), (), 1.0)

@@ -169,10 +169,10 @@ def _meeting(
     facts += [each for each, access in ((mask, first), (other_mask, second)) if access.view is None]
     if solver.check(facts, _QUICK)[0] == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
-    staged = _staged(context, facts)
-    if solver.check(staged, 3.0)[0] == PROVED:
+    more = staged(context, facts)
+    if solver.check(more, 3.0)[0] == PROVED:
         return Claim(question, first.operation, second.operation, "proved")
-    if locks is not None and locks.exclude(solver, first, second, staged):
+    if locks is not None and locks.exclude(solver, first, second, more):
         context.contract.note("the locks are free when the kernel starts", "inferred")
         return Claim(question, first.operation, second.operation, "proved")
     wrong = [*facts, mask, other_mask]
@@ -232,7 +232,7 @@ def _same_positions(context: Context, first: Access, second: Access, kept: Seque
     return found
 
 
-def _staged(context: Context, facts: list[Term]) -> list[Term]:
+def staged(context: Context, facts: list[Term]) -> list[Term]:
     """The facts with more that follows: which quotients of the two accesses are equal.  With one name for both, those
     that are divided by something computed from them become equal in turn."""
     solver = context.solver
