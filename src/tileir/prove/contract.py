@@ -116,6 +116,8 @@ def contract_of(
         contract.note(text, "inferred")
     uses = contract.uses
     _add_grid(contract, uses, grid, names)
+    for fact, text in uses.constant_indices():
+        contract.assume(fact, text, "inferred")
     decided = terms.variables(*contract.grid)
     for fact, text in uses.single_tiles():
         # A limit of what the grid counts would leave one tile block.

@@ -69,9 +69,7 @@ class Uses:
             return index.arguments[1]
         for loop in self._elements.numbers:
             if loop.declaration is ops.FOR and index is self._elements.counter_value(loop):
-                lower, upper, step = self._elements.bounds(loop)
-                if step is ONE and lower is ZERO:
-                    return upper
+                return unwrapped(self._elements.bounds(loop)[1])
         return None
 
     @staticmethod
@@ -85,6 +83,18 @@ class Uses:
                 if step is not None and step > 0:
                     return terms.scale(quotient.arguments[0], -1), step
         return (key, 1) if key.operation == "number" or (key.operation == "variable" and not is_local(key)) else None
+
+    def constant_indices(self) -> Iterator[tuple[Term, str]]:
+        """Extents that have the tiles of constant indices other than 0."""
+        for access in self._accesses:
+            for dimension in self._dimensions[access] if access.view is not None else ():
+                number = terms.constant(dimension.index)
+                if number is not None and number > 0 and terms.constant(dimension.extent) is None:
+                    least = number * dimension.step + 1
+                    yield (
+                        terms.at_least(dimension.extent, terms.number(least)),
+                        f"{terms.text(dimension.extent)} >= {least}",
+                    )
 
     # --- one tile ---
 
