@@ -28,6 +28,8 @@ class Attack:
     assume: tuple[str, ...] = ()
     before: str = ""
     """What stands before the entry in the module."""
+    unless: str = ""
+    """What a contract may say so that the launch is none of those that a proof is about."""
 
     @property
     def text(self) -> str:
@@ -182,12 +184,6 @@ ATTACKS = (
       store p, %c0
       continue
     }""", ("1",), ((1,), (1, 3, 0))),
-    Attack("a counter that leaves its type", "overflow", "p n",
-        """    %step = constant <i32: 1000000000> : tile<i32>
-    for %i in (%c0 to %n, step %step) : tile<i32> {
-      store p, %c0
-      continue
-    }""", ("1",), ((1,), (1, 2147483647))),
     Attack("an inner loop that may be empty", "bounds", "p n m",
         """    %end = for %i in (%c0 to %n, step %c1) : tile<i32> iter_values(%a = %c0) -> (tile<i32>) {
       %inner = for %j in (%i to %m, step %c1) : tile<i32> iter_values(%b = %a) -> (tile<i32>) {
@@ -366,10 +362,10 @@ ATTACKS = (
         ("cdiv(n, 4)",), ((2,), (12, 8)), ("p.size >= n + 4",)),
     Attack("a view with a stride of a parameter", "race", "p n k",
         _view("p", "v", "%n", "%k", "4") + _store_view("v", "%x", "?", "4"),
-        ("cdiv(n, 4)",), ((2,), (8, 8, 0)), ("k >= 0",)),
+        ("cdiv(n, 4)",), ((2,), (8, 8, 0)), ("k >= 0",), unless="do not overlap"),
     Attack("a stride below zero", "bounds", "p n k",
         _view("p", "v", "%n", "%k", "4") + _store_view("v", "%x", "?", "4"),
-        ("cdiv(n, 4)",), ((1,), (4, 4, -1)), ("p.size == n", "k == 1 or k == 0 - 1")),
+        ("cdiv(n, 4)",), ((1,), (4, 4, -1)), ("p.size == n", "k == 1 or k == 0 - 1"), unless="k >= 0"),
     Attack("an index of a view past its tiles", "bounds", "p n",
         _view("p", "v", "%n", "1", "4") + "    %next = addi %x, %c1 : tile<i32>\n" + _store_view("v", "%next", "1", "4"),
         ("cdiv(n, 4)",), ((2,), (8, 8)), ("p.size == n",)),
@@ -431,7 +427,7 @@ ATTACKS = (
     Attack("an assumption about a block", "asserts", "p n",
         "    %small = assume bounded<0, 2>, %x : tile<i32>\n    store p, %small", ("n",), ((4,), (4, 4)), ("p.size == n",)),
     Attack("an array that may have no elements", "bounds", "p n",
-        "    store p, %c0", ("1",), ((1,), (0, 0)), ("p.size == n", "n >= 0")),
+        "    store p, %c0", ("1",), ((1,), (0, 0)), ("p.size == n", "n >= 0"), unless="at least one element"),
     # Names, promises and memory that are taken for others.
     Attack("a parameter with the name of a loop's counter", "bounds", "p n t12",
         """    for %i in (%c0 to %n, step %c1) : tile<i32> {
@@ -492,7 +488,7 @@ ATTACKS = (
     %inside = cmpi less_than_or_equal %next, %n, signed : tile<i32> -> tile<i1>
     if %inside {
       store p, %m
-    }""", ("1",), ((1,), (4, 4, 2147483647)), ("p.size == n", "m >= 0")),
+    }""", ("1",), ((1,), (4, 4, 2147483647)), ("p.size == n", "m >= 0"), unless="an integer may wrap"),
     Attack("the absolute value of the smallest number", "bounds", "p n m",
         """    %size = absi %m : tile<i32>
     %below = cmpi less_than %size, %n, signed : tile<i32> -> tile<i1>
@@ -558,6 +554,14 @@ ATTACKS = (
     load q, %x -> %v, %s
     %both = join_tokens %s, %s : token
     store p, %x, after %both""", ("n",), ((1,), (1, 1, 1))),
+    Attack("rows from 1 to m", "bounds", "p m n",
+        """    %row = addi %x, %c1 : tile<i32>
+    %first = muli %row, %n : tile<i32>
+    %i = addi %first, %y : tile<i32>
+    store p, %i""", ("m", "n"), ((2, 3), (6, 2, 3)), ("p.size >= m * n", "m >= 1", "n >= 1")),
+    Attack("a view that begins later", "bounds", "p n",
+        "    %later = offset %p, %c4 : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>\n" + _view("later", "v", "%n", "1", "4") + _store_view("v", "%x", "1", "4"),
+        ("cdiv(n, 4)",), ((2,), (8, 8)), ("p.size == n",)),
     Attack("a division in a branch that is taken", "division", "p n m",
         """    %big = cmpi greater_than %n, %m, signed : tile<i32> -> tile<i1>
     if %big {
@@ -566,10 +570,6 @@ ATTACKS = (
     }""", ("1",), ((1,), (1, 3, 0)), ("n > 0",)),
     Attack("a division of lanes", "division", "p n",
         _lanes() + "    %i = remi %index, %lane signed : tile<8xi32>\n    store p, %index, mask %mask", ("cdiv(n, 8)",), ((1,), (8, 8)), ("p.size == n",)),
-    Attack("the smallest number by minus one", "overflow", "p n m",
-        "    %q = divi %n, %m signed : tile<i32>\n    %i = andi %q, %c0 : tile<i32>\n    store p, %i", ("1",), ((1,), (1, -2147483648, -1)), ("m != 0",)),
-    Attack("a promise not to wrap", "overflow", "p n",
-        "    %big = muli %n, %n overflow<no_signed_wrap> : tile<i32>\n    %i = andi %big, %c0 : tile<i32>\n    store p, %i", ("1",), ((1,), (1, 100000)), ("n > 0",)),
     Attack("an assertion about contents", "asserts", "p q n",
         """    load q, %x -> %v
     %fine = cmpi greater_than_or_equal %v, %c0, signed : tile<i32> -> tile<i1>

@@ -18,20 +18,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from math import prod
+from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1, IntegerType
 from tileir.ir.values import Value
 from tileir.prove import stated, terms
-from tileir.prove.element_rules import Tensor, bytes_of, promised, range_of
+from tileir.prove.element_rules import Tensor, bytes_of, is_on_every_path, promised, range_of
 from tileir.prove.elements import GRID_LIMITS, Elements, is_base
 from tileir.prove.inference import Uses
 from tileir.prove.memory import Access, accesses, is_local, primed
 from tileir.prove.records import Assumption, Source
 from tileir.prove.terms import ONE, ZERO, Term
+from tileir.rewrite.fact import shape_of
 
 _AXES: Final = "xyz"
 
@@ -174,6 +177,8 @@ class _Limits:
         parameters = set(self._plain.parameters.values())
         for operation in entry.walk():
             if operation.declaration is not ops.ASSUME or not isinstance(operation.operands[0].type, TileType):
+                continue
+            if not is_on_every_path(operation):
                 continue
             if operation.operands[0].type.shape:
                 continue
@@ -349,25 +354,50 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
             counted.setdefault(base, []).append((count, f"has {terms.text(count)} elements"))
     found.update(counted)
     known = {part for fact in contract.hypotheses for part in terms.variables(fact)}
+    own = _own_memory(elements)
     for base, counts in found.items():
         name = str(base.data[0]).removeprefix("&")
         size = size_variable(base)
-        if size in known:
+        if size in known or base in own:
             # What is stated is not adjusted to what the kernel does.
+            if size in known:
+                contract.note("arrays have at least one element", "inferred")
             continue
         for count, text in dict.fromkeys(counts):
             contract.assume(terms.at_least(size, count), f"{name} {text}", "inferred")
             contract.needed[size] = terms.maximum(contract.needed.get(size, count), count)
     arrays = {access.array for access in contract.accesses if access.array is not None}
     for base in arrays:
-        contract.counts[base] = size_variable(base)
+        contract.counts[base] = terms.number(own[base]) if base in own else size_variable(base)
     if len(arrays) > 1 and any(access.kind != "read" for access in contract.accesses):
         contract.note("different arrays share no memory", "inferred")
 
 
+def _own_memory(elements: Elements) -> dict[Term, int]:
+    """How many elements the memory has that the program itself declares: globals and what it allocates."""
+    module = elements.entry.parent_operation or elements.entry
+    declared = {each.symbol_name: each for each in module.walk() if each.declaration is ops.GLOBAL}
+    found: dict[Term, int] = {}
+    for operation in elements.entry.walk():
+        if operation.declaration is ops.ALLOCA:
+            found[elements.scalar(operation.results[0])] = operation.num_elem
+        elif operation.declaration is ops.GET_GLOBAL:
+            named = declared.get(operation.attributes["name"].text.removeprefix("@"))
+            if named is not None:
+                found[elements.scalar(operation.results[0])] = prod(
+                    shape_of(cast(DenseAttribute, named.attributes["value"]).type)
+                )
+    return found
+
+
 def element_bytes(contract: Contract, base: Term) -> int:
-    """The bytes of an element of the array of a parameter; 0 if it is none."""
-    for value, term in contract.elements.parameters.items():
-        if term is base and isinstance(value.type, TileType) and isinstance(value.type.element, PointerType):
+    """The bytes of an element of the memory at a base address: of a parameter's, a global's or an allocated one."""
+    elements = contract.elements
+    pointers = [value for value, term in elements.parameters.items() if term is base]
+    for operation in elements.entry.walk():
+        if operation.declaration in (ops.ALLOCA, ops.GET_GLOBAL) and elements.scalar(operation.results[0]) is base:
+            pointers.append(operation.results[0])
+    for value in pointers:
+        if isinstance(value.type, TileType) and isinstance(value.type.element, PointerType):
             return bytes_of(value.type.element.pointee)
     return 0

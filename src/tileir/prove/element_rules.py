@@ -13,6 +13,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.traits import ELEMENTWISE
+from tileir.ir.traversal import ancestors
 from tileir.ir.types import I1, IntegerType, Type
 from tileir.ir.values import OperationResult, Value
 from tileir.prove import terms
@@ -379,9 +380,28 @@ def _offset(context: Context, operation: Operation, value: OperationResult, indi
 def _assume(context: Context, operation: Operation, value: OperationResult, indices: Indices) -> Term:
     found = context.element(operation.operands[0], indices)
     fact = promised(operation, found)
-    if fact is not None and found.sort == INTEGER:
+    if fact is not None and found.sort == INTEGER and is_on_every_path(operation):
         context.promise(found, fact)
     return found
+
+
+def is_on_every_path(operation: Operation) -> bool:
+    """Whether an operation runs in every tile block: it is in no branch and no loop, and nothing returns before it."""
+    entry = operation
+    inner: Operation = operation
+    for around in ancestors(operation):
+        if around.declaration is ops.ENTRY:
+            entry = around
+            break
+        inner = around
+    if inner is not operation:
+        return False
+    for before in entry.regions[0].blocks[0]:
+        if before is operation:
+            return True
+        if any(each.declaration is ops.RETURN for each in before.walk()):
+            return False
+    return False
 
 
 def promised(operation: Operation, term: Term) -> Term | None:

@@ -16,6 +16,7 @@ such a variable; `counter_facts` bound it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, cast
 
@@ -46,6 +47,8 @@ from tileir.rewrite.matching import carried_values, ends_of, if_yields, leaves
 GRID_LIMITS: Final = ((1 << 31) - 1, 65535, 65535)
 _AXES: Final = "xyz"
 _MOST_DEPTH: Final = 200
+_OURS: Final = re.compile(r"[tie]\d+(\.\d+)*$|(block|grid)\.[xyz]$|carried |last iteration |constant |quotient |rest ")
+"""Names of variables that stand for no parameter."""
 
 Indices = tuple[Term, ...]
 
@@ -106,6 +109,8 @@ class Elements:
         name = self.name(parameter)
         if isinstance(element, PointerType):
             return terms.variable(f"&{name}", 0)
+        if _OURS.match(name):
+            name = f"%{name}"  # As a name of ours no value has.
         if element is I1:
             return terms.app(name, (), BOOLEAN)
         if isinstance(element, IntegerType):
@@ -166,9 +171,14 @@ class Elements:
             block = value.parent_block
             within = block.parent_operation if block is not None else None
         scope = self.scope(within, isinstance(value, BlockArgument))
-        found = self.unknown(self.name(value), (*scope, *indices), value.type, value)
+        found = self.unknown(self._function(value, within), (*scope, *indices), value.type, value)
         self.followed.setdefault(found.data[0], Unfollowed(maker or within, f"'{self.name(value)}' {why}"))
         return found
+
+    def _function(self, value: Value, within: Operation | None) -> str:
+        """A name that no other value has: regions beside each other may use one name."""
+        number = self.numbers[within] if within is not None else 0
+        return f"{self.name(value)}#{number}.{value.index}"
 
     def unknown(self, name: str, arguments: Indices, type: Type, value: Value | None = None) -> Term:
         """An uninterpreted function whose result is an element of a type."""
@@ -299,7 +309,7 @@ class Elements:
     def _opaque_carried(self, argument: BlockArgument, loop: Operation, indices: Indices) -> Term:
         scope = self.scope(loop, True)
         name = self.name(argument)
-        found = self.unknown(name, (*scope, *indices), argument.type, argument)
+        found = self.unknown(self._function(argument, loop), (*scope, *indices), argument.type, argument)
         self.followed.setdefault(
             found.data[0], Unfollowed(loop, f"'{name}' is carried by a loop and has no closed form")
         )
@@ -404,7 +414,7 @@ class Elements:
         """The addresses of the arrays that the kernel may write; all of them if it is not known of one."""
         if self._written is None:
             self._written = set()
-            everything = {term for term in self.parameters.values() if str(term.data[0]).startswith("&")}
+            everything = {term for term in self.parameters.values() if is_base(term)}
             for operation in self.entry.walk():
                 if operation.declaration.writes is None:
                     continue
@@ -432,11 +442,20 @@ class Elements:
             size = bytes_of(type.element) or 1
             position = terms.floor_div(offset, terms.number(size))
             name = f"{str(base.data[0]).removeprefix('&')}[]"
+            if size != self._pointee_bytes(base) or not isinstance(type.element, IntegerType):
+                name = f"{name} as {type.element.spelling}"
             found = self.unknown(name, (position,), type)
             self.followed.setdefault(
                 found.data[0], Unfollowed(operation, f"'{self.name(value)}' is loaded from {name[:-2]}")
             )
         return found
+
+    def _pointee_bytes(self, base: Term) -> int:
+        """The bytes of an element of a parameter's array; 0 if it is none."""
+        for value, term in self.parameters.items():
+            if term is base and isinstance(value.type, TileType) and isinstance(value.type.element, PointerType):
+                return bytes_of(value.type.element.pointee)
+        return 0
 
     def promise(self, term: Term, fact: Term) -> None:
         facts = self.assumed.setdefault(term, [])

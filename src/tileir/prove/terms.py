@@ -519,7 +519,8 @@ def text(term: Term) -> str:
         return words
     inner = [text(argument) for argument in term.arguments]
     if operation == "app":
-        return f"{data[0]}({', '.join(inner)})" if inner else str(data[0])
+        name = str(data[0]).partition("#")[0]
+        return f"{name}({', '.join(inner)})" if inner else name
     if operation == "wrap":
         return f"{'' if data[1] else 'u'}int{data[0]}({inner[0]})"
     if operation in ("not_positive", "is_zero"):
