@@ -103,11 +103,15 @@ class Uses:
         largest: dict[Term, int] = {}
         moving: set[Term] = set()
         for access in self._accesses:
-            for dimension in self._dimensions[access] if access.view is not None else ():
-                if dimension.index is not ZERO:
+            for dimension in self._dimensions[access]:
+                # At pointers the index of a tile that does not move has lanes alone.
+                lanes = [part for part in terms.variables(dimension.index) if part in access.lanes]
+                is_still = dimension.index is ZERO if access.view is not None else _is_of(dimension.index, lanes)
+                step = dimension.step if access.view is not None else (terms.interval(dimension.index)[1] or 0) + 1
+                if not is_still:
                     moving.add(dimension.extent)
                 elif access.kind != READ and terms.constant(dimension.extent) is None:
-                    largest[dimension.extent] = min(dimension.step, largest.get(dimension.extent, dimension.step))
+                    largest[dimension.extent] = min(step, largest.get(dimension.extent, step))
         for extent, step in largest.items():
             if extent not in moving:
                 yield terms.at_most(extent, terms.number(step)), f"{terms.text(extent)} <= {step}"
@@ -259,6 +263,13 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
             # `index <= n` and `index + 1 < n` are taken for mistakes, not for arrays of n + 1 and n - 1 elements.
             number = terms.number(fixed[()]) if len(fixed) > 1 else ZERO
             yield Dimension(index, 1, terms.add(bound, number), access.array)
+
+
+def _is_of(index: Term, lanes: list[Term]) -> bool:
+    """Whether an index depends on some of the lanes of a tile and on nothing else."""
+    return (
+        bool(lanes) and terms.variables(index) == lanes and all(part in lanes for part in index.arguments or (index,))
+    )
 
 
 def _any_lanes(access: Access, index: Term) -> Term:
