@@ -236,7 +236,7 @@ def repair(source: str, call: Callable[..., dict[str, Any]]) -> tuple[str, int]:
     if help_line := re.search(r"help: [^\n]*:\n    (.+)\n?", text):
         # The tools know the corrected line.
         number = next(int(found) for found in re.findall(r"program\.py\D{1,12}(\d+)", text)[::-1])
-        lines[number - 1] = re.match(r"\s*", lines[number - 1])[0] + help_line[1]  # type: ignore[index]
+        lines[number - 1] = " " * (len(lines[number - 1]) - len(lines[number - 1].lstrip())) + help_line[1]
         program = "\n".join(lines)
         if is_right(program)[0]:
             return program, calls
