@@ -183,7 +183,7 @@ def test_candidates_are_tried_until_one_fails() -> None:
     found = confirmer.confirm(Claim("bounds", store, verdict="refutable", candidates=candidates), 20)
     assert isinstance(found, Confirmation) and tried == [16, 24, 9]
     without = Claim("bounds", store, verdict="refutable")
-    assert confirmer.confirm(without, 20) == "the solver proposed no launch that shows it"
+    assert Confirmer(entry).confirm(without, 20) == "the solver proposed no launch that shows it"
     assert confirmer.confirm(Claim("bounds", store, verdict="refutable", candidates=candidates), -1).startswith(
         "no time"
     )

@@ -118,3 +118,12 @@ def test_an_array_of_a_proposed_launch_has_no_more_elements_than_it_needs() -> N
     assert answer.verdict == "refuted" and answer.finding.kind == "unwritten"
     *arrays, count = answer.launch.arguments
     assert arrays == [f"zeros:f32:{count}"] * 3 and int(count) % 128
+
+
+def test_a_guessed_size_refutes_no_coverage() -> None:
+    # The mask compares another number than the index, so nothing says how many elements there are.
+    changed = ADD.replace("%mask = cmpi less_than %index, %limit,", "%mask = cmpi less_than %lane, %limit,")
+    assert changed != ADD
+    answer = proved(changed)["coverage"]
+    assert answer.verdict == "unknown"
+    assert any("how many elements its array has is not known" in claim.reason for claim in answer.claims)

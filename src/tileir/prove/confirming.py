@@ -73,6 +73,7 @@ class Confirmer:
         self._entry: Operation = entry
         self._operations: list[Operation] = list(_root(entry).walk())
         self._known: dict[tuple[str, str], list[Finding] | str] = {}
+        self._launches: dict[tuple[str, str], LaunchDescription] = {}
 
     def confirm(self, claim: Claim, seconds: float) -> Confirmation | str:
         """The first candidate of a claim that fails as it says; else why the claim stays unknown."""
@@ -86,6 +87,11 @@ class Confirmer:
             if isinstance(found, Confirmation):
                 return found
             reason = found
+        # What was proposed for another claim may show this one.
+        for key, launch in self._launches.items():
+            found = _confirmation(claim, launch, self._known[key], key[1])
+            if isinstance(found, Confirmation):
+                return found
         return reason
 
     def run(self, claim: Claim, candidate: Candidate, seconds: float) -> Confirmation | str:
@@ -99,20 +105,10 @@ class Confirmer:
             findings = self._known[key]
         else:
             findings = self._known[key] = self._findings(launch, sanitize, seconds)
-        if isinstance(findings, str):
-            reason = findings
-        elif claim.question != "asserts" and any(
-            each.operation.declaration in (ASSUME, ASSUME_COND) for each in findings
-        ):
-            # The program's own assumptions are part of the contract.
-            reason = "breaks an assumption of the program"
-        else:
-            for finding in findings:
-                if _answers(claim, finding):
-                    return Confirmation(launch, finding, sanitize)
-            others = ", ".join(dict.fromkeys([each.kind for each in findings]))
-            reason = f"had another finding ({others})" if others else "had no finding"
-        return f"a proposed launch {reason}: {launch.text()}"
+        if key in self._known:
+            self._launches[key] = launch
+        found = _confirmation(claim, launch, findings, sanitize)
+        return found if isinstance(found, Confirmation) else f"a proposed launch {found}: {launch.text()}"
 
     def _findings(self, launch: LaunchDescription, sanitize: str, seconds: float) -> list[Finding] | str:
         """What a launch finds in a child process; or how that ended, in words."""
@@ -127,6 +123,23 @@ class Confirmer:
         if answer.startswith((DIED, RAISED)):
             return f"could not be run ({answer.removeprefix(RAISED)})"
         return [_unpacked(each, self._operations) for each in json.loads(answer)]
+
+
+def _confirmation(
+    claim: Claim, launch: LaunchDescription, findings: list[Finding] | str, sanitize: str
+) -> Confirmation | str:
+    """What a launch shows about a claim; in words if it shows nothing."""
+    if isinstance(findings, str):
+        return findings
+    is_broken = any(each.operation.declaration in (ASSUME, ASSUME_COND) for each in findings)
+    if is_broken and claim.question != "asserts":
+        # The program's own assumptions are part of the contract.
+        return "breaks an assumption of the program"
+    for finding in findings:
+        if _answers(claim, finding):
+            return Confirmation(launch, finding, sanitize)
+    others = ", ".join(dict.fromkeys([each.kind for each in findings]))
+    return f"had another finding ({others})" if others else "had no finding"
 
 
 def _answers(claim: Claim, finding: Finding) -> bool:

@@ -54,6 +54,8 @@ class Contract:
     """By base address: how many elements the array has at least."""
     needed: dict[Term, Term] = field(default_factory=dict)
     """By the size of an array that is inferred: the fewest elements that it has."""
+    guessed: set[Term] = field(default_factory=set)
+    """Arrays whose size follows from no mask: what is not written of them may not be theirs."""
     contents: list[Term] = field(default_factory=list)
     """What is stated about every element of an array, with `stated.EVERY` as its position."""
     grid: tuple[Term, ...] = ()
@@ -353,6 +355,7 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
         if base not in found:
             counted.setdefault(base, []).append((count, f"has {terms.text(count)} elements"))
     found.update(counted)
+    contract.guessed = uses.guessed & counted.keys()
     known = {part for fact in contract.hypotheses for part in terms.variables(fact)}
     own = _own_memory(elements)
     for base, counts in found.items():
@@ -360,6 +363,7 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
         size = size_variable(base)
         if size in known or base in own:
             # What is stated is not adjusted to what the kernel does.
+            contract.guessed.discard(base)
             if size in known:
                 contract.note("arrays have at least one element", "inferred")
             continue

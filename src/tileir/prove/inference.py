@@ -35,6 +35,8 @@ class Uses:
 
     def __init__(self, elements: Elements, accesses: list[Access]) -> None:
         self._elements, self._accesses = elements, accesses
+        self.guessed: set[Term] = set()
+        """Arrays whose size `pointer_counts` has from no mask of their own index."""
         self._dimensions: dict[Access, list[Dimension]] = {access: list(_dimensions(access)) for access in accesses}
 
     # --- equal extents ---
@@ -192,6 +194,8 @@ class Uses:
                 found = [self._count(access, masked, near) for access in members]
                 counts = list(dict.fromkeys([count for count in found if count is not None]))
                 if counts:
+                    if near:
+                        self.guessed.add(array)
                     yield from [(array, count) for count in counts]
                     break
 

@@ -31,6 +31,7 @@ from tileir.prove.report import Answer, Proof
 
 SECONDS: Final = 30.0
 """The time limit for a kernel."""
+_GUESSED: Final = "how many elements its array has is not known: state it, as --assume 'x.size == n'"
 _SHARE: Final = 0.7
 """Of the time, for proofs; the rest is for launches."""
 
@@ -142,6 +143,10 @@ def prove_entry(
     for claim in found:
         claim.reason, claim.settled_by = _named(claim.reason, names), _named(claim.settled_by, names)
     proof = Proof(entry.symbol_name or "", tuple(assumptions))
+    guessed = {access.operation for access in contract.accesses if access.array in contract.guessed}
+    for claim in found:
+        if claim.question == "coverage" and claim.verdict == "refutable" and claim.operation in guessed:
+            claim.verdict, claim.reason = "unknown", _GUESSED
     confirmer = Confirmer(entry)
     for number, question in enumerate(QUESTIONS):
         about = [claim for claim in found if claim.question == question]
