@@ -83,3 +83,33 @@ def test_a_grid_that_is_too_small_does_not_cover_the_output() -> None:
 def test_nothing_is_proved_where_no_launch_is_allowed() -> None:
     found = claimed("bounds", "vector_add", ("n < 0", "n > 0"))
     assert {(claim.verdict, claim.reason) for claim in found} == {("unknown", "no launch fulfills the contract")}
+
+
+ROWS = """cuda_tile.module @m {
+  entry @k(%p: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>) {
+    %row, %y, %z = get_tile_block_id : tile<i32>
+    %first = muli %row, %s : tile<i32>
+    %first_1 = reshape %first : tile<i32> -> tile<1xi32>
+    %firsts = broadcast %first_1 : tile<1xi32> -> tile<128xi32>
+    %lane = iota : tile<128xi32>
+    %at = addi %firsts, %lane : tile<128xi32>
+    %n_1 = reshape %n : tile<i32> -> tile<1xi32>
+    %limit = broadcast %n_1 : tile<1xi32> -> tile<128xi32>
+    %mask = cmpi less_than %lane, %limit, signed : tile<128xi32> -> tile<128xi1>
+    %p_1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+    %base = broadcast %p_1 : tile<1xptr<f32>> -> tile<128xptr<f32>>
+    %place = offset %base, %at : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
+    %x, %t = load_ptr_tko weak %place, %mask : tile<128xptr<f32>>, tile<128xi1> -> tile<128xf32>, token
+    %w = store_ptr_tko weak %place, %x token=%t : tile<128xptr<f32>>, tile<128xf32> -> token
+    return
+  }
+}"""
+
+
+def test_each_index_of_an_offset_has_its_own_bound() -> None:
+    """A column without a mask is not within bounds because it is smaller than the whole array."""
+    module = tileir.parse(ROWS, verify=True)
+    entry = select_entry(module, None)
+    given = ("n > 0", "s >= n", "grid.x <= 1000", "s <= 1000")
+    found = [each for each in claims(module, entry, contract_of(module, entry, given)) if each.question == "bounds"]
+    assert [claim.verdict for claim in found] == ["proved", "refutable"]

@@ -107,48 +107,35 @@ def _delinearized(context: Context, groups: dict[Term, Term], size: Term, facts:
     for count in context.contract.hypotheses:
         if count.operation != "not_positive" or size not in count.arguments[0].arguments:
             continue
-        # size >= sum of (bound - 1) * stride, + 1
-        last = terms.sub(terms.add(count.arguments[0], size), ONE)
-        strides = sorted(groups, key=lambda stride: -len(_atoms(stride)))
-        if all(solver.follows(terms.at_least(stride, ZERO)) for stride in strides) and _fits(
-            context, groups, strides, last, facts
+        # size >= sum of largest indices * strides, + 1
+        largest = _largest(terms.sub(terms.add(count.arguments[0], size), ONE), list(groups))
+        if largest is not None and all(
+            solver.follows(terms.at_least(stride, ZERO))
+            and solver.follows(terms.between(ZERO, index, terms.add(largest[stride], ONE)), facts)
+            for stride, index in groups.items()
         ):
             return True
     return False
 
 
-def _fits(context: Context, groups: dict[Term, Term], strides: list[Term], last: Term, facts: list[Term]) -> bool:
-    """Whether the sum of indices times strides, the largest strides first, is at most `last`."""
-    solver = context.solver
-    if not strides:
-        return solver.follows(terms.at_least(last, ZERO), facts)
-    stride, *inner = strides
-    index = groups[stride]
-    if stride is ONE:
-        return solver.follows(terms.between(ZERO, index, terms.add(last, ONE)), facts)
-    whole = _part(last, stride)
-    rest = terms.sub(last, terms.mul(whole, stride))
-    # With one less of this stride there is a whole stride more for the others.
-    if solver.follows(terms.between(ZERO, index, whole), facts):
-        return _fits(context, groups, inner, terms.add(stride, rest), facts)
-    return solver.follows(terms.between(ZERO, index, terms.add(whole, ONE)), facts) and _fits(
-        context, groups, inner, rest, facts
-    )
-
-
-def _atoms(stride: Term) -> list[Term]:
-    return [atom for monomial, _ in terms.polynomial(stride) for atom in monomial]
-
-
-def _part(last: Term, stride: Term) -> Term:
-    """What a stride is multiplied with in the largest offset."""
-    found = ZERO
-    atoms = _atoms(stride)
+def _largest(last: Term, strides: list[Term]) -> dict[Term, Term] | None:
+    """What each stride is multiplied with in the largest offset, every part of which belongs to one stride."""
+    atoms = {stride: [atom for monomial, _ in terms.polynomial(stride) for atom in monomial] for stride in strides}
+    found = dict.fromkeys(strides, ZERO)
     for monomial, factor in terms.polynomial(last):
-        rest = list(monomial)
-        if all(atom in rest and (rest.remove(atom) or True) for atom in atoms):  # type: ignore[func-returns-value]
-            product = terms.number(factor)
-            for atom in rest:
-                product = terms.mul(product, atom)
-            found = terms.add(found, product)
+        # The stride with the most factors, as those of others may be extents.
+        for stride in sorted(strides, key=lambda each: -len(atoms[each])):
+            rest = list(monomial)
+            if all(atom in rest for atom in atoms[stride]):
+                for atom in atoms[stride]:
+                    if atom not in rest:
+                        return None
+                    rest.remove(atom)
+                product = terms.number(factor)
+                for atom in rest:
+                    product = terms.mul(product, atom)
+                found[stride] = terms.add(found[stride], product)
+                break
+        else:
+            return None
     return found
