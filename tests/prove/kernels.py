@@ -91,7 +91,8 @@ KERNELS = {
         ),
         OwnKernel("matmul", ("cdiv(m, 64)", "cdiv(n, 64)"), **_MATMUL),
         OwnKernel(
-            "persistent_matmul", ("blocks",), _MATMUL["numbers"] | {"blocks": (1, 2, 3, 7)}, _MATMUL["arrays"]
+            "persistent_matmul", ("blocks",), _MATMUL["numbers"] | {"blocks": (1, 2, 3, 7)}, _MATMUL["arrays"],
+            unknown=("overflow",),
         ),
         OwnKernel("swizzled_matmul", ("cdiv(m, 64) * cdiv(n, 64)",), **_MATMUL),
         OwnKernel("softmax", ("m",), **_ROWS),
@@ -116,7 +117,9 @@ KERNELS = {
              "v": "batches * groups * keys * 32", "out": "batches * heads * queries * 32"},
             where="heads % groups == 0", assume=("heads % groups == 0", "groups > 0"),
         ),
-        OwnKernel("stencil", ("cdiv(n, 128)",), {"n": edges(128)}, {"source": "n", "target": "n"}),
+        OwnKernel(
+            "stencil", ("cdiv(n, 128)",), {"n": edges(128)}, {"source": "n", "target": "n"}, unknown=("overflow",)
+        ),
         OwnKernel("prefix_sum", ("cdiv(n, 256)",), {"n": edges(256)}, {"x": "n", "ends": "cdiv(n, 256)"}),
     )
 }  # fmt: skip
