@@ -37,6 +37,8 @@ SECONDS = 10.0
 FAMILIES = ("memory", "views", "control_flow", "atomics", "everything")
 Stated = tuple[Sequence[str], Sequence[str] | None]
 OWN = [*KERNELS.values(), *EXAMPLE_KERNELS.values()]
+ENDING = [kernel for kernel in OWN if "termination" in kernel.proved]
+"""Others wait for memory that a contract says nothing about, and would do so forever."""
 
 
 def contradictions(entry: Operation, claims: Sequence[Claim], drawn: Iterable[Launch]) -> list[str]:
@@ -77,7 +79,7 @@ def test_random_programs_do_what_is_proved(family: str, seed: int) -> None:
     assert not sampled_contradictions(program.entry, LAUNCHES, assume, grid)
 
 
-@pytest.mark.parametrize("kernel", one_in(4, OWN, [f"{kernel.folder.name}/{kernel.name}" for kernel in OWN]))
+@pytest.mark.parametrize("kernel", one_in(4, ENDING, [f"{kernel.folder.name}/{kernel.name}" for kernel in ENDING]))
 def test_kernels_do_what_is_proved(kernel: OwnKernel) -> None:
     assert not sampled_contradictions(entry_of(kernel.text, kernel.name), LAUNCHES, kernel.assume)
 
@@ -86,7 +88,7 @@ def test_kernels_do_what_is_proved(kernel: OwnKernel) -> None:
 @pytest.mark.parametrize("kernel", OWN, ids=lambda kernel: f"{kernel.folder.name}/{kernel.name}")
 def test_kernels_do_what_is_proved_in_200_launches(kernel: OwnKernel) -> None:
     entry = entry_of(kernel.text, kernel.name)
-    assert not sampled_contradictions(entry, 200, kernel.assume)
+    assert kernel not in ENDING or not sampled_contradictions(entry, 200, kernel.assume)
     found = claimed(entry, kernel.assume, kernel.stated_grid)
     assert not contradictions(entry, found, launches(kernel, entry, 200))
 
