@@ -4,8 +4,8 @@
     python benchmarks/recorded_programs.py ~/TileGym build/programs/tilegym
     python benchmarks/proofs.py build/programs/samples build/programs/tilegym [--reasons] [--json FILE]
 
-The examples and the kernels of tests/prove are always among them, with their own assumptions.  Folders have programs as
-recorded_programs.py writes them, one for each structure.  A refutation is printed with the launch that shows it.
+The examples and the kernels of tests/proofs are always among them, with their own assumptions.  Folders have programs
+as recorded_programs.py writes them, one for each structure.  A refutation is printed with the launch that shows it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).absolute().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.prove.kernels import EXAMPLE_KERNELS, KERNELS  # noqa: E402
+from tests.proofs.kernels import EXAMPLE_KERNELS, KERNELS  # noqa: E402
 
 import tileir  # noqa: E402
 from measure import table  # noqa: E402
 from recorded_programs import structure  # noqa: E402
 from tileir.execute.launching.entries import entries_of  # noqa: E402
-from tileir.prove.prover import prove_entry  # noqa: E402
-from tileir.prove.records import QUESTIONS  # noqa: E402
-from tileir.prove.report import Proof, place  # noqa: E402
+from tileir.proofs.prover import prove_entry  # noqa: E402
+from tileir.proofs.records import QUESTIONS  # noqa: E402
+from tileir.proofs.report import Proof, place  # noqa: E402
 
 VERDICTS = ("proved", "refuted", "unknown")
 

@@ -50,7 +50,7 @@ LAYERS = {
     "analyze": 9,
     **dict.fromkeys(("analysis", "backends", "costs", "errors", "kernels", "observers", "recording", "sanitizer"), 6),
     "sweeps": 6,
-    "prove": 10,
+    "proofs": 10,
     "serve": 11,
     "judge": 11,
     "agent": 12,

@@ -69,10 +69,7 @@ def test_a_name_has_one_home() -> None:
 def test_no_name_is_that_of_a_module() -> None:
     """Importing `tileir.passes.cse` makes `tileir.passes` the package, whatever it was before."""
     inside = {path.stem for path in (SOURCE / "tileir").iterdir()}
-    assert inside & set(tileir.__all__) == {"prove"}
-    # This package is called as the function is.
-    importlib.import_module("tileir.prove.records")
-    assert tileir.prove("examples/vector_add.mlir", timeout=5).kernel == "vector_add"
+    assert not inside & set(tileir.__all__)
     assert set(MODULES) <= inside & set(dir(tileir))
 
 
@@ -352,7 +349,7 @@ def test_functions_that_take_a_launch_have_one_calling_convention() -> None:
 
 def test_options_are_passed_by_name() -> None:
     # Where a part of it was imported before, this one is the package, which is called in its place.
-    functions = [name for name in tileir.__all__ if inspect.isfunction(getattr(tileir, name)) or name == "prove"]
+    functions = [name for name in tileir.__all__ if inspect.isfunction(getattr(tileir, name))]
     assert sorted([*LAUNCHING, *POSITIONAL]) == functions
     for name, count in POSITIONAL.items():
         found = [each for each in parameters(getattr(tileir, name)) if each.kind is each.POSITIONAL_OR_KEYWORD]

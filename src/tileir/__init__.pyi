@@ -21,7 +21,7 @@ from tileir.ir.diagnostics import Diagnostic as Diagnostic
 from tileir.ir.values import BlockArgument as BlockArgument, OperationResult as OperationResult, Value as Value
 from tileir.judge.executor.sweep import sweep as sweep
 from tileir.passes.pipeline import optimize as optimize, run_passes as run_passes
-from tileir.prove.prover import prove as prove
+from tileir.proofs.prover import prove as prove
 from tileir.serve.debugger.scripts import debug as debug
 from tileir.serve.explorer.exploring import explore as explore
 from tileir.ttir import from_ttir as from_ttir

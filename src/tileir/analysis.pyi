@@ -10,8 +10,8 @@ from tileir.analyze.lint.fixes import LintFix as LintFix
 from tileir.analyze.lint.rule import LintFinding as LintFinding
 from tileir.analyze.reducing.reduce import Reduction as Reduction, ReductionProgress as ReductionProgress
 from tileir.analyze.smith.program import SMITH_FAMILIES as SMITH_FAMILIES, SMITH_STREAM as SMITH_STREAM, SmithProgram as SmithProgram
-from tileir.prove.records import Assumption as Assumption
-from tileir.prove.report import Answer as Answer, Proof as Proof
+from tileir.proofs.records import Assumption as Assumption
+from tileir.proofs.report import Answer as Answer, Proof as Proof
 from tileir.serve.explorer.exploring import Exploration as Exploration
 
 __all__ = ["Answer", "Assumption", "Exploration", "LintFinding", "LintFix", "ProgramChange", "ProgramDifference", "Proof", "Reduction", "ReductionProgress", "Representation", "Representations", "SMITH_FAMILIES", "SMITH_STREAM", "SemanticDifference", "SmithProgram"]

@@ -7,7 +7,7 @@ from itertools import product
 
 import z3
 
-from tileir.prove.equivalence.integer_terms import Meaning, meaning
+from tileir.proofs.equivalence.integer_terms import Meaning, meaning
 from tileir.rewrite.simplifier_rules import ANY_CONSTANT, INVERSE, LITERAL, OPERATORS, SWAPPED, VARIABLE, Term
 
 WIDTHS = (1, 8, 16, 32, 64)

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.prove.test_prover import ADD, RACY
+from tests.proofs.test_prover import ADD, RACY
 
 from tileir.tools.main import run
 

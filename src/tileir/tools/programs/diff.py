@@ -134,7 +134,7 @@ def _compare(given: Arguments, format: str, context: int | None) -> int:
 def _prove(given: Arguments, left: Operation, right: Operation, format: str) -> int:
     """Print whether the programs are equivalent."""
     with Progress() as progress, refusing():
-        from tileir.prove.equivalence.verdict import equivalent
+        from tileir.proofs.equivalence.verdict import equivalent
 
         progress.step("proving that both programs compute the same")
         found = equivalent(left, right, entry=given.value("entry") or None)

@@ -194,7 +194,7 @@ def _proved(before: Operation, after: Operation) -> bool:
     from tileir.terminal import Progress
 
     with Progress() as progress, refusing():
-        from tileir.prove.equivalence.verdict import equivalent
+        from tileir.proofs.equivalence.verdict import equivalent
 
         progress.step("proving that the result computes the same")
         found = equivalent(before, after)

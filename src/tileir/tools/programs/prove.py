@@ -15,8 +15,8 @@ from tileir.tools.input import Program, name_of, read_bytes, read_programs
 from tileir.tools.programs.reporting import REPORTING_OPTIONS, SEVERITIES, Outcome, Writer, joined, report_files
 
 if TYPE_CHECKING:
-    from tileir.prove.launch_rules import ScriptKernel
-    from tileir.prove.report import Proof
+    from tileir.proofs.contract.launch_rules import ScriptKernel
+    from tileir.proofs.report import Proof
 
 _SECONDS = 30.0
 
@@ -88,8 +88,8 @@ class Prover:
         seconds = given.seconds("timeout", _SECONDS)
         # Its error says what to install.
         need_packages()
-        from tileir.prove.prover import grid_axes, need_solver
-        from tileir.prove.report import RULES
+        from tileir.proofs.prover import grid_axes, need_solver
+        from tileir.proofs.report import RULES
 
         need_solver()
         self.rules = RULES
@@ -113,7 +113,7 @@ class Prover:
     def proofs(self, programs: list[Program], path: str) -> Iterator[tuple[Proof, str]]:
         """The proofs of the kernels of a program, and how a command begins that runs it."""
         from tileir.execute.launching.entries import entries_of, select_entry
-        from tileir.prove.prover import prove_entry
+        from tileir.proofs.prover import prove_entry
 
         module, launch = programs[0].module, programs[0].launch
         assert module is not None
@@ -144,7 +144,7 @@ class Prover:
 
 def _script(programs: list[Program], path: str) -> ScriptKernel:
     """A kernel as its script writes it, and as it was launched."""
-    from tileir.prove.launch_rules import RecordedLaunch, ScriptKernel
+    from tileir.proofs.contract.launch_rules import RecordedLaunch, ScriptKernel
 
     launches = [each.launch for each in programs if each.launch is not None]
     recorded = [RecordedLaunch(each.words, each.names) for each in launches]

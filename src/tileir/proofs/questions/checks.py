@@ -1,0 +1,160 @@
+"""The questions about single operations: do loops end, can integers wrap where an index is computed, can a divisor be
+zero, do `assert` and `assume` hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileir.dialect import ops
+from tileir.dialect.types import TileType
+from tileir.ir.core import Operation
+from tileir.ir.types import IntegerType
+from tileir.ir.values import Value
+from tileir.proofs.questions.context import Context
+from tileir.proofs.records import Claim
+from tileir.proofs.solving import Solver
+from tileir.proofs.symbolic import terms
+from tileir.proofs.symbolic.element_rules import promised
+from tileir.proofs.symbolic.memory import conjuncts, lanes_of
+from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.walking import Visit, facts, walk
+from tileir.rewrite.fact import shape_of
+from tileir.rewrite.matching import ends_of
+
+_WRAPS = (ops.ADDI, ops.SUBI, ops.MULI, ops.NEGI, ops.SHLI, ops.TRUNCI, ops.FOR, ops.LOOP)
+_LIMITS = (30, 24, 15)
+"""The bits of sizes that are tried as limits."""
+
+
+def check_claims(context: Context) -> Iterator[Claim]:
+    for visit in walk(context.elements.entry):
+        declaration = visit.operation.declaration
+        if declaration is ops.FOR:
+            step = context.elements.bounds(visit.operation)[2]
+            yield context.claim("termination", visit.operation, terms.at_least(step, ONE), _facts(context, visit))
+        elif declaration is ops.LOOP:
+            yield _loop_claim(context, visit)
+        elif declaration in (ops.DIVI, ops.REMI):
+            divisor = _element(context, visit.operation.operands[1], visit.operation)
+            goal = terms.negation(terms.equal(divisor, ZERO))
+            yield context.claim("division", visit.operation, goal, _facts(context, visit))
+        elif declaration in (ops.ASSERT, ops.ASSUME_COND):
+            goal = _element(context, visit.operation.operands[0], visit.operation)
+            yield context.claim("asserts", visit.operation, goal, _facts(context, visit))
+        elif declaration is ops.ASSUME:
+            yield from _assume_claims(context, visit)
+        elif visit.operation.regions and declaration is not ops.IF:
+            yield from _body_claims(visit.operation)
+
+
+def _facts(context: Context, visit: Visit) -> list[Term]:
+    return context.solver.simplified_facts(facts(context.elements, visit))
+
+
+def _element(context: Context, value: Value, operation: Operation) -> Term:
+    """Any element of a value, where an operation runs."""
+    return context.elements.element(value, lanes_of(context.elements, operation, shape_of(value.type)))
+
+
+def _body_claims(operation: Operation) -> Iterator[Claim]:
+    """The bodies of reductions and scans are not followed."""
+    for inner in operation.walk():
+        if inner.declaration in (ops.DIVI, ops.REMI):
+            why = f"the operands of '{operation.declaration.mnemonic}' are not followed into its body"
+            yield Claim("division", inner, None, "unknown", why)
+
+
+def _loop_claim(context: Context, visit: Visit) -> Claim:
+    """A `loop` ends if it goes on only while a counter stays below something that its iterations do not change."""
+    loop = visit.operation
+    counter = context.elements.iteration(loop)
+    ends = ends_of(loop, ops.CONTINUE)
+    paths = [each for each in walk(context.elements.entry) if each.operation in ends]
+    if paths and all(_is_counted(context, path, counter) for path in paths):
+        return Claim("termination", loop, None, "proved")
+    waits = any(inner.declaration.reads for inner in loop.walk())
+    what = "it waits for what other tile blocks write" if waits else "no counter was found that ends it"
+    return Claim("termination", loop, None, "unknown", what)
+
+
+def _is_counted(context: Context, path: Visit, counter: Term) -> bool:
+    for fact in context.solver.simplified_facts(facts(context.elements, path)):
+        for part in conjuncts(fact):
+            # factor*counter + rest <= 0
+            if part.operation != "not_positive":
+                continue
+            rest = dict(terms.polynomial(part.arguments[0]))
+            factor = rest.pop((counter,), 0)
+            if factor > 0 and not any(counter in terms.subterms(atom) for monomial in rest for atom in monomial):
+                return True
+    return False
+
+
+def _assume_claims(context: Context, visit: Visit) -> Iterator[Claim]:
+    """An `assume` of a parameter is part of the contract; one of a computed value must follow."""
+    operation = visit.operation
+    value = operation.operands[0]
+    if not isinstance(value.type, TileType) or not isinstance(value.type.element, IntegerType):
+        return
+    elements = context.elements
+    term = _element(context, value, operation)
+    if term in elements.parameters.values() or terms.constant(term) is not None:
+        return
+    fact = promised(operation, term)
+    if fact is None:
+        yield Claim("asserts", operation, None, "unknown", "this kind of assumption is not modeled")
+    elif fact is not terms.TRUE:
+        # Without what the operation itself promises.
+        plain = Solver(context.contract.hypotheses, context.solver.left, context.contract.promised_of_parameters)
+        path = context.solver.simplified_facts(facts(elements, visit))
+        if plain.follows(plain.simplified(fact, path), path, 1.0):
+            yield Claim("asserts", operation, None, "proved")
+        else:
+            wrong = [*path, terms.negation(fact)]
+            reason = f"not for all launches: {terms.text(fact)}"
+            yield Claim("asserts", operation, None, "refutable", reason, "", context.candidates(wrong, plain))
+
+
+def overflow_claims(context: Context) -> Iterator[tuple[Claim, list[Term]]]:
+    """Each operation whose result may wrap on the way to an index, a mask or a condition of an access; and with which
+    limits of parameters it does not, if it may."""
+    done: dict[Operation, tuple[Claim, list[Term]]] = {}
+    asked: set[Term] = set()
+    for access in context.contract.accesses:
+        parts = [access.offset, access.mask, *access.facts, *[index for index in access.indices if index is not None]]
+        for part in terms.subterms(*parts):
+            operation = context.elements.wrapped.get(part)
+            if part in asked or operation is None or operation.declaration not in _WRAPS:
+                continue
+            asked.add(part)
+            width, signed = part.data
+            low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+            facts = context.facts(access)
+            inside = context.solver.simplified(part.arguments[0], facts)
+            goal = terms.between(terms.number(low), inside, terms.number(high + 1))
+            known = [fact for fact in facts if part not in terms.subterms(fact)]
+            claim = context.claim("overflow", operation, goal, known, None, 1.0)
+            limits: list[Term] = []
+            if claim.verdict != "proved":
+                claim.reason = f"the result may exceed {width} bits: {claim.reason}"
+                limits = _limits(context, goal, known)
+                claim.settled_by = " ".join([f'--assume "{terms.text(limit)}"' for limit in limits])
+            if operation not in done or (done[operation][0].verdict == "proved" and claim.verdict != "proved"):
+                done[operation] = claim, limits
+    yield from done.values()
+
+
+def _limits(context: Context, goal: Term, facts: list[Term]) -> list[Term]:
+    """Limits of the parameters that a goal depends on with which it holds; none if there are no such limits."""
+    pending = terms.variables(goal, *context.contract.grid, *facts)
+    parameters = [each for each in dict.fromkeys(pending) if each in context.elements.parameters.values()]
+    for bits in _LIMITS:
+        limits = [terms.at_most(each, terms.number(1 << bits)) for each in parameters]
+        limits = [limit for limit in limits if limit is not terms.TRUE]
+        if limits and context.solver.follows(goal, [*facts, *limits], 1.0):
+            for limit in list(limits):
+                fewer = [each for each in limits if each is not limit]
+                if fewer and context.solver.follows(goal, [*facts, *fewer], 0.3):
+                    limits = fewer
+            return limits
+    return []

@@ -1,0 +1,285 @@
+"""Can two accesses touch the same element, one of them to write, with no order between them?
+
+Between tile blocks the second access is that of another block: all that is local has other names (`memory.primed`).
+Within a tile block tokens order accesses (`token_paths`); only pairs that they do not order are asked about.
+
+Elements of one tensor are the same if their positions are; for that a tensor must not overlap itself, which the
+contract says.  So boxes are compared dimension by dimension, and strides, which may be anything, do not occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tileir.execute.analysis.token_order import TokenOrder
+from tileir.ir.core import Operation
+from tileir.proofs.contract.contract import tensors
+from tileir.proofs.contract.inference import strided, unwrapped
+from tileir.proofs.questions.context import Context
+from tileir.proofs.questions.locks import Locks
+from tileir.proofs.records import Claim
+from tileir.proofs.solving import PROVED, REFUTED
+from tileir.proofs.symbolic import terms
+from tileir.proofs.symbolic.memory import READ, Access, primed
+from tileir.proofs.symbolic.terms import Term
+from tileir.proofs.symbolic.token_paths import always_after
+
+_SCOPES: Final = ("device", "sys")
+_QUICK: Final = 1.0
+_SMALL: Final = 300
+"""A size up to which a computed stride must be right; beyond it an integer may wrap."""
+
+
+def race_claims(context: Context) -> Iterator[Claim]:
+    found = context.contract.accesses
+    order = TokenOrder(context.elements.entry)
+    locks = Locks(context.elements, found, order)
+    writes = any(access.kind != READ for access in found)
+    for operation, why in context.contract.missing:
+        if writes or operation.declaration.writes is not None:
+            yield Claim("race", operation, None, "unknown", why)
+            yield Claim("tokens", operation, None, "unknown", why)
+    yield from _overlap_claims(context)
+    for number, first in enumerate(found):
+        for second in found[number:]:
+            if first.kind == READ and second.kind == READ:
+                continue
+            if first.array is None or second.array is None:
+                if first is second or writes:
+                    why = "a pointer leads to no one array"
+                    yield Claim("race", first.operation, second.operation, "unknown", why)
+                    yield Claim("tokens", first.operation, second.operation, "unknown", why)
+                continue
+            if first.array is not second.array or (_is_strong(first) and _is_strong(second)):
+                continue
+            if not first.array.data[3]:
+                yield _between_blocks(context, first, second, locks)
+            yield from _within_block(context, first, second, order)
+
+
+def _overlap_claims(context: Context) -> Iterator[Claim]:
+    """Tensors that are written must not overlap themselves: a stride is larger than what the smaller ones reach.
+
+    Where strides are parameters of their own the contract says so; those computed from extents are asked about.
+    """
+    shapes = {part for tensor in tensors(context.elements) for part in terms.variables(*tensor.shape)}
+    done: set[Operation] = set()
+    for access in context.contract.accesses:
+        tensor = access.view.tensor if access.view is not None else None
+        if tensor is None or access.kind == READ or tensor.maker in done or access.array is None:
+            continue
+        done.add(tensor.maker)
+        apart = _is_apart(tensor.shape, tensor.strides)
+        if context.solver.follows(apart, (), 0.5):
+            continue
+        small = [terms.at_most(part, terms.number(_SMALL)) for part in terms.variables(apart)]
+        wrong = [terms.negation(apart), *small]
+        is_computed = all(part in shapes for part in terms.variables(*tensor.strides))
+        if is_computed and context.solver.check(wrong, 1.0)[0] == REFUTED:
+            why = "the strides let elements of the tensor overlap"
+            yield Claim(
+                "race",
+                access.operation,
+                access.operation,
+                "refutable",
+                why,
+                "",
+                context.candidates([terms.negation(apart)]),
+            )
+        name = str(access.array.data[0]).removeprefix("&")
+        context.contract.note(f"the elements of {name} do not overlap", "inferred")
+
+
+def _is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
+    def size(pair: tuple[Term, Term]) -> tuple[int, int]:
+        parts = terms.polynomial(unwrapped(pair[1]))
+        return max([len(monomial) for monomial, _ in parts], default=0), max([factor for _, factor in parts], default=0)
+
+    reached, found = terms.ZERO, []
+    for extent, stride in sorted(zip(shape, strides, strict=True), key=size):
+        if extent is not terms.ONE:
+            found.append(terms.less(reached, stride))
+            reached = terms.add(reached, terms.mul(terms.sub(extent, terms.ONE), stride))
+    return terms.conjunction(*found)
+
+
+def _is_strong(access: Access) -> bool:
+    """Whether others may access the same memory at the same time."""
+    operation = access.operation
+    strong = operation.keyword("memory_ordering_semantics") not in (None, "weak")
+    return strong and operation.keyword("memory_scope") in _SCOPES
+
+
+def _between_blocks(context: Context, first: Access, second: Access, locks: Locks) -> Claim:
+    other = [primed(block) for block in context.elements.block]
+    pairs = zip(context.elements.block, other, strict=True)
+    differ = terms.disjunction(*[terms.negation(terms.equal(mine, theirs)) for mine, theirs in pairs])
+    return _meeting(context, "race", first, second, (), [differ], locks)
+
+
+def _within_block(context: Context, first: Access, second: Access, order: TokenOrder) -> Iterator[Claim]:
+    """Pairs in one tile block: in different iterations, or of different operations."""
+    common = [loop for loop in first.visit.loops if loop in second.visit.loops]
+    if first is second and not common:
+        return
+    kept = set(context.elements.block)
+    one, two = first.operation, second.operation
+    forward = always_after(order, two, one)
+    backward = always_after(order, one, two) if common else True
+    if forward and backward:
+        yield Claim("tokens", one, two, "proved")
+        return
+    if _excluded(first, second):
+        return
+    differ: list[Term] = []
+    if common and (first is second or always_after(order, two, one, same_iteration=True)):
+        # Within one iteration they are ordered.
+        counters = [context.elements.iteration(loop) for loop in common]
+        differ = [terms.disjunction(*[terms.negation(terms.equal(each, primed(each, kept))) for each in counters])]
+    elif first is second:
+        return
+    yield _meeting(context, "tokens", first, second, kept, differ, None)
+
+
+def _excluded(first: Access, second: Access) -> bool:
+    """Whether only one of two accesses happens: in the two branches of an `if` that no loop repeats."""
+    if first.visit.loops or second.visit.loops:
+        return False
+    conditions = dict(first.visit.conditions)
+    return any(conditions.get(value, holds) != holds for value, holds in second.visit.conditions)
+
+
+def _meeting(
+    context: Context, question: str, first: Access, second: Access, kept: Sequence[Term] | set[Term],
+    differ: list[Term], locks: Locks | None,
+) -> Claim:  # fmt: skip
+    """The claim that no element of both accesses is the same."""
+    solver = context.solver
+    where = context.facts(first)
+    mask = solver.simplified(first.mask, where)
+    other_where = [primed(fact, kept) for fact in context.facts(second)]
+    other_mask = primed(solver.simplified(second.mask, context.facts(second)), kept)
+    same = _same_element(context, first, second, kept, where, mask)
+    if same is None:
+        why = "the two accesses see the array through tensors of different strides"
+        return Claim(question, first.operation, second.operation, "unknown", why)
+    facts = [*where, *other_where, *same, *differ]
+    # A mask of a view is where its box is cut off: what meets also meets without it, in simpler terms.
+    facts += [each for each, access in ((mask, first), (other_mask, second)) if access.view is None]
+    if solver.check(facts, _QUICK)[0] == PROVED:
+        return Claim(question, first.operation, second.operation, "proved")
+    more = staged(context, facts)
+    if solver.check(more, 3.0)[0] == PROVED:
+        return Claim(question, first.operation, second.operation, "proved")
+    if locks is not None and locks.exclude(solver, first, second, more):
+        context.contract.note("the locks are free when the kernel starts", "inferred")
+        return Claim(question, first.operation, second.operation, "proved")
+    wrong = [*facts, mask, other_mask]
+    why = "the two accesses may touch the same element"
+    return context.claim(question, first.operation, terms.FALSE, wrong, second.operation, 1.0, why)
+
+
+def _same_element(
+    context: Context, first: Access, second: Access, kept: Sequence[Term] | set[Term], where: list[Term], mask: Term
+) -> list[Term] | None:
+    """What holds if the elements of two accesses are the same; None if there is no way to say it."""
+    solver = context.solver
+    one, two = first.view, second.view
+    if one is not None and two is not None:
+        if one.tensor.address is two.tensor.address and one.tensor.strides == two.tensor.strides:
+            return _same_positions(context, first, second, kept)
+        constant = all(terms.constant(s) is not None for s in (*one.tensor.strides, *two.tensor.strides))
+        if not constant:
+            return None
+    left = solver.simplified(first.offset, [*where, mask])
+    right = primed(
+        solver.simplified(
+            second.offset, [*context.facts(second), solver.simplified(second.mask, context.facts(second))]
+        ),
+        kept,
+    )
+    a, b = strided(left, first.size), strided(right, second.size)
+    symbolic = a is not None and any(terms.constant(stride) is None for stride in a)
+    if symbolic and a is not None and b is not None and set(a) == set(b):
+        context.contract.note("the rows of an array do not overlap", "inferred")
+        return [terms.equal(a[stride], b[stride]) for stride in a]
+    if first.size == second.size and a is not None and b is not None:
+        return [terms.equal(left, right)]
+    gap = terms.sub(left, right)
+    return [terms.less(gap, terms.number(second.size)), terms.less(terms.number(-first.size), gap)]
+
+
+def _same_positions(context: Context, first: Access, second: Access, kept: Sequence[Term] | set[Term]) -> list[Term]:
+    """Boxes meet in every dimension of the tensor."""
+    assert first.view is not None and second.view is not None
+    solver = context.solver
+    one, two = first.view, second.view
+    found: list[Term] = []
+    for axis in range(len(one.tensor.shape)):
+        n, m = one.axes.index(axis), two.axes.index(axis)
+        mine, theirs = first.indices[n], second.indices[m]
+        if mine is not None and theirs is not None and one.steps[n] == two.steps[m] == one.tile[n] == two.tile[m]:
+            # Tiles of one grid are the same or apart.
+            left = solver.simplified(mine, context.facts(first))
+            right = primed(solver.simplified(theirs, context.facts(second)), kept)
+            found.append(terms.equal(left, right))
+            continue
+        left = solver.simplified(first.positions[n], context.facts(first))
+        right = primed(solver.simplified(second.positions[m], context.facts(second)), kept)
+        found.append(terms.equal(left, right))
+        found.append(terms.between(terms.ZERO, left, one.extents[n]))
+    return found
+
+
+def staged(context: Context, facts: list[Term]) -> list[Term]:
+    """The facts with more that follows: which quotients of the two accesses are equal.  With one name for both, those
+    that are divided by something computed from them become equal in turn."""
+    solver = context.solver
+    settled: set[Term] = set()
+    while solver.left > 0:
+        divisions = [part for part in terms.subterms(*facts) if _is_symbolic(part)]
+        pending = [part for part in divisions if part not in settled and primed(part) in divisions]
+        known = [*facts, *_orders(divisions)]
+        for part in pending:
+            twin = primed(part)
+            if twin is not part and solver.follows(terms.equal(part, twin), known, _QUICK):
+                settled.add(part)
+                facts = [terms.substitute(fact, {twin: part}) for fact in facts] + _defined(part, twin)
+                break
+        else:
+            return known
+    return facts
+
+
+def _is_symbolic(term: Term) -> bool:
+    return term.operation in ("floor_div", "modulo") and terms.constant(term.arguments[1]) is None
+
+
+def _orders(divisions: list[Term]) -> list[Term]:
+    """Of two quotients by one divisor, d*q >= d*q' + d where q > q': what a solver may not find by itself."""
+    by_divisor: dict[Term, dict[Term, None]] = {}
+    for part in divisions:
+        by_divisor.setdefault(part.arguments[1], {})[terms.floor_div(*part.arguments)] = None
+    found = []
+    for divisor, quotients in by_divisor.items():
+        positive = terms.at_least(divisor, terms.ONE)
+        for one in quotients:
+            for two in quotients:
+                if one is not two:
+                    apart = terms.at_least(terms.mul(divisor, terms.sub(one, two)), divisor)
+                    found.append(terms.implies(terms.conjunction(positive, terms.less(two, one)), apart))
+    return found
+
+
+def _defined(part: Term, twin: Term) -> list[Term]:
+    """Of two divisions with one result: that each fulfills what divisions do."""
+    found = []
+    for each in (part, twin):
+        left, right = each.arguments
+        quotient = part if part.operation == "floor_div" else terms.floor_div(left, right)
+        rest = part if part.operation == "modulo" else terms.modulo(left, right)
+        product = terms.add(terms.mul(right, quotient), rest)
+        defined = terms.conjunction(terms.equal(left, product), terms.between(terms.ZERO, rest, right))
+        found.append(terms.implies(terms.at_least(right, terms.ONE), defined))
+    return found
