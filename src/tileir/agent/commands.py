@@ -34,6 +34,8 @@ _NEXT: Final[dict[tuple[str, bool], str]] = {
     ("debug", False): "Correct the command that failed. The command `help` lists all.",
     ("cost", True): "Reduce what the estimate names as the limit, then call cost again. lint has concrete advice.",
     ("cost", False): "Correct the error and call cost again.",
+    ("prove", True): "All is proved, or unknown: state what an unknown names by `assume`.",
+    ("prove", False): "Correct what the finding names, or state by `assume` or `grid` why such a launch cannot be.",
     ("diff", True): "The programs agree.",
     ("diff", False): "Look at the first difference: debug shows values at its line.",
     ("reduce", True): "Correct the small program first: the cause is in it.",
@@ -64,6 +66,7 @@ class Tools:
             self.run,
             self.sanitize,
             self.debug,
+            self.prove,
             self.lint,
             self.cost,
             self.diff,
@@ -114,6 +117,15 @@ class Tools:
         chosen = [*([f"break {line}", go, "info locals"] if line else []), *commands] or [go, "info locals"]
         words = [word for command in chosen for word in ("-ex", command)]
         return self._command("debug", ["debug", "-batch", *words, *_launching(grid, args)], source)
+
+    def prove(self, source: str, assume: Sequence[str] = (), grid: str = "") -> Answer:
+        """Prove for every launch: no access outside of arrays, no race, every output written, every loop ends.
+
+        What is not proved is refuted by a launch that was run, or unknown with the reason. `assume` has conditions such
+        as "n > 0" and "a.size == n", `grid` the rule of the launch: "cdiv(n, 128)".
+        """
+        stated = [word for each in assume for word in ("--assume", each)]
+        return self._command("prove", ["prove", "-j", "1", *stated, *_option("--grid", grid)], source)
 
     def lint(self, source: str, target: str = "") -> Answer:
         """Give advice about a correct program: what is useless, slow or doubtful. `target` is a GPU, as h100."""

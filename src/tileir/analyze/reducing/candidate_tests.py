@@ -29,7 +29,7 @@ from tileir.processes.child import CAN_FORK, Child, report
 from tileir.processes.command import Command
 from tileir.processes.exit_status import TIMED_OUT, ExitStatus
 from tileir.processes.messages import parsed
-from tileir.processes.sandbox import address_space, limit_resource
+from tileir.processes.sandbox import address_space, limit_resource, may_fork
 
 PLACE = "{}"
 """What stands for the path of the candidate in a command."""
@@ -125,7 +125,7 @@ class ObservationTest(Generic[Subject]):
         return self.judge(self.observe(candidate))
 
     def observe(self, candidate: Subject) -> str:
-        if not CAN_FORK:
+        if not (CAN_FORK and may_fork()):
             return _asked(self.question, candidate)
         answers: list[str] = []
 
