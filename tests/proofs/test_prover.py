@@ -127,3 +127,15 @@ def test_a_guessed_size_refutes_no_coverage() -> None:
     answer = proved(changed)["coverage"]
     assert answer.verdict == "unknown"
     assert any("how many elements its array has is not known" in claim.reason for claim in answer.claims)
+
+
+def test_arrays_of_a_script_are_not_empty() -> None:
+    pytest.importorskip("cuda.tile")
+    import numpy
+
+    # mypy knows the module by its short name.
+    vector_add = importlib.import_module("examples.cutile_kernels").vector_add
+    arrays = [numpy.ones(1024, "f4") for _ in range(3)]
+    assert ("c.shape[0] >= 1", "inferred") in [
+        (each.text, each.source) for each in tileir.prove(vector_add, arrays).contract
+    ]

@@ -130,13 +130,20 @@ def prove_entry(
     module = [entry, *ancestors(entry)][-1]
     stated = [_numbered(text, names) for text in assume]
     axes = grid if grid is not None else script_grid
-    contract = contract_of(module, entry, stated, None if axes is None else [_numbered(text, names) for text in axes])
+    extents = [text for text in _extents(names) if not any(_shared(text, other) for other in stated)]
+    contract = contract_of(
+        module, entry, [*stated, *extents], None if axes is None else [_numbered(text, names) for text in axes]
+    )
     found = claims(module, entry, contract, seconds * _SHARE)
     is_of_script = grid is None and script_grid is not None
     assumptions = [
         Assumption(
             _named(each.text, names),
-            "script" if is_of_script and each.source == "stated" and each.text not in stated else each.source,
+            "inferred"
+            if each.text in extents
+            else "script"
+            if is_of_script and each.source == "stated" and each.text not in stated
+            else each.source,
         )
         for each in contract.assumptions
     ]
@@ -158,6 +165,17 @@ def prove_entry(
     return proof
 
 
+def _extents(names: Sequence[str]) -> list[str]:
+    """That no array of a script is empty."""
+    return [f"arg{number} >= 1" for number, name in enumerate(names) if _EXTENT.search(name)]
+
+
+def _shared(text: str, other: str) -> bool:
+    """Whether what is stated is about the same parameter."""
+    return bool({*_ARGUMENT.findall(text)[:1]} & {*_ARGUMENT.findall(other)})
+
+
+_EXTENT: Final = re.compile(r"\.shape\[\d+\]$")
 _ARGUMENT: Final = re.compile(r"\barg(\d+)\b")
 
 
