@@ -11,7 +11,7 @@ SOURCES := $(shell find src -name '*.py' 2>/dev/null)
 EDITORS := editors
 NODE_MODULES := $(EDITORS)/vscode/node_modules/.package-lock.json
 TSC := $(EDITORS)/vscode/node_modules/.bin/tsc
-PAGES := src/tileir/serve/explorer/assets/tsconfig.json src/tileir/judge/report/assets/tsconfig.json
+PAGES := src/tileir/serve/explorer/assets/tsconfig.json src/tileir/judging/report/assets/tsconfig.json
 # Extra arguments for pytest, as in: make test ARGS='-k printer -x'
 ARGS ?=
 # The oldest torch that emulation supports.

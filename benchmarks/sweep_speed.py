@@ -27,9 +27,9 @@ from typing import Any
 
 import tileir
 from measure import Line, add_line_options, finish, line_table, machine, table, tileir_build
-from tileir.judge.model import JudgePlan, SweepInput
-from tileir.judge.verdicts.programs import parts_of
-from tileir.judge.verdicts.work import Work
+from tileir.judging.model import JudgePlan, SweepInput
+from tileir.judging.verdicts.programs import parts_of
+from tileir.judging.verdicts.work import Work
 
 SPEED_UP_BAR = 1.8
 OVERHEAD_BAR = 8.0

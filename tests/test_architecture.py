@@ -52,7 +52,7 @@ LAYERS = {
     "sweeps": 6,
     "proofs": 10,
     "serve": 11,
-    "judge": 11,
+    "judging": 11,
     "agent": 12,
     "tools": 13,
     "__main__": 14,

@@ -66,7 +66,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
     "docs/guide/triton_kernels.md": {"pip install": "installs packages"},
     "docs/guide/cpp_kernels.md": {"pip install": "installs packages"},
     "docs/tools/sanitizer.md": {"// grid ": "tests/execute/test_sanitizer_document.py"},
-    "docs/tools/sweep.md": {"dask scheduler": "starts a cluster: tests/judge/test_dask.py"},
+    "docs/tools/sweep.md": {"dask scheduler": "starts a cluster: tests/judging/test_dask.py"},
     "docs/internals/nvidia.md": {
         "    %": "tests/hardware/test_nvidia_page.py",
         "      %": "tests/hardware/test_nvidia_page.py",

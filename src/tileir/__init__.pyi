@@ -19,7 +19,7 @@ from tileir.interface import from_bytecode as from_bytecode, load as load, losse
 from tileir.ir.core import Block as Block, Module as Module, Operation as Operation, Region as Region
 from tileir.ir.diagnostics import Diagnostic as Diagnostic
 from tileir.ir.values import BlockArgument as BlockArgument, OperationResult as OperationResult, Value as Value
-from tileir.judge.executor.sweep import sweep as sweep
+from tileir.judging.executor.sweep import sweep as sweep
 from tileir.passes.pipeline import optimize as optimize, run_passes as run_passes
 from tileir.proofs.prover import prove as prove
 from tileir.serve.debugger.scripts import debug as debug

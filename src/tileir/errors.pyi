@@ -11,7 +11,7 @@ from tileir.execute.gpu.driver.library import DriverError as DriverError, NoGpuE
 from tileir.execute.gpu.errors import AssemblerCrash as AssemblerCrash, AssemblerError as AssemblerError, AssemblerTimeout as AssemblerTimeout, TritonCrash as TritonCrash, TritonError as TritonError, TritonTimeout as TritonTimeout
 from tileir.execute.sanitizer.report import SanitizerError as SanitizerError
 from tileir.ir.diagnostics import BuildError as BuildError, OptionError as OptionError, ParseError as ParseError, PassError as PassError, TileIRError as TileIRError, VerifyError as VerifyError, VersionError as VersionError
-from tileir.judge.errors import ResultsError as ResultsError, SweepError as SweepError
+from tileir.judging.errors import ResultsError as ResultsError, SweepError as SweepError
 from tileir.passes.registry import PassOptionError as PassOptionError, PipelineError as PipelineError
 from tileir.rewrite.driver import RewriteError as RewriteError
 from tileir.serve.explorer.questions import QuestionError as QuestionError

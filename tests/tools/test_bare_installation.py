@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.judge.report.made_results import written, wrong
+from tests.judging.report.made_results import written, wrong
 
 from tileir.tools import main
 

@@ -21,8 +21,8 @@ import tileir
 from tileir.analyze.lint import configuration
 from tileir.analyze.reducing.search import Verdicts
 from tileir.execute.arguments.argument_text import LaunchDescriptionError, argument
-from tileir.judge.archives import members
-from tileir.judge.errors import SweepError
+from tileir.judging.archives import members
+from tileir.judging.errors import SweepError
 from tileir.tools.main import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

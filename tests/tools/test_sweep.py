@@ -13,10 +13,10 @@ import psutil
 import pytest
 
 import tileir
-from tileir.judge.executor.scheduler import SweepProgress
-from tileir.judge.model import JudgeStage, Verdict
-from tileir.judge.report.text import progress_line, progress_summary
-from tileir.judge.results.results import Results
+from tileir.judging.executor.scheduler import SweepProgress
+from tileir.judging.model import JudgeStage, Verdict
+from tileir.judging.report.text import progress_line, progress_summary
+from tileir.judging.results.results import Results
 from tileir.tools.main import run
 from tileir.tools.testing.sweep import USAGE, SweepReporter
 

@@ -14,7 +14,7 @@ from tileir.agent.answers import Answer, Pages
 from tileir.agent.search import Section, search, sections_of
 from tileir.agent.workers import EXIT_TIMED_OUT, CommandRequest, Worker
 from tileir.forking import cached_property
-from tileir.judge.inputs import IMPORTS
+from tileir.judging.inputs import IMPORTS
 
 _CPP: Final = re.compile(r"\b__tile_global__\b")
 _PYTHON: Final = re.compile(r"^\s*(?:import|from)\s+\w", re.MULTILINE)

@@ -18,7 +18,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.ir.quoting import harmless
-from tileir.judge.report.tables import Column, table
+from tileir.judging.report.tables import Column, table
 from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_TIMED_OUT, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage

@@ -6,13 +6,13 @@ import shutil
 import sys
 
 from tileir.ir.quoting import harmless
-from tileir.judge.report import documents
-from tileir.judge.report.comparison import SweepComparison, changes_object, changes_text, compared, markdown_changes
-from tileir.judge.report.contents import Contents
-from tileir.judge.report.page import page
-from tileir.judge.report.programs import digest_named, extract, row_object, shown
-from tileir.judge.report.text import plain, text_report
-from tileir.judge.results.results import Results
+from tileir.judging.report import documents
+from tileir.judging.report.comparison import SweepComparison, changes_object, changes_text, compared, markdown_changes
+from tileir.judging.report.contents import Contents
+from tileir.judging.report.page import page
+from tileir.judging.report.programs import digest_named, extract, row_object, shown
+from tileir.judging.report.text import plain, text_report
+from tileir.judging.results.results import Results
 from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage

@@ -11,12 +11,12 @@ from tileir.analyze.smith.program import smith
 from tileir.execute.engine.registry import find_engine
 from tileir.execute.gpu.gpus import target_named as gpu_named
 from tileir.ir.quoting import harmless
-from tileir.judge.errors import SweepError
-from tileir.judge.executor.sweep import present_engines, sweep
-from tileir.judge.inputs import SeedRange
-from tileir.judge.model import JudgePlan, ProcessLimits
-from tileir.judge.report.tables import shortened
-from tileir.judge.report.text import progress_line, progress_summary
+from tileir.judging.errors import SweepError
+from tileir.judging.executor.sweep import present_engines, sweep
+from tileir.judging.inputs import SeedRange
+from tileir.judging.model import JudgePlan, ProcessLimits
+from tileir.judging.report.tables import shortened
+from tileir.judging.report.text import progress_line, progress_summary
 from tileir.terminal import Progress, paint
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
@@ -25,8 +25,8 @@ from tileir.tools.output import check_target
 from tileir.tools.testing.report import write_page
 
 if TYPE_CHECKING:
-    from tileir.judge.executor.scheduler import SweepProgress
-    from tileir.judge.reductions import Reduced, ReductionProgress
+    from tileir.judging.executor.scheduler import SweepProgress
+    from tileir.judging.reductions import Reduced, ReductionProgress
 
 RESULTS = "results.sqlite"
 _MOST_CAUSES = 20
@@ -119,7 +119,7 @@ def run(given: Arguments) -> int:
             )
             reporter.finished(found.progress, path)
             if given.has("reduce") and not found.passed:
-                from tileir.judge.reductions import SECONDS, reduce_failures
+                from tileir.judging.reductions import SECONDS, reduce_failures
                 from tileir.processors import processors
 
                 seconds, jobs = given.seconds("reduce-timeout", SECONDS), given.number("jobs") or processors()

@@ -26,7 +26,7 @@ from tileir.execute.gpu.triton.schedule.search import MOST, TRIAL_SECONDS, agree
 from tileir.execute.gpu.triton.toolchain import TritonTarget, triton_target
 from tileir.execute.launching.entries import select_entry
 from tileir.ir.types import F16, F32, I32
-from tileir.judge.verdicts.launches import open_operations
+from tileir.judging.verdicts.launches import open_operations
 from tileir.processes import command
 from tileir.processes.command import Outcome
 from tileir.tools.main import run

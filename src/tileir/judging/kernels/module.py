@@ -1,0 +1,189 @@
+"""A module with kernels judged: five children one after the other, and the steps that come of them.
+
+Called where children are started: no foreign code runs here, and what comes from a child in which some ran is taken for
+what it may be, anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from tileir.judging.kernels.comparison import compare
+from tileir.judging.kernels.launches import ModuleReport
+from tileir.judging.kernels.programs import KeptLaunches, judge_launches, planned_steps, programs_of_launches
+from tileir.judging.kernels.runs import compute_expected, make_inputs, run_candidate
+from tileir.judging.kernels.values import NotCarried, read_foreign
+from tileir.judging.model import JudgePlan, JudgeStage, Outcome, SweepInput
+from tileir.judging.verdicts.causes import cause_of
+from tileir.judging.verdicts.work import Task
+from tileir.processes.messages import BadMessage, checked
+
+STEPS: Final = ("inputs", "import", "compile", "run", "launches", "results", "correct", "unchanged", "deterministic")
+"""What is done to every module; those that the plan asks for come after."""
+_OUTCOMES: Final[tuple[Outcome, ...]] = ("failed", "refused", "memory", "forbidden")
+"""What foreign code that fails may come to."""
+_LONGEST: Final = 4000
+_LONGEST_NAME: Final = 200
+_KEPT: Final = re.compile(r"(?:launch|baseline)_[0-9]{1,3}\.bin", re.ASCII)
+
+
+class TaskResult(NamedTuple):
+    """What a task in a child process returned, None if it came to no end; its last step, and how that ended."""
+
+    value: Any
+    step: JudgeStage
+
+
+RunTask: TypeAlias = Callable[[Task, str, bool], TaskResult]
+"""Does a task in a child process: the task, where it may write, and whether foreign code runs in it."""
+
+
+class _Ended(Exception):
+    """A step did not pass without which the others make no sense."""
+
+
+def judge_module(
+    item: SweepInput, plan: JudgePlan, scratch: str, run_task: RunTask, reference: str = ""
+) -> list[JudgeStage]:
+    """All steps of a module with kernels; `reference` is the file of the module it is judged against, itself if none.
+
+    That is not read here, and not in `item`: the candidate's process is a fork of this one.
+    Of an item of the kind `launches` it is only run, and what it launched is in the step `programs`, as programs: a
+    child in which no foreign code runs makes them of what was kept, whoever wrote that.
+    """
+    judging = _Judging(item, plan, scratch, run_task, reference)
+    with suppress(_Ended):
+        judging.judge()
+    return judging.steps
+
+
+@dataclass
+class _Judging:
+    item: SweepInput
+    plan: JudgePlan
+    scratch: str
+    """Children without foreign code find in it what the others left, each in a directory of its own."""
+    run_task: RunTask
+    reference: str
+    steps: list[JudgeStage] = field(default_factory=list)
+
+    def judge(self) -> None:
+        self.file = _file_name(self.item.name)
+        self.reference_file = f"reference_of_{self.file}" if self.reference else self.file
+        self.run, self.expected = [os.path.join(self.scratch, name) for name in ("run", "expected")]
+        plan = self.plan
+        made = self._make_inputs()
+        task = partial(run_candidate, self.item.content, self.file, self.run, len(made.inputs), plan)
+        ran = self._foreign(("import", "compile", "run"), task, self.run)
+        run = JudgeStage("run", "passed")
+        self.steps += [JudgeStage("import", "passed"), JudgeStage("compile", "passed"), run]
+        candidate = KeptLaunches(self.run, ran.kept, self.item.content, self.file)
+        if self.item.kind == "launches":
+            self._trusted("programs", partial(programs_of_launches, candidate, plan))
+            return
+        self._launches(ran)
+        self._place_reference()
+        task = partial(compute_expected, self.reference_file, self.expected, made.inputs, plan)
+        known = self._foreign(("reference",), task, self.expected)
+        if plan.time:
+            run.measured["seconds"] = min(ran.seconds, default=0.0)
+            run.measured["baseline_seconds"] = min(known.seconds, default=0.0)
+        stated = made.tolerance if plan.tolerance is None else [plan.tolerance, plan.tolerance]
+        if not self._trusted("correct", partial(compare, self.run, self.expected, len(made.inputs), stated, plan)):
+            return
+        baseline = KeptLaunches(self.expected, known.kept)
+        least = made.speedup if plan.speedup is None else plan.speedup
+        for name in planned_steps(plan):
+            if candidate.files:
+                self._trusted(name, partial(judge_launches, name, candidate, baseline, least, plan))
+            else:
+                self.steps.append(JudgeStage(name, "skipped", "no launch was kept"))
+
+    def _make_inputs(self) -> ModuleReport:
+        """What the reference makes, and copies of it for the candidate to do with as it likes."""
+        os.mkdir(self.run)
+        os.mkdir(self.expected)
+        self._place_reference()
+        task = partial(make_inputs, self.reference_file, self.expected, self.plan)
+        made = self._foreign(("inputs",), task, self.expected)
+        # Where nothing else keeps the candidate from reading it.
+        self._remove_reference()
+        try:
+            for name in [f"inputs_{number}.bin" for number in range(len(made.inputs))]:
+                data = read_foreign(self.expected, name, self.plan.limits.file_bytes)
+                with open(os.path.join(self.run, name), "xb") as file:
+                    file.write(data)
+        except NotCarried as error:
+            self.steps.append(JudgeStage("inputs", "failed", str(error), cause_of(str(error))))
+            raise _Ended from None
+        self.steps.append(JudgeStage("inputs", "passed", details={"sets": len(made.inputs)}))
+        return made
+
+    def _remove_reference(self) -> None:
+        with suppress(OSError):
+            os.unlink(os.path.join(self.expected, self.reference_file))
+
+    def _place_reference(self) -> None:
+        """Put the reference where its children read it, without reading it."""
+        self._remove_reference()
+        path = os.path.join(self.expected, self.reference_file)
+        if self.reference:
+            shutil.copyfile(self.reference, path)
+        else:
+            with open(path, "xb") as file:
+                file.write(self.item.content)
+
+    def _launches(self, ran: ModuleReport) -> None:
+        others = {name: getattr(ran, name) for name in ("not_from_kernels", "torch", "not_kept") if getattr(ran, name)}
+        message = "" if sum(ran.launches.values()) else "no kernel of cuTile or Triton was launched"
+        outcome: Outcome = "failed" if message else "passed"
+        self.steps.append(JudgeStage("launches", outcome, message, message, {"kernels": ran.launches, **others}))
+
+    def _trusted(self, name: str, task: Task) -> bool:
+        """Add the steps of a task in a child without foreign code; False if it came to no end, and that is the step."""
+        ended = self.run_task(task, self.scratch, False)
+        self.steps += (
+            [replace(ended.step, name=name)] if ended.value is None else [JudgeStage(**step) for step in ended.value]
+        )
+        return ended.value is not None
+
+    def _foreign(self, names: tuple[str, ...], task: Task, scratch: str) -> ModuleReport:
+        """What a child with foreign code reports; `_Ended` if one of the steps that it does failed."""
+        ended = self.run_task(task, scratch, True)
+        if ended.value is None:
+            step = replace(ended.step, name=ended.step.name if ended.step.name in names else names[0])
+        else:
+            try:
+                report: ModuleReport = checked(ModuleReport, ended.value)
+                is_sound = len(report.tolerance or "12") == 2 and all(map(_KEPT.fullmatch, report.kept))
+                if report.failed is None and is_sound:
+                    return report
+            except BadMessage:
+                report = ModuleReport()
+            forged = JudgeStage(names[0], "failed", "it reports something else than what it did", "a forged report")
+            step = report.failed or forged
+            step.message, step.cause = step.message[:_LONGEST], step.cause[:_LONGEST] or cause_of(step.message)
+            step.name = step.name if step.name in names else names[0]
+            step.outcome = step.outcome if step.outcome in _OUTCOMES else "failed"
+        known = {*[each.name for each in self.steps], step.name}
+        before = STEPS[: STEPS.index(step.name)] if step.name in STEPS else ()
+        self.steps += [JudgeStage(name, "passed") for name in before if name not in known]
+        self.steps.append(step)
+        planned = [*STEPS, *planned_steps(self.plan)]
+        self.steps += [JudgeStage(name, "skipped") for name in planned if name not in {*known, *before}]
+        raise _Ended
+
+
+def _file_name(name: str) -> str:
+    """What a module is called, as a name that every system takes: those in archives may be anything."""
+    content = PurePath(name).name.replace("\0", "_").encode("utf-8", "replace")
+    found = content[-_LONGEST_NAME:].decode("utf-8", "ignore")
+    return "module.py" if found in ("", "..") else found
