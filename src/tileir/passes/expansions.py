@@ -9,8 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect import ops
 from tileir.dialect.draft_formulas import FORMULAS
+from tileir.dialect.ops import (
+    ABSF,
+    ADDI,
+    ANDI,
+    BITCAST,
+    BREV,
+    CLZ,
+    CMPF,
+    CTZ,
+    DIVF,
+    FTOF,
+    FTOI,
+    IOTA,
+    ITOF,
+    MAXF,
+    MAXIMUMF,
+    MINF,
+    MINIMUMF,
+    MULI,
+    NOTI,
+    ORI,
+    POPCNT,
+    POW,
+    RECIPF,
+    SELECT,
+    SUBI,
+    XORI,
+)
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import UNIT, Attribute
 from tileir.ir.core import Operation
@@ -41,12 +68,12 @@ def _count_ones(emit: Emit, value: Value) -> Value:
     """Add neighboring bits, then pairs, then fours; a product sums the bytes into the top one."""
     width = width_of(tile_of(value))
     pairs, fours, eights = [_repeated(width, pattern, length) for pattern, length in ((0x1, 2), (0x3, 4), (0xF, 8))]
-    value = emit.apply(ops.SUBI, value, emit.masked(emit.shift_right(value, 1), pairs))
-    value = emit.apply(ops.ADDI, emit.masked(value, fours), emit.masked(emit.shift_right(value, 2), fours))
-    value = emit.masked(emit.apply(ops.ADDI, value, emit.shift_right(value, 4)), eights)
+    value = emit.apply(SUBI, value, emit.masked(emit.shift_right(value, 1), pairs))
+    value = emit.apply(ADDI, emit.masked(value, fours), emit.masked(emit.shift_right(value, 2), fours))
+    value = emit.masked(emit.apply(ADDI, value, emit.shift_right(value, 4)), eights)
     if width == 8:
         return value
-    total = emit.apply(ops.MULI, value, emit.bits(tile_of(value), _repeated(width, 0x1, 8)))
+    total = emit.apply(MULI, value, emit.bits(tile_of(value), _repeated(width, 0x1, 8)))
     return emit.shift_right(total, width - 8)
 
 
@@ -55,7 +82,7 @@ def _clz(emit: Emit, operation: Operation) -> Value:
     value = operation.operands[0]
     distance = 1
     while distance < width_of(tile_of(value)):
-        value = emit.apply(ops.ORI, value, emit.shift_right(value, distance))
+        value = emit.apply(ORI, value, emit.shift_right(value, distance))
         distance *= 2
     return _count_ones(emit, emit.inverted(value))
 
@@ -63,8 +90,8 @@ def _clz(emit: Emit, operation: Operation) -> Value:
 def _ctz(emit: Emit, operation: Operation) -> Value:
     """The zeros below the lowest 1 are the ones of `~x & (x - 1)`."""
     value = operation.operands[0]
-    less = emit.apply(ops.SUBI, value, emit.bits(tile_of(value), 1))
-    return _count_ones(emit, emit.apply(ops.ANDI, emit.inverted(value), less))
+    less = emit.apply(SUBI, value, emit.bits(tile_of(value), 1))
+    return _count_ones(emit, emit.apply(ANDI, emit.inverted(value), less))
 
 
 def _brev(emit: Emit, operation: Operation) -> Value:
@@ -76,7 +103,7 @@ def _brev(emit: Emit, operation: Operation) -> Value:
         mask = _repeated(width, (1 << distance) - 1, 2 * distance)
         down = emit.masked(emit.shift_right(value, distance), mask)
         up = emit.shift_left(emit.masked(value, mask), distance)
-        value = emit.apply(ops.ORI, down, up)
+        value = emit.apply(ORI, down, up)
         distance *= 2
     return value
 
@@ -88,37 +115,37 @@ def _by_formula(emit: Emit, operation: Operation) -> Value:
     source = operation.operands[0]
     element = tile_of(source).element
     formula = FORMULAS[operation.declaration]
-    value = source if element is F64 else emit.convert(ops.FTOF, source, F64)
+    value = source if element is F64 else emit.convert(FTOF, source, F64)
     known = {each: emit.number(tile_of(value), each.constant) for each in formula.constants}
     known[formula.argument] = value
     for step in formula.steps:
         operands = [known[operand] for operand in step.operands]
-        if step.declaration is ops.CMPF:
+        if step.declaration is CMPF:
             value = emit.compare_floats(step.predicate, "ordered", operands[0], operands[1])
-        elif step.declaration is ops.SELECT:
+        elif step.declaration is SELECT:
             value = emit.select(operands[0], operands[1], operands[2])
         else:
             value = emit.apply(step.declaration, *operands)
         known[step.result] = value
-    return value if element is F64 else emit.convert(ops.FTOF, value, element)
+    return value if element is F64 else emit.convert(FTOF, value, element)
 
 
 def _recipf(emit: Emit, operation: Operation) -> Value:
     value = operation.operands[0]
-    return emit.apply(ops.DIVF, emit.number(tile_of(value), 1.0), value)
+    return emit.apply(DIVF, emit.number(tile_of(value), 1.0), value)
 
 
 # What `legalize` expands.
 EXPANSIONS: Final[dict[OperationDeclaration, Callable[[Emit, Operation], Value]]] = {
     **dict.fromkeys(FORMULAS, _by_formula),
-    ops.POPCNT: lambda emit, operation: _count_ones(emit, operation.operands[0]),
-    ops.CLZ: _clz,
-    ops.CTZ: _ctz,
-    ops.BREV: _brev,
-    ops.NOTI: lambda emit, operation: emit.inverted(operation.operands[0]),
-    ops.RECIPF: _recipf,
-    ops.MAXIMUMF: lambda emit, operation: emit.apply(ops.MAXF, *operation.operands, attributes=_PROPAGATE_NAN),
-    ops.MINIMUMF: lambda emit, operation: emit.apply(ops.MINF, *operation.operands, attributes=_PROPAGATE_NAN),
+    POPCNT: lambda emit, operation: _count_ones(emit, operation.operands[0]),
+    CLZ: _clz,
+    CTZ: _ctz,
+    BREV: _brev,
+    NOTI: lambda emit, operation: emit.inverted(operation.operands[0]),
+    RECIPF: _recipf,
+    MAXIMUMF: lambda emit, operation: emit.apply(MAXF, *operation.operands, attributes=_PROPAGATE_NAN),
+    MINIMUMF: lambda emit, operation: emit.apply(MINF, *operation.operands, attributes=_PROPAGATE_NAN),
 }
 
 
@@ -150,12 +177,12 @@ def insert(emit: Emit, operation: Operation) -> Value:
         if count == 1:
             # There is only one sub-tile, and another index is undefined.
             continue
-        numbers = emit.create(ops.IOTA, [], [tile_type((count,), I32)]).results[0]
+        numbers = emit.create(IOTA, [], [tile_type((count,), I32)]).results[0]
         equal = emit.compare_integers("equal", SIGNED, numbers, broadcast(emit, index, (1,), (count,)))
         shape = [1] * len(split)
         shape[2 * axis] = count
         equal = broadcast(emit, equal, tuple(shape), tuple(split))
-        mask = equal if mask is None else emit.apply(ops.ANDI, mask, equal)
+        mask = equal if mask is None else emit.apply(ANDI, mask, equal)
     if mask is None:
         return source
     repeated = broadcast(emit, source, tuple(lone), tuple(split))
@@ -170,9 +197,9 @@ def integer_power(emit: Emit, operation: Operation) -> Value:
     """Compute `pow` in f64, which represents every exponent exactly, and round once."""
     source, exponent = operation.operands
     element = tile_of(source).element
-    base = source if element is F64 else emit.convert(ops.FTOF, source, F64)
-    power = emit.apply(ops.POW, base, emit.convert(ops.ITOF, exponent, F64, SIGNED))
-    return power if element is F64 else emit.convert(ops.FTOF, power, element)
+    base = source if element is F64 else emit.convert(FTOF, source, F64)
+    power = emit.apply(POW, base, emit.convert(ITOF, exponent, F64, SIGNED))
+    return power if element is F64 else emit.convert(FTOF, power, element)
 
 
 # --- ftoi saturating (13.4) ---
@@ -184,8 +211,8 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     An i1 is whether the number is not zero.
     """
     value = operation.operands[0]
-    if not ops.CMPF.operands[0].constraint.accepts(value.type):
-        value = emit.convert(ops.FTOF, value, F32)
+    if not CMPF.operands[0].constraint.accepts(value.type):
+        value = emit.convert(FTOF, value, F32)
     type = tile_of(value)
     target = tile_of(operation.results[0])
     if target.element is I1:
@@ -196,9 +223,9 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     high = emit.compare_floats("greater_than_or_equal", "ordered", value, emit.number(type, float(limit)))
     low = emit.compare_floats("less_than", "ordered", value, emit.number(type, float(least)))
     is_nan = emit.compare_floats("not_equal", "unordered", value, value)
-    outside = emit.apply(ops.ORI, emit.apply(ops.ORI, high, low), is_nan)
+    outside = emit.apply(ORI, emit.apply(ORI, high, low), is_nan)
     inside = emit.select(outside, emit.number(type, 0.0), value)
-    result = emit.convert(ops.FTOI, inside, target.element, SIGNED if signed else UNSIGNED)
+    result = emit.convert(FTOI, inside, target.element, SIGNED if signed else UNSIGNED)
     result = emit.select(high, emit.bits(target, limit - 1), result)
     return emit.select(low, emit.bits(target, least), result)
 
@@ -217,14 +244,14 @@ def make_loop_signed(operation: Operation) -> None:
     type = tile_of(operation.operands[0])
     half = 1 << (width_of(type) - 1)
     for index in (0, 1):
-        operation.set_operand(index, emit.apply(ops.XORI, operation.operands[index], emit.bits(type, half)))
+        operation.set_operand(index, emit.apply(XORI, operation.operands[index], emit.bits(type, half)))
     body = operation.regions[0].blocks[0]
     counter = body.arguments[0]
     first = body.first
     if counter.has_uses and first is not None:
         inner = Emit(first)
         users = counter.users
-        number = inner.apply(ops.XORI, counter, inner.bits(type, half))
+        number = inner.apply(XORI, counter, inner.bits(type, half))
         for user in users:
             for index, value in enumerate(list(user.operands)):
                 if value is counter:
@@ -258,32 +285,32 @@ def rounded_conversion(emit: Emit, operation: Operation) -> Value:
     keyword = operation.keyword("rounding_mode") or "nearest_even"
     target = tile_of(operation.results[0]).element
     if is_widening(tile_of(value).element, target):
-        return emit.convert(ops.FTOF, value, target)
+        return emit.convert(FTOF, value, target)
     if tile_of(value).element not in (F32, F64):
-        value = emit.convert(ops.FTOF, value, F32)
+        value = emit.convert(FTOF, value, F32)
     if target is not TF32:
         return _directed(emit, value, target, keyword)
     if tile_of(value).element is F64:
         # Truncating twice is truncating once.
         value = _directed(emit, value, F32, "zero")
-    bits = emit.convert(ops.BITCAST, value, I32)
+    bits = emit.convert(BITCAST, value, I32)
     if keyword == "nearest_away":
-        bits = emit.apply(ops.ADDI, bits, emit.bits(tile_of(bits), 1 << (_TF32_DROPPED_BITS - 1)))
-    kept = emit.convert(ops.BITCAST, emit.masked(bits, -(1 << _TF32_DROPPED_BITS)), F32)
+        bits = emit.apply(ADDI, bits, emit.bits(tile_of(bits), 1 << (_TF32_DROPPED_BITS - 1)))
+    kept = emit.convert(BITCAST, emit.masked(bits, -(1 << _TF32_DROPPED_BITS)), F32)
     is_nan = emit.compare_floats("not_equal", "unordered", value, value)
-    return emit.convert(ops.FTOF, emit.select(is_nan, value, kept), target)
+    return emit.convert(FTOF, emit.select(is_nan, value, kept), target)
 
 
 def _directed(emit: Emit, value: Value, target: Type, mode: str) -> Value:
     """Convert to f16, bf16 or f32, rounding toward zero or one of the infinities."""
     source = tile_of(value).element
-    nearest = emit.convert(ops.FTOF, value, target)
-    back = emit.convert(ops.FTOF, nearest, source)
-    bits = emit.convert(ops.BITCAST, nearest, _INTEGER_OF[target])
+    nearest = emit.convert(FTOF, value, target)
+    back = emit.convert(FTOF, nearest, source)
+    bits = emit.convert(BITCAST, nearest, _INTEGER_OF[target])
     one = emit.bits(tile_of(bits), 1)
-    shorter = emit.apply(ops.SUBI, bits, one)
+    shorter = emit.apply(SUBI, bits, one)
     if mode == "zero":
-        wrong = emit.compare_floats("greater_than", "ordered", emit.apply(ops.ABSF, back), emit.apply(ops.ABSF, value))
+        wrong = emit.compare_floats("greater_than", "ordered", emit.apply(ABSF, back), emit.apply(ABSF, value))
         corrected = shorter
     else:
         down = mode == "negative_inf"
@@ -291,6 +318,6 @@ def _directed(emit: Emit, value: Value, target: Type, mode: str) -> Value:
         # The sign decides whether a larger or smaller magnitude lies in the direction.
         zero = emit.bits(tile_of(bits), 0)
         negative = emit.compare_integers("less_than", SIGNED, bits, zero)
-        longer = emit.apply(ops.ADDI, bits, one)
+        longer = emit.apply(ADDI, bits, one)
         corrected = emit.select(negative, longer, shorter) if down else emit.select(negative, shorter, longer)
-    return emit.convert(ops.BITCAST, emit.select(wrong, corrected, bits), target)
+    return emit.convert(BITCAST, emit.select(wrong, corrected, bits), target)

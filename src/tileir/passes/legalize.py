@@ -21,9 +21,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, PredicateAttribute, bounded, div_by
 from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
+from tileir.dialect.ops import (
+    ANDI,
+    ASSUME,
+    ASSUME_COND,
+    ATOMIC_LOAD_TKO,
+    ATOMIC_STORE_TKO,
+    BARRIER,
+    CMPI,
+    LOAD_PTR_TKO,
+    MAXF,
+    MINF,
+    REMF,
+    REMI,
+    STORE_PTR_TKO,
+    UNREALIZED_CONVERSION_CAST,
+)
 from tileir.dialect.types import STRING, TileType, is_power_of_two
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
@@ -41,9 +56,9 @@ _ORDERING: Final = "memory_ordering_semantics"
 _SCOPE: Final = "memory_scope"
 # Attributes of the drafts on public operations, without an effect (docs/reference/conflicts.md C6, C7).
 _WITHOUT_EFFECT: Final[dict[OperationDeclaration, str]] = {
-    ops.MAXF: "comparison_ordering",
-    ops.MINF: "comparison_ordering",
-    ops.REMF: "rounding_mode",
+    MAXF: "comparison_ordering",
+    MINF: "comparison_ordering",
+    REMF: "rounding_mode",
 }
 
 # At most this many parts of a condition are inspected.
@@ -62,14 +77,14 @@ def run(root: Operation, warnings: list[Diagnostic]) -> int:
     rewritten = 0
     order = {operation: number for number, operation in enumerate(operations)}
     for operation in operations:
-        if operation.declaration is ops.ASSUME_COND:
+        if operation.declaration is ASSUME_COND:
             _write_assumptions(operation, order)
             operation.erase()
             rewritten += 1
         elif operation is not root:
             rewritten += _rewrite(operation, warnings)
     for operation in reversed(operations):
-        if operation.declaration is ops.UNREALIZED_CONVERSION_CAST:
+        if operation.declaration is UNREALIZED_CONVERSION_CAST:
             # Its users were resolved and erased before it.
             operation.erase()
             rewritten += 1
@@ -83,7 +98,7 @@ def _find_errors(operation: Operation, casts: set[Operation], errors: list[Diagn
     found: list[str] = []
     if operation.attribute(_ORDERING) is MEMORY_ORDERING["seq_cst"]:
         found.append("has the memory ordering 'seq_cst', which no public ordering is as strong as")
-    if operation.declaration is ops.UNREALIZED_CONVERSION_CAST and operation not in casts:
+    if operation.declaration is UNREALIZED_CONVERSION_CAST and operation not in casts:
         found.append("has no public form: it neither keeps its types nor is it undone by another cast")
     predicate = _strict_bounds(operation)
     if predicate is not None and _inclusive(operation, predicate) is None:
@@ -95,7 +110,7 @@ def _find_errors(operation: Operation, casts: set[Operation], errors: list[Diagn
 
 
 def _strict_bounds(operation: Operation) -> BoundedAttribute | None:
-    predicate = operation.predicate if operation.declaration is ops.ASSUME else None
+    predicate = operation.predicate if operation.declaration is ASSUME else None
     return predicate if isinstance(predicate, BoundedAttribute) and predicate.strict else None
 
 
@@ -121,7 +136,7 @@ def _removable_casts(operations: list[Operation]) -> set[Operation]:
     """Return the casts that keep all types, undo another one, or feed only such casts."""
     found: set[Operation] = set()
     for operation in reversed(operations):
-        if operation.declaration is not ops.UNREALIZED_CONVERSION_CAST:
+        if operation.declaration is not UNREALIZED_CONVERSION_CAST:
             continue
         users = [user for result in operation.results for user in result.users]
         if _without_cast(operation) is not None or all(user in found for user in users):
@@ -137,7 +152,7 @@ def _without_cast(operation: Operation) -> list[Value] | None:
         if [value.type for value in values] == expected:
             return values
         source = values[0].defining_operation if values else None
-        if source is None or source.declaration is not ops.UNREALIZED_CONVERSION_CAST or values != list(source.results):
+        if source is None or source.declaration is not UNREALIZED_CONVERSION_CAST or values != list(source.results):
             return None
         values = list(source.operands)
 
@@ -156,7 +171,7 @@ def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
     if access is not None:
         access(operation, warnings)
         return 1
-    if declaration is ops.UNREALIZED_CONVERSION_CAST:
+    if declaration is UNREALIZED_CONVERSION_CAST:
         values = _without_cast(operation)
         if values is not None:
             for result, value in zip(operation.results, values, strict=True):
@@ -193,9 +208,9 @@ def _access(operation: Operation, warnings: list[Diagnostic]) -> None:
     masks, tokens = len(operation.operand_group("mask")), len(operation.operand_group("token"))
     types = [result.type for result in operation.results]
     # The operands are in the same order; a load has no padding.
-    is_load = operation.declaration is ops.ATOMIC_LOAD_TKO
+    is_load = operation.declaration is ATOMIC_LOAD_TKO
     segments = (1, masks, 0, tokens) if is_load else (1, 1, masks, tokens)
-    declaration = ops.LOAD_PTR_TKO if is_load else ops.STORE_PTR_TKO
+    declaration = LOAD_PTR_TKO if is_load else STORE_PTR_TKO
     access = Emit(operation).create(declaration, list(operation.operands), types, attributes, segments=segments)
     operation.replace_with(list(access.results))
 
@@ -209,12 +224,12 @@ def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
 
 # Operations with effects; EXPANSIONS has those without.
 REPLACEMENTS: Final[dict[OperationDeclaration, Callable[[Operation, list[Diagnostic]], None]]] = {
-    ops.ATOMIC_LOAD_TKO: _access,
-    ops.ATOMIC_STORE_TKO: _access,
-    ops.BARRIER: _barrier,
+    ATOMIC_LOAD_TKO: _access,
+    ATOMIC_STORE_TKO: _access,
+    BARRIER: _barrier,
 }
 # Operations that leave nothing behind.
-RESOLVED: Final = (ops.ASSUME_COND, ops.UNREALIZED_CONVERSION_CAST)
+RESOLVED: Final = (ASSUME_COND, UNREALIZED_CONVERSION_CAST)
 
 
 # --- the assumptions of assume_cond ---
@@ -228,11 +243,11 @@ def _assumptions_of(condition: Value) -> list[tuple[Value, PredicateAttribute]]:
     while pending and inspected < _MAX_PARTS:
         inspected += 1
         part = pending.pop()
-        both = defined_by(part, ops.ANDI)
+        both = defined_by(part, ANDI)
         if both is not None:
             pending += [both.operands[1], both.operands[0]]
             continue
-        comparison = defined_by(part, ops.CMPI)
+        comparison = defined_by(part, CMPI)
         if comparison is not None:
             assumption = _assumption(comparison)
             if assumption is not None:
@@ -280,7 +295,7 @@ def _bounds(keyword: str, signed: bool, width: int, bits: int) -> tuple[int | No
 
 def _multiple(value: Value) -> tuple[Value, PredicateAttribute] | None:
     """Return the assumption about the dividend of a remainder that is zero."""
-    remainder = defined_by(value, ops.REMI)
+    remainder = defined_by(value, REMI)
     if remainder is None:
         return None
     divisor = constant_integer(remainder.operands[1])
@@ -302,7 +317,7 @@ def _write_assumptions(operation: Operation, order: dict[Operation, int]) -> Non
         later = [user for user in value.users if order.get(user, -1) > order[operation] and is_inside(user, block)]
         if not later:
             continue
-        assumed = Emit(operation).create(ops.ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
+        assumed = Emit(operation).create(ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
         latest[compared] = assumed
         for user in later:
             for index, operand in enumerate(list(user.operands)):

@@ -35,8 +35,28 @@ the constant 1, it is moved up to the next value of the induction variable:
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect import ops
 from tileir.dialect.enums import ROUNDING
+from tileir.dialect.ops import (
+    ADDI,
+    CMPI,
+    CONSTANT,
+    CONTINUE,
+    DIVI,
+    FOR,
+    IF,
+    LOAD_PTR_TKO,
+    LOAD_VIEW_TKO,
+    MAXI,
+    MINI,
+    MMAF,
+    MMAI,
+    MULI,
+    REDUCE,
+    STORE_PTR_TKO,
+    STORE_VIEW_TKO,
+    SUBI,
+    YIELD,
+)
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import IntegerAttribute, integer_attribute
 from tileir.ir.core import Block, Operation, Region
@@ -54,8 +74,7 @@ from tileir.rewrite.simplifier_rules import SWAPPED
 _THRESHOLD: Final = "cuda_tile.loop_split"
 _NEVER: Final = integer_attribute(I64, 0)
 _EXPENSIVE: Final = frozenset(
-    (ops.LOAD_PTR_TKO, ops.LOAD_VIEW_TKO, ops.STORE_PTR_TKO, ops.STORE_VIEW_TKO)
-    + (ops.MMAF, ops.MMAI, ops.REDUCE, ops.IF, ops.FOR)
+    (LOAD_PTR_TKO, LOAD_VIEW_TKO, STORE_PTR_TKO, STORE_VIEW_TKO) + (MMAF, MMAI, REDUCE, IF, FOR)
 )
 
 
@@ -87,7 +106,7 @@ def run(root: Operation, split_threshold: int = 1, mark: bool = True, keep_locat
     for function in functions(root):
         threshold = _hint(function, split_threshold)
         for operation in post_order(function):
-            if operation.declaration is ops.FOR:
+            if operation.declaration is FOR:
                 condition = _split_condition(operation, threshold)
                 if condition is not None:
                     if keep_locations:
@@ -125,11 +144,11 @@ def _candidates(loop: Operation) -> dict[Operation, _Condition]:
     """Return the `if`s that satisfy rules 1 and 2, found through the users of the induction variable."""
     found: dict[Operation, _Condition] = {}
     for comparison in _induction_variable(loop).users:
-        if comparison.declaration is ops.CMPI:
+        if comparison.declaration is CMPI:
             condition = _condition(loop, comparison)
             if condition is not None:
                 for user in comparison.result.users:
-                    if user.declaration is ops.IF:
+                    if user.declaration is IF:
                         found[user] = condition
     return found
 
@@ -158,7 +177,7 @@ def _pays(comparison: Operation, threshold: int) -> bool:
     if threshold == 1:
         return True
     for user in comparison.result.users:
-        if user.declaration is ops.IF:
+        if user.declaration is IF:
             for region in user.regions:
                 for block in region.blocks:
                     # The terminator does not count.
@@ -230,11 +249,11 @@ class _Bounds:
         lower, upper, step = self.loop.operands[:3]
         split = self.condition.bound
         if self.condition.adds_one:
-            split = emit.apply(ops.ADDI, split, emit.bits(self.type, 1))
+            split = emit.apply(ADDI, split, emit.bits(self.type, 1))
         if not self.steps_by_one:
-            count = self._ceiling_division(emit.apply(ops.SUBI, split, lower), step, self.sign)
-            split = emit.apply(ops.ADDI, lower, emit.apply(ops.MULI, count, step))
-        return self._order(ops.MINI, split, upper), self._order(ops.MAXI, split, lower)
+            count = self._ceiling_division(emit.apply(SUBI, split, lower), step, self.sign)
+            split = emit.apply(ADDI, lower, emit.apply(MULI, count, step))
+        return self._order(MINI, split, upper), self._order(MAXI, split, lower)
 
     def _exact_bounds(self) -> tuple[Value, Value]:
         """The computation that is right for all values.
@@ -249,12 +268,12 @@ class _Bounds:
         split = self.condition.bound
         if self.condition.adds_one:
             one = emit.bits(self.type, 1)
-            split = emit.apply(ops.ADDI, self._order(ops.MINI, split, emit.apply(ops.SUBI, upper, one)), one)
+            split = emit.apply(ADDI, self._order(MINI, split, emit.apply(SUBI, upper, one)), one)
         if self.steps_by_one:
-            return self._order(ops.MINI, split, upper), self._order(ops.MAXI, split, lower)
-        split = self._order(ops.MAXI, self._order(ops.MINI, split, upper), lower)
-        count = self._ceiling_division(emit.apply(ops.SUBI, split, lower), step, UNSIGNED)
-        aligned = emit.apply(ops.ADDI, lower, emit.apply(ops.MULI, count, step))
+            return self._order(MINI, split, upper), self._order(MAXI, split, lower)
+        split = self._order(MAXI, self._order(MINI, split, upper), lower)
+        count = self._ceiling_division(emit.apply(SUBI, split, lower), step, UNSIGNED)
+        aligned = emit.apply(ADDI, lower, emit.apply(MULI, count, step))
         return split, emit.select(emit.compare_integers("less_than", self.sign, aligned, split), upper, aligned)
 
     def _order(self, declaration: OperationDeclaration, left: Value, right: Value) -> Value:
@@ -263,7 +282,7 @@ class _Bounds:
 
     def _ceiling_division(self, left: Value, right: Value, sign: Attributes) -> Value:
         attributes: Attributes = {**sign, "rounding": ROUNDING["positive_inf"]}
-        return self.emit.apply(ops.DIVI, left, right, attributes=attributes)
+        return self.emit.apply(DIVI, left, right, attributes=attributes)
 
 
 def _half(loop: Operation, condition: _Condition, holds: bool, operands: list[Value]) -> Operation:
@@ -275,7 +294,7 @@ def _half(loop: Operation, condition: _Condition, holds: bool, operands: list[Va
         mapping[argument] = new_body.add_argument(argument.type, argument.location)
     comparison = condition.comparison
     users = comparison.result.users
-    known = {user for user in users if user.declaration is ops.IF and user.parent_operation is loop}
+    known = {user for user in users if user.declaration is IF and user.parent_operation is loop}
     keep_comparison = len(known) < len(users)
     for operation in body:
         if operation is comparison:
@@ -303,7 +322,7 @@ def _truth(holds: bool, comparison: Operation) -> Operation:
     """The comparison in one half: a constant."""
     type = comparison.result.type
     value = dense_attribute(type, (), I1, b"\x01" if holds else b"\x00")
-    return Operation(ops.CONSTANT, [], [type], {"value": value}, location=comparison.location)
+    return Operation(CONSTANT, [], [type], {"value": value}, location=comparison.location)
 
 
 def _copy_branch(branch: Operation, number: int, target: Block, mapping: dict[Value, Value]) -> bool:
@@ -312,11 +331,11 @@ def _copy_branch(branch: Operation, number: int, target: Block, mapping: dict[Va
     if not region.blocks:
         return False
     for operation in region.block:
-        if operation.declaration is ops.YIELD:
+        if operation.declaration is YIELD:
             for result, value in zip(branch.results, operation.operands, strict=True):
                 mapping[result] = mapping.get(value, value)
         else:
             target.append(clone(operation, mapping))
-            if operation.declaration is ops.CONTINUE:
+            if operation.declaration is CONTINUE:
                 return True
     return False

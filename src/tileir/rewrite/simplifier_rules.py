@@ -20,7 +20,24 @@ import re
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect import ops
+from tileir.dialect.ops import (
+    ADDI,
+    ANDI,
+    CMPI,
+    CONSTANT,
+    EXTI,
+    MAXI,
+    MINI,
+    MULI,
+    NEGI,
+    ORI,
+    SELECT,
+    SHLI,
+    SHRI,
+    SUBI,
+    TRUNCI,
+    XORI,
+)
 from tileir.dialect.types import TileType
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
@@ -156,13 +173,11 @@ INVERSE: Final[dict[str, str]] = {**dict(_OPPOSITES), **{right: left for left, r
 OPERATORS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
     declaration: tuple([attribute.name for attribute in declaration.attributes])
     for declaration in (
-        *(ops.ADDI, ops.SUBI, ops.MULI, ops.NEGI, ops.SHLI, ops.SHRI, ops.ANDI, ops.ORI, ops.XORI),
-        *(ops.MINI, ops.MAXI, ops.CMPI, ops.SELECT, ops.EXTI, ops.TRUNCI),
+        *(ADDI, SUBI, MULI, NEGI, SHLI, SHRI, ANDI, ORI, XORI),
+        *(MINI, MAXI, CMPI, SELECT, EXTI, TRUNCI),
     )
 }
-COMMUTATIVE: Final[frozenset[OperationDeclaration]] = frozenset(
-    [ops.ADDI, ops.MULI, ops.ANDI, ops.ORI, ops.XORI, ops.MINI, ops.MAXI]
-)
+COMMUTATIVE: Final[frozenset[OperationDeclaration]] = frozenset([ADDI, MULI, ANDI, ORI, XORI, MINI, MAXI])
 _BY_NAME: Final[dict[str, OperationDeclaration]] = {each.mnemonic: each for each in OPERATORS}
 
 
@@ -219,7 +234,7 @@ class Rule:
 def _kind_of(term: Term) -> OperationDeclaration | None:
     if term.kind == APPLICATION:
         return term.operation
-    return None if term.kind == VARIABLE else ops.CONSTANT
+    return None if term.kind == VARIABLE else CONSTANT
 
 
 class RuleTable:
@@ -257,7 +272,7 @@ def _variants(term: Term) -> list[Term]:
     lists: list[tuple[Term, ...]] = [()]
     for argument in term.arguments:
         lists = [(*prefix, variant) for prefix in lists for variant in _variants(argument)]
-    if term.operation in COMMUTATIVE or (term.operation is ops.CMPI and term.flags[0] in ("equal", "not_equal")):
+    if term.operation in COMMUTATIVE or (term.operation is CMPI and term.flags[0] in ("equal", "not_equal")):
         lists += [(second, first) for first, second in lists]
     return [Term(APPLICATION, term.name, term.type, term.flags, arguments) for arguments in lists]
 
@@ -329,14 +344,14 @@ _COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
     "greater_than_or_equal": operator.ge,
 }
 _BINARY: Final[dict[OperationDeclaration, Callable[[int, int], int]]] = {
-    ops.ADDI: operator.add,
-    ops.SUBI: operator.sub,
-    ops.MULI: operator.mul,
-    ops.ANDI: operator.and_,
-    ops.ORI: operator.or_,
-    ops.XORI: operator.xor,
-    ops.MINI: min,
-    ops.MAXI: max,
+    ADDI: operator.add,
+    SUBI: operator.sub,
+    MULI: operator.mul,
+    ANDI: operator.and_,
+    ORI: operator.or_,
+    XORI: operator.xor,
+    MINI: min,
+    MAXI: max,
 }
 
 
@@ -350,24 +365,24 @@ def evaluate(
     """
     width, result_width = widths
     mask = (1 << result_width) - 1
-    if operation is ops.SELECT:
+    if operation is SELECT:
         return operands[1] if operands[0] & 1 else operands[2]
     first = operands[0]
-    if operation is ops.NEGI:
+    if operation is NEGI:
         return -first & mask
-    if operation is ops.TRUNCI:
+    if operation is TRUNCI:
         return first & mask
     signed = bool(flags) and flags[-1] == "signed"
     left = _signed(width, first) if signed else first
-    if operation is ops.EXTI:
+    if operation is EXTI:
         return left & mask
     second = operands[1]
-    if operation is ops.SHLI or operation is ops.SHRI:
+    if operation is SHLI or operation is SHRI:
         if second >= width:
             return None
-        return (first << second if operation is ops.SHLI else left >> second) & mask
+        return (first << second if operation is SHLI else left >> second) & mask
     right = _signed(width, second) if signed else second
-    if operation is ops.CMPI:
+    if operation is CMPI:
         return int(_COMPARISONS[flags[0]](left, right))
     return _BINARY[operation](left, right) & mask
 
