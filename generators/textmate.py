@@ -63,7 +63,11 @@ def grammar(words: Words) -> Pattern:
             "type": _type(words),
             "inside_type": _inside_type(words),
             "names": {"patterns": _names()},
-            "attribute": _match("entity.other.attribute-name", r"[A-Za-z_][\w$.]*(?=\s*=(?!=))"),
+            # In front of its value; one without a value, as `tileir.preview`, by the dot in its name.
+            "attribute": _match(
+                "entity.other.attribute-name",
+                r"[A-Za-z_][\w$.]*(?=\s*=(?!=))|\b(?!cuda_tile\.|builtin\.)[A-Za-z_]\w*\.[\w$.]+(?=\s*[,}])",
+            ),
             "words": {"patterns": _words(words)},
             "element": _match("support.type.element", _BEFORE + _choice(words.elements) + _AFTER),
             "number": _match("constant.numeric", r"(?<![\w$.])(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+-]?\d+)?)?)"),

@@ -325,7 +325,8 @@ def test_array_of_another_rank_than_the_kernel_expects_is_named() -> None:
         tileir.launch(add, 1, (A, A, A.reshape(4, 4)))
     assert caught.value.__notes__ == [
         "add is compiled for what it is launched with: "
-        "a is float32 of rank 1, b is float32 of rank 1, out is float32 of rank 2"
+        "a is float32 of rank 1, b is float32 of rank 1, out is float32 of rank 2",
+        "help: give one index for each dimension: 2",
     ]
     with pytest.raises(Exception, match="not a power of two") as caught:
         tileir.launch(fill, 1, (A, 1.0, 3))

@@ -91,7 +91,7 @@ def expected(token: str, following: str) -> tuple[str, ...]:
         return ("punctuation.definition.string.begin",)
     if NUMBER.match(token):
         return ("constant.numeric",)
-    if following == "=" and first.isalpha():
+    if first.isalpha() and (following == "=" or re.fullmatch(r"[\w$]+(\.[\w$]+)+", token)):
         return ("entity.other.attribute-name",)
     if TYPE.match(token):
         return ("support.type",)

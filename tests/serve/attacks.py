@@ -25,7 +25,7 @@ def serving(serve: Callable[[Listener], None]) -> Iterator[Listener]:
         thread = threading.Thread(target=run)
         thread.start()
         yield listener
-        listener._socket.shutdown(socket.SHUT_RDWR)
+        listener.socket.shutdown(socket.SHUT_RDWR)
         thread.join()
 
 

@@ -137,7 +137,7 @@ class FewFiles(socket.socket):
 
 def test_a_server_survives_a_lack_of_file_descriptors() -> None:
     with Listener("127.0.0.1:0") as listener, socket.create_connection(listener.address) as client:
-        listener._socket = FewFiles(fileno=listener._socket.detach())
+        listener.socket = FewFiles(fileno=listener.socket.detach())
         with listener.accept() as connection:
             assert connection.getpeername() == client.getsockname()
 

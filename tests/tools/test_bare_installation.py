@@ -73,6 +73,7 @@ NEEDS_NOTHING = [
     ["debug", "--help"],
     ["lsp", "--help"],
     ["mcp", "--help"],
+    ["prove", "--help"],
     [*COST, "--no-assembler"],
     [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["reduce", "examples/vector_add.mlir", "--interesting", "grep -q addf", "-j", "2", "-o", "{folder}/small.mlir"],

@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = {
     "check": ["{file}"],
     "lint": ["{file}"],
+    "prove": ["{file}"],
     "format": ["--check", "{file}"],
     "opt": ["{file}"],
     "as": ["{file}", "-o", "{folder}/k.tileirbc"],
@@ -58,7 +59,7 @@ FILES: dict[str, bytes | None] = {
     "folder": None,
 }
 EMPTY = {
-    **dict.fromkeys(["check", "lint", "format", "opt", "as", "diff", "reduce", "info"], 0),
+    **dict.fromkeys(["check", "lint", "format", "opt", "as", "diff", "reduce", "info", "prove"], 0),
     **dict.fromkeys(["dis", "objdump", "compile", "run", "tune", "cost", "explore", "debug"], 1),
     "report": 2,
 }

@@ -9,8 +9,50 @@ from collections.abc import Callable
 from math import gcd
 
 from tileir.annotations import Final
-from tileir.dialect import ops
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
+from tileir.dialect.ops import (
+    ABSI,
+    ADDI,
+    ANDI,
+    ASSUME,
+    BITCAST,
+    BROADCAST,
+    CAT,
+    CLZ,
+    CMPI,
+    CONSTANT,
+    CTZ,
+    DIVI,
+    EXTI,
+    EXTRACT,
+    GET_INDEX_SPACE_SHAPE,
+    GET_NUM_TILE_BLOCKS,
+    GET_TENSOR_SHAPE,
+    GET_TILE_BLOCK_ID,
+    INSERT,
+    INT_TO_PTR,
+    IOTA,
+    MAXI,
+    MINI,
+    MULHII,
+    MULI,
+    NEGI,
+    NOTI,
+    OFFSET,
+    ORI,
+    PERMUTE,
+    POPCNT,
+    PTR_TO_INT,
+    PTR_TO_PTR,
+    REMI,
+    RESHAPE,
+    SELECT,
+    SHLI,
+    SHRI,
+    SUBI,
+    TRUNCI,
+    XORI,
+)
 from tileir.dialect.types import DYNAMIC, PartitionViewType, PointerType, TensorViewType, TileType
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import element_bytes
@@ -126,7 +168,7 @@ def _extremum(result: OperationResult, operands: list[Fact]) -> Fact:
     either = joined(a, b)
     signed = _is_signed(result)
     x, y = a.range(signed), b.range(signed)
-    choose = min if result.operation.declaration is ops.MINI else max
+    choose = min if result.operation.declaration is MINI else max
     chosen = (choose(x[0], y[0]), choose(x[1], y[1]))
     ranges = (chosen, either.range(False)) if signed else (either.range(True), chosen)
     return _bounded(result, operands, *ranges, either.zeros)
@@ -195,7 +237,7 @@ def _and(result: OperationResult, operands: list[Fact]) -> Fact:
 def _or(result: OperationResult, operands: list[Fact]) -> Fact:
     """`ori` and `xori`."""
     a, b = operands
-    exclusive = result.operation.declaration is ops.XORI
+    exclusive = result.operation.declaration is XORI
     if exclusive and a.value is not None and b.value is not None:
         return exactly(a.width, a.value ^ b.value, _groups(result, operands))
     high = (1 << max(a.unsigned_high, b.unsigned_high).bit_length()) - 1
@@ -298,7 +340,7 @@ def _iota(result: OperationResult, operands: list[Fact]) -> Fact:
 
 def _block(result: OperationResult, operands: list[Fact]) -> Fact:
     """The number of a tile block, or how many there are."""
-    least = 0 if result.operation.declaration is ops.GET_TILE_BLOCK_ID else 1
+    least = 0 if result.operation.declaration is GET_TILE_BLOCK_ID else 1
     return _bounded(result, operands, signed=(least, _MAX_BLOCKS - 1 + least))
 
 
@@ -391,40 +433,40 @@ def _concatenation(result: OperationResult, operands: list[Fact]) -> Fact:
 
 
 RULES: Final[dict[OperationDeclaration, Rule]] = {
-    ops.ABSI: _absolute,
-    ops.ADDI: _sum,
-    ops.ANDI: _and,
-    ops.ASSUME: _assume,
-    ops.BROADCAST: _broadcast,
-    ops.CAT: _concatenation,
-    ops.CMPI: _comparison,
-    ops.CONSTANT: _constant,
-    ops.DIVI: _quotient,
-    ops.EXTI: _extension,
-    ops.EXTRACT: _extract,
-    ops.GET_INDEX_SPACE_SHAPE: _index_space_shape,
-    ops.GET_NUM_TILE_BLOCKS: _block,
-    ops.GET_TENSOR_SHAPE: _tensor_shape,
-    ops.GET_TILE_BLOCK_ID: _block,
-    ops.INSERT: _insert,
-    ops.IOTA: _iota,
-    ops.MAXI: _extremum,
-    ops.MINI: _extremum,
-    ops.MULHII: _high_product,
-    ops.MULI: _product,
-    ops.NEGI: _negation,
-    ops.NOTI: _complement,
-    ops.OFFSET: _offset,
-    ops.ORI: _or,
-    ops.PERMUTE: _permute,
-    ops.REMI: _remainder,
-    ops.RESHAPE: _reshape,
-    ops.SELECT: _select,
-    ops.SHLI: _shift_left,
-    ops.SHRI: _shift_right,
-    ops.SUBI: _difference,
-    ops.TRUNCI: _truncation,
-    ops.XORI: _or,
-    **dict.fromkeys((ops.CLZ, ops.CTZ, ops.POPCNT), _bit_count),
-    **dict.fromkeys((ops.BITCAST, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR), _same_bits),
+    ABSI: _absolute,
+    ADDI: _sum,
+    ANDI: _and,
+    ASSUME: _assume,
+    BROADCAST: _broadcast,
+    CAT: _concatenation,
+    CMPI: _comparison,
+    CONSTANT: _constant,
+    DIVI: _quotient,
+    EXTI: _extension,
+    EXTRACT: _extract,
+    GET_INDEX_SPACE_SHAPE: _index_space_shape,
+    GET_NUM_TILE_BLOCKS: _block,
+    GET_TENSOR_SHAPE: _tensor_shape,
+    GET_TILE_BLOCK_ID: _block,
+    INSERT: _insert,
+    IOTA: _iota,
+    MAXI: _extremum,
+    MINI: _extremum,
+    MULHII: _high_product,
+    MULI: _product,
+    NEGI: _negation,
+    NOTI: _complement,
+    OFFSET: _offset,
+    ORI: _or,
+    PERMUTE: _permute,
+    REMI: _remainder,
+    RESHAPE: _reshape,
+    SELECT: _select,
+    SHLI: _shift_left,
+    SHRI: _shift_right,
+    SUBI: _difference,
+    TRUNCI: _truncation,
+    XORI: _or,
+    **dict.fromkeys((CLZ, CTZ, POPCNT), _bit_count),
+    **dict.fromkeys((BITCAST, INT_TO_PTR, PTR_TO_INT, PTR_TO_PTR), _same_bits),
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tileir.analyze.documentation.pages import operations
+from tileir.dialect.ops import PREVIEW_CALL
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.registry import REGISTRY
 from tileir.serve.language.document.statement import Statement, format_of
 from tileir.text.lexer import tokenize
 
-DECLARATIONS = operations()
+DECLARATIONS = [each for each in operations() if each is not PREVIEW_CALL]
+"""Those that have a syntax of their own."""
 
 
 def behind_name(declaration: OperationDeclaration) -> list[str]:
