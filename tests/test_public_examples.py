@@ -36,14 +36,19 @@ def tree(module: str) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def documentation(space: str, name: str) -> str:
-    """The docstring of a public name, from the source: classes of a compiled module come without."""
+def definition(space: str, name: str) -> ast.FunctionDef | ast.ClassDef:
+    """The definition of a public name in the source: classes of a compiled module come without docstrings."""
     home = TABLES.get(space, {}).get(name, ("", ""))[0].removeprefix("!")
     home = TABLES[home][name][0] if home in TABLES else home
     found = getattr(importlib.import_module(space), name)
     nodes = ast.walk(tree(home if home not in ("", "tileir.builder") else found.__module__))
-    # Overloads have none.
-    return next(filter(None, [ast.get_docstring(node) for node in nodes if is_named(node, name)]), "")
+    named = [node for node in nodes if is_named(node, name)]
+    # Overloads have no docstring.
+    return next((node for node in named if ast.get_docstring(node)), named[0])
+
+
+def documentation(space: str, name: str) -> str:
+    return ast.get_docstring(definition(space, name)) or ""
 
 
 def is_named(node: ast.AST, name: str) -> TypeGuard[ast.FunctionDef | ast.ClassDef]:
