@@ -15,6 +15,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments.binding import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.dtypes import Array
+from tileir.execute.engine.interface import Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel
@@ -363,11 +364,14 @@ def record(
     uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
     source: object = None,
+    progress: Progress | None = None,
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
     prepared = PreparedLaunch(kernel, grid, check_arguments(args), schedule, limit, memory, source)
+    prepared.launch.progress = progress
     recorder = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
     failure = _run(prepared.launch, recorder, output if output is not None else sys.stdout.write)
+    prepared.launch.progress = None
     prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)
     if recorder.end is not None:
         recorder.end.put()
