@@ -1,4 +1,4 @@
-# Everything starts here. A fresh machine needs python3 (3.10 or newer) and make; the rest is installed into .venv.
+# Everything starts here. A machine needs only python3 (3.10 or newer) and make; the rest is installed into .venv.
 # Stamp files inside the virtual environments make a second run quick. `make help` lists the targets.
 
 PYTHON ?= python3
@@ -73,11 +73,11 @@ $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.made
 
 demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo
-	@echo "=== 1. A correct program: tileir check says nothing and succeeds"
+	@echo "=== 1. A correct program: tileir check prints nothing and succeeds"
 	@echo "    \$$ tileir check examples/vector_add.mlir"
 	@$(BIN)/tileir check examples/vector_add.mlir && echo "    (no findings, exit status 0)"
 	@echo
-	@echo "=== 2. A program with three mistakes: each is reported with its position"
+	@echo "=== 2. A program with three errors: each is reported with its position"
 	@echo "    \$$ tileir check examples/broken.mlir"
 	@$(BIN)/tileir check examples/broken.mlir; status=$$?; test $$status -eq 1 || { echo "expected exit status 1, got $$status"; exit 1; }
 	@echo
@@ -96,11 +96,11 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@$(BIN)/tileir dis $(VENV)/demo.tileirbc | head -4; echo "    ..."
 	@$(BIN)/tileir objdump $(VENV)/demo.tileirbc | head -16; echo "    ..."
 	@echo
-	@echo "=== 6. What does an operation mean? The matrix product of the example:"
+	@echo "=== 6. What does an operation mean? The matmul of the example:"
 	@echo "    \$$ tileir explain mmaf"
 	@$(BIN)/tileir explain mmaf
 	@echo
-	@echo "=== 7. The same matrix product built in Python instead of written, in a pipe"
+	@echo "=== 7. The same matmul, built in Python instead of written, in a pipe"
 	@echo "    \$$ python examples/build_matmul.py | tileir check -"
 	@$(BIN)/python examples/build_matmul.py > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir && echo "    (no findings, exit status 0)"
 	@echo
@@ -108,7 +108,7 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo "    \$$ python examples/run_all.py"
 	@$(BIN)/python examples/run_all.py
 	@echo
-	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ tells the rest."
+	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ has the rest."
 
 lint: types ruff pages ## ruff (rules and layout), mypy --strict, and tsc --strict for pages
 
@@ -138,7 +138,7 @@ test: $(VENV)/.installed-test ## ruff, mypy, the reference up to date, and all t
 	@$(MAKE) --no-print-directory -j 2 torch npm lint docs-check suite
 	@$(BIN)/python -m tests.optional
 
-# Tests start hundreds of programs; where Python is told to write no bytecode, each would compile the sources again.
+# Tests start hundreds of programs; where Python writes no bytecode, each would compile the sources again.
 suite: torch npm
 	@$(BIN)/python -m compileall -q -j 0 src
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
@@ -165,7 +165,7 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
-docs: $(VENV)/.installed-test ## write what the declarations say: the reference, stubs, words of editors (generators/), and docs/pictures
+docs: $(VENV)/.installed-test ## write what follows from the declarations: the reference, stubs, words of editors (generators/), and docs/pictures
 	$(BIN)/python -m generators
 	$(BIN)/python .ci/pictures.py
 	$(BIN)/python .ci/terminal_pictures.py
@@ -214,7 +214,7 @@ fast: $(FAST)/.installed ## build the wheel compiled with mypyc into .venv-fast
 test-fast: $(FAST)/.installed-test ## the same tests against the compiled build
 	PYTHONPATH=.ci $(FAST_BIN)/python -m pytest -p compiled_build -n auto $(ARGS)
 
-bench: $(VENV)/.installed-bench ## the lines that we are measured by, in one table with their bars, pure Python
+bench: $(VENV)/.installed-bench ## the figures that have a bar, in one table, pure Python
 	$(BIN)/python benchmarks/all.py --history build/bench.jsonl $(ARGS)
 
 bench-fast: $(FAST)/.installed-test ## the same with the compiled build

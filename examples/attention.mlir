@@ -29,7 +29,7 @@ cuda_tile.module @kernels {
     %never = constant <f32: 0xFF800000> : tile<64x64xf32>
 
     // Three values travel through the loop: the weighted sum of values, and for each query the largest score and the sum
-    // of weights so far. Where a larger score turns up, what there is so far is scaled down.
+    // of weights so far. A larger score scales down what is summed so far.
     %no_peak = constant <f32: 0xFF800000> : tile<64x1xf32>
     %no_total = constant <f32: 0.0> : tile<64x1xf32>
     %count:2 = get_index_space_shape %v_tiles : partition_view<tile=(64x64), padding_value = zero, tensor_view<?x64xf16, strides=[64,1]>> -> tile<i32>

@@ -1,4 +1,4 @@
-// Three kernels, three mistakes. `tileir check examples/broken.mlir` reports every one at its position.
+// Three kernels, three errors. `tileir check examples/broken.mlir` reports every one at its position.
 cuda_tile.module @kernels {
   entry @adds_integers_as_floats() {
     %a = iota : tile<8xi32>

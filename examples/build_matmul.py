@@ -1,4 +1,4 @@
-"""Builds the tiled matrix product of matmul.mlir in Python and prints it: python examples/build_matmul.py"""
+"""Builds the tiled matmul of matmul.mlir in Python and prints it: python examples/build_matmul.py"""
 
 import tileir
 from tileir.types import f16, f32, i32, ptr, tile
@@ -15,8 +15,8 @@ def build_matmul() -> tileir.Operation:
         # What the caller promises: aligned pointers, so that wide loads are possible.
         a, b, c = [build.assume(pointer, tileir.attributes.div_by(16)) for pointer in (a, b, c)]
 
-        # A tensor view gives a pointer a shape; a partition view cuts it into tiles. Elements outside the matrix read
-        # as zero, so the last tile of the loop needs no special case.
+        # A tensor view is a pointer with a shape; a partition view splits it into tiles. Elements outside the matrix
+        # read as zero, so the last tile of the loop needs no special case.
         a_tensor = build.make_tensor_view(a, shape=[m, k], strides=[k, 1])
         b_tensor = build.make_tensor_view(b, shape=[k, n], strides=[n, 1])
         c_tensor = build.make_tensor_view(c, shape=[m, n], strides=[n, 1])

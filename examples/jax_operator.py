@@ -25,8 +25,8 @@ def main() -> None:
     numpy.testing.assert_allclose(activation(x), jax.nn.silu(x), rtol=1e-5, atol=1e-6)
 
     model = jax.jit(jax.grad(lambda x: activation(2 * x).sum()))
-    wanted = jax.grad(lambda x: jax.nn.silu(2 * x).sum())(x)
-    numpy.testing.assert_allclose(model(x), wanted, rtol=1e-5, atol=1e-6)
+    expected = jax.grad(lambda x: jax.nn.silu(2 * x).sum())(x)
+    numpy.testing.assert_allclose(model(x), expected, rtol=1e-5, atol=1e-6)
     print("activation, gradient and compiled model agree with JAX")
 
 

@@ -9,7 +9,7 @@ cuda_tile.module @kernels {
     %b_aligned = assume div_by<16>, %b : tile<ptr<f16>>
     %c_aligned = assume div_by<16>, %c : tile<ptr<f32>>
 
-    // A tensor view gives a pointer a shape; a partition view cuts it into tiles.
+    // A tensor view is a pointer with a shape; a partition view splits it into tiles.
     // Elements outside the matrix read as zero, so the last tile of the k loop needs no special case.
     %a_tensor = make_tensor_view %a_aligned, shape = [%m, %k], strides = [%k, 1] : tile<i32> -> tensor_view<?x?xf16, strides=[?,1]>
     %b_tensor = make_tensor_view %b_aligned, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf16, strides=[?,1]>

@@ -2,7 +2,7 @@
 
     tileir opt examples/vector_add.mlir --load examples/own_pass.py --passes multiply-by-shifting,count-memory
 
-or, as a program that runs them and tells what they did:
+or, as a program that runs them and prints what they did:
 
     python examples/own_pass.py
 """
@@ -20,15 +20,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def multiply_by_shifting(operation: tileir.Operation, rewriter: tileir.passes.Rewriter) -> bool:
-    """A function of an operation and a rewriter: change the program through the rewriter and answer True, or False."""
+    """Change the program through the rewriter and return True, or change nothing and return False."""
     left, right = operation.operands
     # What is known about the value: here, the number that every element is.
-    factor = tileir.passes.Facts().integer(right)
-    if factor is None or factor < 2 or factor & (factor - 1):
+    multiplier = tileir.passes.Facts().integer(right)
+    if multiplier is None or multiplier < 2 or multiplier & (multiplier - 1):
         return False
-    # A builder at the place of the operation: types are inferred, numbers become constants, everything is verified.
+    # A builder in front of the operation: types are inferred, numbers become constants, everything is verified.
     build = rewriter.builder()
-    rewriter.replace(operation, [build.shli(left, factor.bit_length() - 1)])
+    rewriter.replace(operation, [build.shli(left, multiplier.bit_length() - 1)])
     return True
 
 
@@ -42,13 +42,13 @@ def run(root: tileir.Operation, options: dict[str, str], session: tileir.passes.
     return sum(session.statistics.fired.values()) - before
 
 
-tileir.passes.register_pass("multiply-by-shifting", "write products with powers of two as shifts", run)
+tileir.passes.register_pass("multiply-by-shifting", "write multiplications by powers of two as shifts", run)
 
-# --- an analysis: it changes nothing, and tells what it finds as remarks ---
+# --- an analysis: it changes nothing, and reports what it finds as remarks ---
 
 
 def count_memory(function: tileir.Operation, options: dict[str, str], session: tileir.passes.PassSession) -> int:
-    """Which operations of a kernel access memory, and how often each stands there."""
+    """Which operations of a kernel access memory, and how often each occurs."""
     counts: dict[str, int] = {}
     for operation in function.walk():
         if operation.declaration.accesses_memory:
@@ -60,7 +60,7 @@ def count_memory(function: tileir.Operation, options: dict[str, str], session: t
     return 0
 
 
-tileir.passes.register_pass("count-memory", "tell how often a kernel accesses memory", count_memory, scope="function")
+tileir.passes.register_pass("count-memory", "report how often a kernel accesses memory", count_memory, scope="function")
 
 
 def main() -> None:

@@ -1,12 +1,12 @@
 """Runs every example, written in Tile IR, built in Python and written in cuTile, and compares the results with NumPy.
 
     pip install 'tileir[cpu]' cuda-tile
-    python examples/run_all.py [ENGINE ..]
+    python examples/run_all.py [BACKEND ..]
 
-Each runs in the interpreter and in the CPU engine, or in those that are named, as `tileiras` on a machine with a GPU,
-in the default mode: everything exact but products of floats, which use the best unit of the machine.
-Without cuda-tile the kernels in cuTile are left out, without llvmlite the CPU engine.  The exit status is 1 if a result
-is wrong.
+Each runs in the interpreter and in the CPU backend, or in those that are named, as `tileiras` on a machine with a GPU,
+in the default mode: everything exact but matmuls of floats, which use the best unit of the machine.
+Without cuda-tile the kernels in cuTile are left out, without llvmlite the CPU backend.  The exit status is 1 if a
+result is wrong.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ RANDOM = numpy.random.default_rng(0)
 
 
 Launch = Callable[..., Any]
-"""Launches a kernel and gives its result."""
+"""Launches a kernel and returns its result."""
 
 
 class Example:
-    """A kernel with arguments, and what NumPy gives for them."""
+    """A kernel with arguments, and what NumPy computes for them."""
 
     def __init__(self, name: str, grid: Any, inputs: list[Any], output: Any, scalars: list[Any], expected: Any) -> None:
         self.name = name
@@ -53,9 +53,9 @@ class Example:
         self.inputs = inputs
         self.output = output
         self.scalars = scalars
-        """What follows the arrays: in Tile IR a kernel has to be told the extents."""
+        """What follows the arrays: in Tile IR extents are arguments."""
         self.cutile_scalars = [scalar for scalar in scalars if isinstance(scalar, float)]
-        """In cuTile an array brings its extents along."""
+        """In cuTile an array includes its extents."""
         self.expected = expected
         self.tolerance = 1e-2 if any(array.dtype == numpy.float16 for array in inputs) else 1e-5
 
@@ -91,8 +91,8 @@ class Example:
 
     def error(self, found: Any) -> float:
         """The largest difference from NumPy, relative to the largest result."""
-        wanted = self.expected.astype(numpy.float64)
-        return float(abs(found - wanted).max() / abs(wanted).max())
+        expected = self.expected.astype(numpy.float64)
+        return float(abs(found - expected).max() / abs(expected).max())
 
 
 def examples() -> list[Example]:
@@ -161,7 +161,7 @@ if cutile_kernels is not None:
 def run_examples() -> bool:
     """Print the table; true if all results are right.  Times are those of a second launch: the first one compiles."""
     columns = "".join([f"{f'{name} error':>20}{'ms':>9}" for name in BACKENDS])
-    print("  by default: products of floats by the best unit of the machine (exact=True: the same bits anywhere)")
+    print("  by default: matmuls of floats by the best unit of the machine (exact=True: the same bits anywhere)")
     print(f"  {'kernel':<12}{'written as':<16}{columns}  status")
     right = True
     for example in examples():
@@ -184,7 +184,7 @@ def run_examples() -> bool:
 
 
 def run_racy() -> bool:
-    """Show what a race does, and what the sanitizer says of it; true if it is found."""
+    """Show what a race does, and what the sanitizer reports; true if it is found."""
     example = racy()
     print("\n  racy: four tile blocks add 128 each to one total, without atomics, so it should be 512. It is,")
     print("  depending on the order in which the tile blocks run:")
@@ -210,7 +210,7 @@ def main() -> int:
     if cutile_kernels is None:
         print("cuTile is not installed, so its kernels are left out: pip install cuda-tile\n")
     if "cpu" not in BACKENDS and not sys.argv[1:]:
-        print("llvmlite is not installed, so the CPU engine is left out: pip install 'tileir[cpu]'\n")
+        print("llvmlite is not installed, so the CPU backend is left out: pip install 'tileir[cpu]'\n")
     right = run_examples()
     return 0 if run_racy() and right else 1
 

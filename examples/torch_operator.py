@@ -27,8 +27,8 @@ def main() -> None:
     # The operator is part of the graph: torch knows its shapes, and its gradient.
     model = torch.compile(lambda x: activation(2 * x).sum(), backend="aot_eager", fullgraph=True)
     model(x).backward()
-    (wanted,) = torch.autograd.grad(torch.nn.functional.silu(2 * x).sum(), x)
-    torch.testing.assert_close(x.grad, wanted)
+    (expected,) = torch.autograd.grad(torch.nn.functional.silu(2 * x).sum(), x)
+    torch.testing.assert_close(x.grad, expected)
 
     torch.library.opcheck(activation, (x,))
     print("activation, gradient and compiled model agree with torch")

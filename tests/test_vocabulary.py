@@ -6,18 +6,26 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.documents import ROOT
+from tests.test_public_examples import SPACES, definition, names_of, tree
 from tests.vocabulary import BRITISH, PATTERNS, WORDS, Word, pattern_of
 
 PACKAGE = ROOT / "src" / "tileir"
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for folder in ("docs", "action", "editors/vscode", ".")
+    for folder in ("docs", "action", "editors/vscode", "benchmarks", "tests/fuzz", ".")
     for path in (ROOT / folder).glob("**/*.md" if folder in ("docs", "action") else "*.md")
 )
+# What users run and read: programs, scripts, and what `make` prints.
+SOURCES = [
+    "Makefile",
+    "action/action.yml",
+    *sorted(f"examples/{path.name}" for path in (ROOT / "examples").glob("*.*")),
+]
 # Texts that are not tileir's: code for other languages, and NVIDIA's messages.
 FOREIGN = {
     "execute/cpu/codegen": "LLVM IR",
@@ -57,6 +65,39 @@ def prose(page: str) -> str:
 @pytest.mark.parametrize("page", PAGES)
 def test_pages(page: str) -> None:
     assert complaints(prose(page), page) == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_examples(source: str) -> None:
+    text = (ROOT / source).read_text(encoding="utf-8")
+    assert complaints(re.sub(r"`[^`\n]*`", "`..`", text), source) == []
+
+
+def shown_docstrings(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> Iterator[tuple[int, str]]:
+    """The docstring of a definition, and those of the public members of a class."""
+    text = ast.get_docstring(node, clean=False)
+    if text is not None:
+        yield node.body[0].lineno, text
+    for member, following in pairwise(node.body) if isinstance(node, ast.ClassDef) else ():
+        if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant) and member is not node.body[0]:
+            yield following.lineno, str(following.value.value)
+    for member in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(member, ast.FunctionDef) and (member.name[0] != "_" or member.name == "__init__"):
+            yield from shown_docstrings(member)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_docstrings_of_public_names(space: str) -> None:
+    """They are the pages of the Python API."""
+    found = []
+    for name, node in [
+        (space, tree(space)),
+        *[(f"{space}.{name}", definition(space, name)) for name in names_of(space)],
+    ]:
+        for line, text in shown_docstrings(node):
+            prose = re.sub(r"^ *>>> .*(\n *\.\.\. .*)*|`[^`\n]*`", "..", text, flags=re.MULTILINE)
+            found += complaints(prose, f"{name} ({line})")
+    assert found == []
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:

@@ -30,14 +30,14 @@ WORDS = (
     Word(r"(?<!you )wants?|wanted|wanting", "expected, needs", ("nobody wants it",), ("if you want",)),
     Word(r"asks?|asked|asking", "requests, requested", ("what was asked for",), ("a task", "mask")),
     # Machine words and words of a shell stay.
-    Word(r"in (the |its |their )?(other |own )?words|words (that|of (a|the|its)) ", "message, text", ("in the words of a page",), ("two words",)),
+    Word(r"in (\w+'s? |the |its |their )?(other |own )?words|words (that|of (a|the|its)) ", "message, text, names", ("in the words of a page", "in NVIDIA's words"), ("two words",)),
     # A chain of additions, of operations or of calls stays; so does a chain of tokens, which order memory.
     Word(r"chains? of (products|matmuls|iterations)|(product|k) chains?", "k-loop", ("a chain of products",)),
     # A switch is turned on and off.
     Word(r"(?<!in )turn(s|ed|ing)?(?! ([\w' ]{1,40} )?o(n|ff)\b)", "convert, transpose, iteration", ("Turn x into y", "the next turn"), ("turn checks off", "turns off", "in turn", "Return")),
     Word(r"stretch\w*", "expand, range", ("the tile to stretch",)),
     # The product of two numbers, the product of a reduction and an outer product stay.
-    Word(r"matrix products?|products? of (matrices|tiles|f\d\w*|products)|products and sums|(a|the|these|smaller) products", "matmul, multiplication", ("a matrix product", "fuse products and sums"), ("the product of both counts",)),
+    Word(r"matrix products?|products? of (\{|floats|matrices|tiles|f\d\w*|products)|products and sums|(a|the|these|smaller) products|products by default", "matmul, multiplication", ("a matrix product", "fuse products and sums"), ("the product of both counts",)),
     # A scale factor, the factor of a loop that is unrolled, and "by a factor of two" stay.
     Word(r"(?<!scale )(?<!by a )(?<!unroll )(?<!form )factors?(?! of (\d|two|ten))", "operand", ("both factors",), ("a scale factor", "by a factor of 2")),
     Word(r"(?<!packed )panels?", "packed panel; section of a page", ("the panel of A",), ("a packed panel",)),

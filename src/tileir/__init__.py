@@ -4,8 +4,8 @@ Read, write, check, optimize, explain and run tile programs anywhere.  docs/refe
 the public modules: `analysis`, `attributes`, `backends`, `costs`, `declarations`, `errors`, `kernels`, `observers`,
 `passes`, `recording`, `sanitizer`, `sweeps` and `types`.
 
-Every name is there with nothing installed.  What runs programs needs NumPy and says so, with the line that installs it,
-when it is called.
+Every name exists with nothing installed.  Functions that run programs need NumPy; without it, a call raises an error
+with the command that installs it.
 
 >>> module = tileir.parse("entry @k(%x: tile<f32>) { %y = addf %x, %x : tile<f32> return }")
 >>> entry, add, _ = list(module.walk())[1:]

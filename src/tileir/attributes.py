@@ -1,6 +1,6 @@
 """The attributes and locations of a program, for people who read or build one in Python.
 
-`operation.attribute("name")` gives one of these classes; `operation.set_attribute`, the builder and
+`operation.attribute("name")` returns an object of one of these classes; `operation.set_attribute`, the builder and
 `Rewriter.create` take them.  There is one object for each: compare with `is`.
 
 >>> from tileir.attributes import *

@@ -1,7 +1,7 @@
-"""What is declared about each operation: `operation.declaration`, and here a constant for each, `ADDF` or `FOR`.
+"""The declaration of each operation: `operation.declaration`, and a constant here, such as `ADDF` or `FOR`.
 
-Everything the toolkit knows about an operation stands there: its operands, attributes, results and regions, with the
-version that brought each, its traits, its text, its documentation.  Ask `operation.declaration is FOR`.
+A declaration has everything that tileir knows about an operation: operands, attributes, results and regions, each with
+its first version, traits, assembly format, and documentation.  Test for one with `operation.declaration is FOR`.
 
 >>> from tileir.declarations import ADDF, declaration_of, declarations
 >>> declaration_of("addf") is ADDF, ADDF in declarations(), [operand.name for operand in ADDF.operands]

@@ -70,11 +70,11 @@ HOOKS.html = _html
 def parse(
     text: str, name: str = "-", *, version: str = NEWEST_NAME, allow_unregistered: bool = False, verify: bool = False
 ) -> Module:
-    """The module a text describes; `ParseError` carries every mistake.
+    """Parse a text into a module; `ParseError` carries every error.
 
     Positions name the text `name`.  `version`, "13.1" to "13.5", is the version of the dialect that the text is written
-    in.  `allow_unregistered` takes operations of dialects nobody declared, in the generic form.  With `verify` the
-    module is verified too, by the rules of that version; a mistake is then a `VerifyError`.
+    in.  `allow_unregistered` accepts operations of undeclared dialects, in the generic form.  With `verify` the module
+    is verified too, by the rules of that version, and errors are a `VerifyError`.
 
     >>> tileir.parse("entry @k() { return }", verify=True).name
     'cuda_tile.module'
@@ -106,7 +106,7 @@ def load(
     defines: Mapping[str, object] | None = None,
     include: Sequence[str] = (),
 ) -> Module:
-    """The module in a file, or in the bytes of one, verified: text or bytecode, told apart by content, or C++.
+    """Read and verify the module in a file, or in the bytes of one: text or bytecode, recognized by content, or C++.
 
     Text is read as by `parse`, bytecode as by `from_bytecode`; options of the other are ignored.  Positions in a text
     name `name`, without it the file.  `verify=False` trusts what was read, be it text or bytecode.
@@ -164,7 +164,7 @@ def from_bytecode(
     does, this one verifies what it has decoded: nothing ensures that bytes describe a sound program, and everything
     that takes a module, its printer first, may rely on one.  A program that breaks a rule, or has what came after
     `version`, is a `VerifyError`; `verify=False` is for bytes of one's own.  `layout` is "public" or "documented";
-    without it the content tells.
+    without it, the content decides.
 
     >>> str(tileir.from_bytecode(tileir.to_bytecode(module))) == str(module)
     True
@@ -209,15 +209,15 @@ def _bytes_of(data: object, sources: str) -> bytes:
 def to_bytecode(
     module: Operation, *, version: str | None = None, layout: str = "public", preserve: bool = False
 ) -> bytes:
-    """The bytes of a module that was verified; `BytecodeError` says what the version or the layout cannot hold.
+    """Encode a verified module as bytecode; `BytecodeError` names what the version or the layout cannot hold.
 
     The name of the module, locations without a debug scope (the pass "synthesize-debug-info-scopes" makes scopes) and,
-    in the public layout, attributes that belong to no operation of the dialect have no place in bytecode and are left
+    in the public layout, attributes that belong to no operation of the dialect are not part of bytecode and are left
     out; `tileir.losses` lists them, and `tileir as` prints that list.
 
     `version` is "13.1" to "13.5"; without it, the version of the file the module was read from, or else the newest that
     `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the tables,
-    the section order and the encoding choices of that file back: unchanged, it gives the same bytes.
+    the section order and the encoding choices of that file back: unchanged, it becomes the same bytes.
 
     >>> tileir.to_bytecode(module, version="13.1")[1:7]
     b'TileIR'
@@ -252,11 +252,10 @@ def losses(module: Operation, *, layout: str = "public") -> list[Diagnostic]:
 
 
 def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NAME) -> list[Diagnostic]:
-    """Check a module; `VerifyError` carries every mistake, the warnings are returned.
+    """Verify a module; `VerifyError` carries every error, and warnings are returned.
 
-    `version`, "13.1" to "13.5", is the version of the dialect: its rules hold, and what came
-    later is an error, in the words in which `to_bytecode` refuses it.  `hints` says what happens to optimization
-    hints nobody knows: "ignore", "warn" or "error".
+    `version`, "13.1" to "13.5", is the version of the dialect: its rules hold, and newer features are errors, with the
+    messages of `to_bytecode`.  `hints` is what to do about unknown optimization hints: "ignore", "warn" or "error".
 
     >>> tileir.verify(module, version="13.1")
     []

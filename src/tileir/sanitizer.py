@@ -1,4 +1,4 @@
-"""Find mistakes in a launch: races, missing tokens, wild addresses, NaNs (docs/tools/sanitizer.md).
+"""Find errors in a launch: races, missing tokens, wild addresses, NaNs (docs/tools/sanitizer.md).
 
 >>> from tileir.sanitizer import Coverage, Finding, NumberWatch, Sanitizer
 >>> racy = tileir.compile("examples/racy.mlir")

@@ -75,14 +75,14 @@ def test_a_loaded_value_is_the_one_before_the_store(backend: str) -> None:
 
 
 ENDLESS = Measured(
-    "unsigned loop around a product", PROGRAMS["unsigned-loop-around-a-product"][0],
+    "unsigned loop around a matmul", PROGRAMS["unsigned-loop-around-a-matmul"][0],
     [patterns("f32", [0x3F800000] * 8), patterns("f32", [0] * 64), 3], 1, [0x41C00000] * 64, [],
 )  # fmt: skip
 """A program that does not end on the GPU."""
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])
-def test_an_unsigned_loop_around_a_product_ends(backend: str) -> None:
+def test_an_unsigned_loop_around_a_matmul_ends(backend: str) -> None:
     assert found(ENDLESS, backend) == ENDLESS.ours
 
 

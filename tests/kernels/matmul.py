@@ -11,7 +11,7 @@ def matmul(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[i
     for k in range(ct.num_tiles(a, 1, (M, K))):
         left = ct.load(a, (row, k), (M, K), padding_mode=ct.PaddingMode.ZERO)
         right = ct.load(b, (k, column), (K, N), padding_mode=ct.PaddingMode.ZERO)
-        # tileir: ignore[f32-product]: it is what is tested
+        # tileir: ignore[f32-matmul]: it is what is tested
         accumulator = ct.mma(left, right, accumulator)
     ct.store(out, (row, column), accumulator.astype(out.dtype))
 
@@ -68,9 +68,9 @@ def integer_matmul(a, b, out):
 def vector_products(a, x, out, alpha):
     matrix = ct.load(a, (ct.bid(0), 0), (16, 64))
     vector = ct.load(x, (0,), (64,))
-    # tileir: ignore[f32-product]: it is what is tested
+    # tileir: ignore[f32-matmul]: it is what is tested
     product = ct.matmul(matrix, vector) * alpha
-    # tileir: ignore[f32-product]: it is what is tested
+    # tileir: ignore[f32-matmul]: it is what is tested
     norm = vector @ vector
     ct.store(out, (ct.bid(0),), product + norm)
 

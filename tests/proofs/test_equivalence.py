@@ -214,7 +214,7 @@ def test_loop_that_might_not_end_stays() -> None:
       continue %i : tile<i32> }"""
     with_loop, without = tileir.parse(text.replace("LOOP", loop)), tileir.parse(text.replace("LOOP", ""))
     assert equivalent(with_loop, with_loop).verdict == "proved"
-    assert "'store_ptr_tko' in the place of 'loop'" in str(equivalent(with_loop, without))
+    assert "'store_ptr_tko' in place of 'loop'" in str(equivalent(with_loop, without))
 
 
 def test_split_loop_is_proved_part_by_part_and_a_wrong_split_is_refuted() -> None:

@@ -121,6 +121,11 @@ def test_every_command_has_two_examples_of_its_own() -> None:
         assert len(set(examples)) == 2 and all(f"tileir {name}" in each for each in examples)
 
 
+def test_helps_fit_into_a_wide_terminal() -> None:
+    for name in COMMANDS:
+        assert [line for line in usage_of(name).help().split("\n") if len(line) > 120] == [], name
+
+
 def test_commands_are_in_the_folders_of_their_groups() -> None:
     folders = [module.partition(".")[0] for _, module in COMMANDS.values()]
     assert list(dict.fromkeys(folders)) == list(GROUPS.values())
@@ -136,6 +141,7 @@ STATUSES: dict[str, tuple[str, str]] = {
     "cost": ("GOOD RUN", "BAD"),
     "check": ("GOOD", "BAD"),
     "lint": ("GOOD", "BAD"),
+    "prove": ("examples/softmax.mlir -q", "BAD"),
     "format": ("--check GOOD", "--check UGLY"),
     "opt": ("GOOD -o OUT", "BAD"),
     "diff": ("GOOD GOOD", "GOOD examples/softmax.mlir"),
@@ -157,6 +163,8 @@ STATUSES: dict[str, tuple[str, str]] = {
 def test_statuses_are_those_of_the_help(
     command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if command == "prove":
+        pytest.importorskip("z3", reason="proofs need z3: pip install 'tileir[prove]'")
     monkeypatch.chdir(folder)
     (tmp_path / "ugly.mlir").write_text("cuda_tile.module @m {\n\n\n      entry @f() {\n return\n  }\n}\n")
     words = {

@@ -63,22 +63,22 @@ def compile(
     """Prepare a kernel for launching.
 
     The program is a module, the path of a file (a string is always a path; use `tileir.parse` for text), or the bytes
-    of a file; text and bytecode are told apart by content.  `entry` names the kernel and may be omitted if there is
+    of a file; text and bytecode are recognized by content.  `entry` names the kernel and may be omitted if there is
     only one.  The program may also be a `@cuda.tile.kernel` or `@triton.jit` function, with example arguments in
     `args`: the kernel is compiled for arguments of their kind (`SpecializedKernel`).
 
     `backend` is "cpu" (docs/internals/cpu.md), "interpreter", the name of a registered or installed one
     (docs/guide/execution.md), or "auto": the CPU backend if llvmlite is installed, and the interpreter for launches
-    that only it supports, with an observer, a schedule or `sanitize`.  Products of floats are computed by the best unit
-    of the machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each
-    step rounded once, so that the interpreter and the CPU backend give the same bits on every machine
+    that only it supports, with an observer, a schedule or `sanitize`.  Matmuls of floats use the best unit of the
+    machine, as accurate as a chain of fused multiply-adds; with `exact` they are that chain, in order of k, each step
+    rounded once, so that the interpreter and the CPU backend give the same bits on every machine
     (docs/reference/numerics.md).  `fast` lets the CPU backend use faster functions that round differently; it
-    contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.
-    `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
-    code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
-    before, a path or bytes, for backend="tileiras" (docs/guide/gpu.md).  `tune` has the first launch of each kind
-    search for the schedule that is fastest for it, for backend="triton".  The module is verified and copied, so
-    changing it afterwards does not affect the kernel.
+    contradicts `exact`.  `cpu` names the machine that it generates code for, by default this one.  `schedule` is the
+    order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native code: a faulty kernel
+    may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled before, a path or bytes,
+    for backend="tileiras" (docs/guide/gpu.md).  `tune` has the first launch of each kind search for the schedule that
+    is fastest for it, for backend="triton".  The module is verified and copied, so changing it afterwards does not
+    affect the kernel.
 
     >>> kernel = tileir.compile("examples/vector_add.mlir", backend="interpreter")
     >>> kernel.launch(8, (a, b, c, 1000))

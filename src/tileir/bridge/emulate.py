@@ -42,19 +42,19 @@ def emulate(
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` and Triton's `kernel[grid](..)` run kernels
     here instead of on a GPU.
 
-    Streams are ignored: a launch is over when it returns.  torch's CUDA device is emulated, with its tensors in
-    main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `target`.  The
-    other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
+    Streams are ignored: a launch is over when it returns.  torch's CUDA device is emulated, with its tensors in main
+    memory: `device="cuda"` works in any call of torch, and `torch.cuda` describes the GPU named `target`.  The other
+    arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
 
     With a backend for GPUs, `backend="tileiras"`, nothing is emulated: the script works on the GPU that is there, in
     its streams, and its kernels are compiled and launched by that backend.
 
-    `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
-    ends in a `SanitizerError`.  `trace` writes each value that a tile block computes to standard error, for every
-    kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `pdb` opens Python's debugger at a launch that fails.  These speak
-    of the script's lines and variables; with `names="tile"` of the tile program's operations and values.  With
-    `TILEIR_DEBUG=1` in the environment launches stop in the debugger of kernels (docs/tools/debug.md).
+    `sanitize` looks for errors, `watch_nan` for operations that make a NaN or an infinity: a launch with findings ends
+    in a `SanitizerError`.  `trace` writes each value that a tile block computes to standard error, for every kernel
+    (`(0, 1)`) or for one (`"matmul:0,1"`).  `pdb` opens Python's debugger at a launch that fails.  All use the script's
+    lines and variables, or with `names="tile"` the tile program's operations and values.  With `TILEIR_DEBUG=1` in the
+    environment launches stop in the debugger of kernels (docs/tools/debug.md).
 
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.

@@ -68,9 +68,8 @@ def launch(
     kernel is compiled when it is first launched with arguments of its kind, a module with one kernel, which
     `tileir.load` reads from text, bytecode or C++, at each launch.  `backend`, `exact` and `fast` are those of
     `tileir.compile`, further options those of `Kernel.launch` (`sanitize`, `schedule`, `threads`, `unchecked`,
-    `output`, ..).
-    In an emulation that looks at launches it is looked at as those by `cuda.tile.launch` are, unless it says itself
-    with `sanitize` what is to be looked for.
+    `output`, ..).  Within `tileir.emulate` the settings of the emulation hold for this launch too, unless `sanitize` is
+    given here.
 
     >>> tileir.launch(vector_add, 8, (a[:128], b[:128], c[:128]), backend="interpreter")
     >>> float(c[0])

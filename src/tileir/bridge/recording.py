@@ -1,4 +1,4 @@
-"""`record`: a launch of whatever is a kernel, kept so that every moment of it can be looked at."""
+"""`record`: a launch of any kind of kernel, kept so that every step of it can be examined."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def record(
 ) -> Recording:
     """Launch a kernel in the interpreter and keep what it does (docs/tools/recording.md).
 
-    The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` or `@triton.jit` function, a
-    module or the path of one with a single kernel.  Results are in the arrays when it returns.  `memory_limit` is
-    how many bytes the recording may take.  `sanitize` puts errors of the kernel into `Recording.findings`; "all" also
+    The kernel is what `tileir.compile` returns or takes: a `Kernel`, a `@cuda.tile.kernel` or `@triton.jit` function, a
+    module or the path of one with a single kernel.  Results are in the arrays when it returns.  `memory_limit` is how
+    many bytes the recording may take.  `sanitize` puts errors of the kernel into `Recording.findings`; "all" also
     reports elements that are never written; the contents of arrays in `uninitialized` do not count as written.
-    `schedule`, `memory` and `output` are as for `Kernel.launch`.  A launch that fails is recorded up to there:
-    `Recording.failure` says why.
+    `schedule`, `memory` and `output` are as for `Kernel.launch`.  A launch that fails is recorded up to the failure:
+    `Recording.failure` is its message.
 
     >>> recording = tileir.record(kernel, 8, args)
     >>> len(recording.blocks)

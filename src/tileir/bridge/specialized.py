@@ -53,12 +53,12 @@ class SpecializedKernel:
 
     @property
     def parameters(self) -> list[str]:
-        """What it was compiled for, in words, one for each parameter: "a: float32 of rank 1"."""
+        """What it was compiled for, a text for each parameter: "a: float32 of rank 1"."""
         return [f"{name}: {words_of(parameter)}" for name, parameter in zip(self._names, self._parameters, strict=True)]
 
     @property
     def backend(self) -> str:
-        """The name of the backend that runs launches which ask for nothing special."""
+        """The name of the backend that runs launches without special options."""
         return self.kernel.backend
 
     def __repr__(self) -> str:

@@ -13,11 +13,11 @@ Run = Callable[[], None]
 class BoundLaunch:
     """A kernel with its grid and arguments; calling it runs it.  Made by `Kernel.bind`.
 
-    The arrays are kept, and looked at in each call: one that was moved or resized meanwhile is seen.  Other arguments
+    The arrays are kept, and checked in each call: one that was moved or resized meanwhile is noticed.  Other arguments
     of the same kind are put in by position, or by the name of a parameter where the kernel is one of cuTile's:
 
         bound[0] = array
-        bound["factor"] = 2.0
+        bound["scale"] = 2.0
     """
 
     __slots__ = ("_arguments", "_bind", "_names", "_run", "grid", "name")

@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 
 
 class LaunchError(TileIRError):
-    """A launch is not possible as requested; the message says what to do."""
+    """A launch is not possible as requested; the message names what to change."""
 
     def __init__(self, message: str, code: Code | None = None) -> None:
         TileIRError.__init__(self, [Diagnostic("error", message, UNKNOWN, None, code)])
@@ -55,7 +55,7 @@ def cannot_run(backend: str, operation: Operation) -> LaunchError:
 
 
 class ChoiceError(LaunchError, OptionError):
-    """A kernel, an engine, a schedule or the like is named that does not exist; the message lists those that do."""
+    """A name of a kernel, backend, schedule or stage does not exist; the message lists those that do."""
 
 
 class WrongDeviceError(LaunchError):

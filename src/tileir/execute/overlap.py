@@ -30,9 +30,9 @@ def overlap() -> Iterator[None]:
 
     A launch waits for earlier ones that write what it reads or writes, or read what it writes, so that results are
     those of one launch after the other; independent ones run at the same time.  Leaving the context waits for all of
-    them and raises the error of the first that failed: results are in the arrays then, and not to be looked at
-    before.  Launches that print, sanitize, report progress or reach memory by addresses, and those on the interpreter,
-    run at once, after all earlier ones.  See docs/internals/cpu.md.
+    them and raises the error of the first that failed: results are in the arrays then; do not read the arrays before.
+    Launches that print, sanitize, report progress or reach memory by addresses, and those on the interpreter, run at
+    once, after all earlier ones.  See docs/internals/cpu.md.
     """
     from tileir.execute.cpu.runtime.overlap import Launches
 

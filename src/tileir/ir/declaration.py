@@ -187,7 +187,7 @@ class AttributeConstraint:
 
 
 class OperandDeclaration:
-    """An operand or result: its name, its types, how many values it stands for, the version that brought it."""
+    """An operand or result: its name, its types, how many values it represents, its first version."""
 
     def __init__(
         self, name: str, constraint: TypeConstraint, documentation: str, count: int = ONE, since: Version | None = None

@@ -196,7 +196,7 @@ class TileIRError(Exception):
 
     @property
     def help(self) -> str:
-        """The change to make, where the first diagnostic says it."""
+        """The help of the first diagnostic: the change to make, or an empty string."""
         notes = self.diagnostics[0].notes if self.diagnostics else []
         return "; ".join([each.message for each in notes if each.severity == "help"])
 

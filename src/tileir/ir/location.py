@@ -123,7 +123,7 @@ class OpaqueLocation(Location):
 
 
 class TextLocation(Location):
-    """A token of a source text; `resolve()` turns it into file, line and column."""
+    """A token of a source text; `resolve()` returns file, line and column."""
 
     __slots__ = ("source", "token")
 

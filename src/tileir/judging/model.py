@@ -134,7 +134,7 @@ class ProcessLimits:
     file_bytes: int = 64 << 20
     """The largest file it may write in its own scratch directory, the only place where it may write."""
     output_bytes: int = 1 << 20
-    """Of standard output and standard error, kept for the table; what is beyond is cut."""
+    """Of standard output and standard error, kept for the table; the rest is dropped."""
     threads: int = 1
     programs_per_child: int = 32
     """How many programs one child may judge, one after the other, as long as they pass; 1 for a process each.  One that
@@ -154,14 +154,14 @@ class JudgePlan:
     optimize: int | None = None
     """A level: the optimized program must verify and compute the same."""
     backends: tuple[str, ...] = ()
-    """Engines it is run on; each is compared with the first."""
+    """The backends to run it on; each is compared with the first."""
     sanitize: bool = False
     targets: tuple[str, ...] = ()
     """GPUs it is compiled for by NVIDIA's assembler."""
     cost: tuple[str, ...] = ()
     """Targets whose cost is estimated."""
     time: bool = False
-    """Time each engine; measured figures are never part of what makes two results equal."""
+    """Time each backend; measured figures are never part of what makes two results equal."""
     seed: int = 0
     """Of random arguments, for programs that come without any."""
     trials: int = 3
@@ -233,7 +233,7 @@ class Verdict:
     cause: str
     steps: list[JudgeStage]
     output: str = ""
-    """What it printed, cut to the limit; not part of what makes two results equal."""
+    """What it printed, up to the limit; not part of what makes two results equal."""
     measured: dict[str, float] = field(default_factory=dict)
     """`seconds`, `peak_bytes`, `overhead_seconds`."""
 

@@ -1,6 +1,6 @@
 """Passes and pipelines.
 
-Begin with `registry.py`, which says what a pass is, and `pipeline.py`, which runs passes by name, text or optimization
+Begin with `registry.py`, which defines a pass, and `pipeline.py`, which runs passes by name, text or optimization
 level.  `catalog.py` lists all passes.  Each is a plain function in a file that begins with its model:
 
 * `canonicalize.py` (with fuse-fma), `cse.py`, `licm.py`, `loop_split.py`: optimizations;

@@ -150,7 +150,7 @@ def optimize(
     """Optimize a module in place and return it.
 
     `level` is 0 (nothing) to 3.  `rules` is "parity", those of NVIDIA's public optimizer, or "full", those and the
-    folds draft's.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module is
+    folds draft's.  `fuse_fma` also fuses multiplications with additions, which changes rounding.  The module is
     verified before and after each pass, unless `verify_each` is false.
 
     >>> tileir.optimize(module, level=3) is module

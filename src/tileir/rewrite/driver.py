@@ -58,7 +58,7 @@ class Pattern:
     """A rule that changes the program through a `Rewriter` and returns whether it did.
 
     `roots` are the operations it is tried on; none means all.  A pattern that returns False must have changed nothing;
-    `return rewriter.no_match(operation, reason)` says why.
+    `return rewriter.no_match(operation, reason)` reports why.
     """
 
     __slots__ = ("name", "rewrite", "roots")
@@ -178,10 +178,10 @@ def apply_greedily(
 ) -> bool:
     """Rewrite the contents of `root` until no rule applies; return whether anything changed.
 
-    After `limit` rewrites (by default many per operation) a `RewriteError` says that the rules do not converge.
-    `trace` is called with each step, the program before and after it; `trace_patterns` with each pattern that did not
-    match and the reason.  With `keep_locations`, an operation that replaces several has the locations of all of them;
-    MLIR keeps one or none.
+    A `RewriteError` reports rules that do not converge after `limit` rewrites (by default many per operation).  `trace`
+    is called with each step, the program before and after it; `trace_patterns` with each pattern that did not match and
+    the reason.  With `keep_locations`, an operation that replaces several has the locations of all of them; MLIR keeps
+    one or none.
     """
     if not isinstance(root, Operation):
         raise TypeError(f"patterns are applied to an operation, not to {type_text(root)}")

@@ -322,10 +322,27 @@ class Usage:
         lines += [*([""] if self.examples else []), " ".join(["usage:", self.program, *words]), "", "options:"]
         for left, right in rows:
             # A long left column has a line of its own.
-            lines.append(f"  {left}\n  {'':{width}}  {right}" if len(left) > width else f"  {left:{width}}  {right}")
-        lines += [f"  and {', '.join(common)}: see 'tileir --help'"] if common else []
-        lines += ["", self.details] if self.details else []
+            start = f"  {left}\n  {'':{width}}  " if len(left) > width else f"  {left:{width}}  "
+            lines.append(start + _filled(right, " " * (width + 4)))
+        others = f"and {', '.join(common)}: see 'tileir --help'"
+        lines += [f"  {_filled(others, '  ')}"] if common else []
+        lines += ["", "\n\n".join([_filled(each) for each in self.details.split("\n\n")])] if self.details else []
         if self.statuses and not self.single_dash:
             lines += ["", "exit status:"]
             lines += [f"  {status:<5}{meaning}" for status, meaning in sorted(self.statuses.items()) if meaning]
         return "\n".join(lines)
+
+
+_WIDTH = 120
+
+
+def _filled(text: str, indent: str = "") -> str:
+    """A paragraph of a help, broken anew where a line is too long; `indent` stands before all lines but the first."""
+    lines = text.split("\n")
+    if max(map(len, lines)) + len(indent) <= _WIDTH or any(line.startswith(" ") for line in lines):
+        return text
+    # Imported here: only helps need it.
+    from textwrap import fill
+
+    initial = fill(" ".join(lines), _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    return initial[len(indent) :]

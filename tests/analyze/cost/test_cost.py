@@ -179,7 +179,7 @@ def test_scalar_that_is_not_known_is_noted() -> None:
 def test_peak_that_nobody_publishes_is_noted() -> None:
     arguments = (Array(), Array(), Array(), 512, 512, 512)
     cost = tileir.cost(ROOT / "examples" / "matmul.mlir", (8, 8), arguments, target="gb10", assemble=False)
-    assert "how fast NVIDIA GB10 is at products of f16 is not published: the time leaves them out" in cost.notes
+    assert "how fast NVIDIA GB10 is at matmuls of f16 is not published: the time leaves them out" in cost.notes
 
 
 def test_kernel_that_does_nothing_takes_the_time_of_a_launch() -> None:

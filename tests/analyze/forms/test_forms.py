@@ -55,12 +55,14 @@ def test_every_form_is_made_once(loop_forms: Representations) -> None:
 
 
 def test_unknown_form_is_refused_with_those_there_are(loop_forms: Representations) -> None:
-    with pytest.raises(tileir.OptionError, match="there is no form 'ptx': choose one of source, tile, pass-1"):
+    with pytest.raises(
+        tileir.OptionError, match="there is no representation 'ptx': choose one of source, tile, pass-1"
+    ):
         loop_forms.get("ptx")
 
 
 def test_form_is_named_by_a_string(loop_forms: Representations) -> None:
-    with pytest.raises(tileir.OptionError, match="there is no form '3'"):
+    with pytest.raises(tileir.OptionError, match="there is no representation '3'"):
         loop_forms.get(3)  # type: ignore[arg-type]
 
 
@@ -73,7 +75,7 @@ def test_program_that_breaks_a_rule_is_refused() -> None:
 
 
 def test_wrong_module_is_refused() -> None:
-    with pytest.raises(TypeError, match="forms are of a module or a compiled kernel, not of a str"):
+    with pytest.raises(TypeError, match="representations are of a module or a compiled kernel, not of a str"):
         Representations("examples/softmax.mlir")  # type: ignore[arg-type]
 
 

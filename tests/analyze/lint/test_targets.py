@@ -60,7 +60,7 @@ def test_types_are_told_once_where_they_come_from() -> None:
 
 def test_a_target_that_is_none_is_a_mistake_of_the_options() -> None:
     with pytest.raises(OptionError, match="'sm_1' is no GPU"):
-        lint(tileir.parse(RULES["f32-product"].positive), target="sm_1")
+        lint(tileir.parse(RULES["f32-matmul"].positive), target="sm_1")
 
 
 PRODUCT = """entry @k(%p: tile<ptr<i8>>) {{
@@ -125,13 +125,13 @@ def test_f32_that_was_f16_loses_nothing() -> None:
   %t = print_tko "%f", %d : tile<64x64xf32> -> token
   return
 }"""
-    (message,) = found("f32-product", text, "h200")
+    (message,) = found("f32-matmul", text, "h200")
     assert message == (
         "f32 is multiplied without tensor cores: as tf32 up to 7 times as fast on sm_90, and nothing is lost, since the "
         "operands are made of f16"
     )
     # Its tensor cores are no faster with tf32 on GPUs for games.
-    assert "up to 2 times" in found("f32-product", text, "rtx5090")[0]
+    assert "up to 2 times" in found("f32-matmul", text, "rtx5090")[0]
 
 
 LOOPED = """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {{

@@ -164,7 +164,7 @@ BUGS = (
         "a product of what was converted",
         lambda o: o.declaration is ops.MMAF and any(defined_by(v, ops.FTOF) for v in o.operands[:2]),
         crash,
-        "products",
+        "matmuls",
         _kernel(
             """
             %s = constant <f32: 0.0> : tile<1x1xf32>

@@ -114,3 +114,11 @@ def test_expressions_are_over_what_there_is_at_the_moment(loop: Debugger) -> Non
     assert loop.evaluate("x").type_text == "1xi32" and loop.evaluate("%x").text == "x"
     loop.go_to(1, 0)
     assert loop.evaluate("x[0]").value == 1
+
+
+def test_a_launch_reports_its_progress(loop: Debugger) -> None:
+    seen: list[tuple[int, int]] = []
+    loop.show_progress(lambda done, count: seen.append((done, count)))
+    loop.start()
+    assert loop.resume().reason == "end"
+    assert seen[-1] == (1, 2) and seen == sorted(seen)

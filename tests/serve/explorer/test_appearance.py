@@ -21,11 +21,11 @@ SIZES = {
     "1600": {"width": 1600, "height": 1000},
     "phone": {"width": 390, "height": 844},
 }
-VIEWS = ("Overview", "Forms", "Memory", "Values", "Findings", "Cost")
+VIEWS = ("Overview", "Stages", "Memory", "Values", "Findings", "Cost")
 # What each view shows on a desktop without scrolling.
 PANES = {
     "Overview": (".source", "[aria-label=Findings]", "[aria-label=Variables]", "[aria-label=Arrays]"),
-    "Forms": (".pane >> nth=0", ".pane >> nth=1"),
+    "Stages": (".pane >> nth=0", ".pane >> nth=1"),
     "Memory": (".array-card >> nth=0", ".array-card >> nth=1", "[aria-label='Marked accesses']"),
     "Values": (".value-list", ".heat-maps", ".spread", ".tile-cells"),
     "Findings": (".finding >> nth=0",),

@@ -23,7 +23,7 @@ LAUNCHES = {
 # What each view shows once it has come.
 SHOWN = {
     "Overview": ".panel",
-    "Forms": ".pane .row.is-linked",
+    "Stages": ".pane .row.is-linked",
     "Memory": "canvas",
     "Values": "canvas, table",
     "Findings": "h2",
@@ -80,6 +80,6 @@ def test_views_of_a_kernel_that_was_not_run(open_page: Any, tmp_path: Path) -> N
             for name in ("Memory", "Values", "Findings"):
                 page.get_by_role("tab", name=name).click()
                 page.get_by_role("tabpanel", name=name).get_by_text("The kernel was not run").wait_for()
-            for name in ("Forms", "Cost"):
+            for name in ("Stages", "Cost"):
                 page.get_by_role("tab", name=name).click()
                 page.get_by_role("tabpanel", name=name).locator(SHOWN[name].removesuffix(".is-linked")).first.wait_for()

@@ -149,7 +149,7 @@ def test_what_is_not_carried_is_said(opened: Any) -> None:
     words = "This page carries the values of tile blocks 1 of 4. What they access is all here."
     assert page.get_by_text(words).count() == 1
     assert "carries no values of tile block 2" in page.evaluate(ASK, ["values", {"block": 2, "step": 0}])
-    page.get_by_role("tab", name="Forms").click()
+    page.get_by_role("tab", name="Stages").click()
     choice = page.get_by_role("combobox", name="Form in pane 1")
     missing = choice.locator("option").filter(has_text="(not available)").first
     choice.select_option(missing.get_attribute("value"))

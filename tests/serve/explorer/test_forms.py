@@ -58,13 +58,13 @@ def explorer(**rest: Any) -> Any:
 
 
 def pane(page: Any, number: int) -> Any:
-    found = page.get_by_role("region", name=f"Forms, pane {number}")
+    found = page.get_by_role("region", name=f"Stages, pane {number}")
     found.locator(".row").first.wait_for()
     return found
 
 
 def choose(page: Any, number: int, identity: str) -> Any:
-    found = page.get_by_role("region", name=f"Forms, pane {number}")
+    found = page.get_by_role("region", name=f"Stages, pane {number}")
     found.get_by_role("combobox").select_option(identity)
     return found
 
@@ -81,7 +81,7 @@ def test_two_forms_stand_side_by_side(page_for: Any) -> None:
     assert pane(page, 3).get_by_role("combobox").input_value() == "loops"
     assert page.get_by_role("button", name="Add a pane").is_disabled()
     page.get_by_role("button", name="Remove the last").click()
-    assert page.get_by_role("region", name="Forms, pane 3").count() == 0
+    assert page.get_by_role("region", name="Stages, pane 3").count() == 0
 
 
 def test_pointing_lights_the_same_operation_in_every_pane(page_for: Any) -> None:

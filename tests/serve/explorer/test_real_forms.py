@@ -26,7 +26,7 @@ def test_every_form_of_matmul_is_shown_and_linked(part: int, page_for: Any) -> N
     titles = [title for title in forms.list() if title.reason is None]
     assert {"source", "tile", "loops"} < {title.id for title in titles}
     page = page_for(explorer, view="forms")
-    first, second = [page.get_by_role("region", name=f"Forms, pane {number}") for number in (1, 2)]
+    first, second = [page.get_by_role("region", name=f"Stages, pane {number}") for number in (1, 2)]
     first.get_by_role("combobox").select_option("tile")
     for title in titles[part::2]:
         second.get_by_role("combobox").select_option(title.id)

@@ -119,8 +119,8 @@ class PrecisionComparison(Comparison):
 def compare(recording: Recording, other: str | Recording = "f64") -> Comparison:
     """A recording beside another run.
 
-    `other` is a float type with more digits ("f64" or "f32"), in which the run is computed again; the name of an
-    engine ("cpu"), on which the launch is run again; or another recording.
+    `other` is a float type with more digits ("f64" or "f32"), in which the run is computed again; the name of a backend
+    ("cpu"), on which the launch is run again; or another recording.
     """
     if not isinstance(recording, Recording):
         raise LaunchError(f"compare takes a recording, which tileir.record makes, and not {type_text(recording)}")

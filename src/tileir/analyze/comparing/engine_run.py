@@ -92,7 +92,7 @@ class EngineComparison(ValueComparison):
         products = [one for one in recording.program.operations if one.declaration in PRODUCTS]
         if products and not recording.launch.exact:
             self.notes.append(
-                "Backends add up products of floats in their own orders, unless the kernel is compiled with exact=True."
+                "Backends add up matmuls of floats in their own orders, unless the kernel is compiled with exact=True."
             )
 
     def array_differences(self) -> list[ArrayDifference]:

@@ -34,10 +34,10 @@ def cost(
     occupancy, waves, and an estimated time with its reasons (docs/tools/cost.md).
 
     The kernel is one that `tileir.compile` made, or what it takes: a module, a file, bytes, or a kernel of cuTile or
-    Triton; `entry` names one of several in a module.  Of arrays only the number of bytes is looked at, `nbytes`, so
-    anything that has one may stand for an array, but kernels of cuTile and Triton need arrays.  `target` is a GPU, as
-    "h200", or "cpu".  With `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it
-    takes of the GPU.  With `measure` it is launched too, on the arrays that are given, if the target is here.
+    Triton; `entry` names one of several in a module.  Of an array only `nbytes` matters, so any object with that
+    attribute may replace one; kernels of cuTile and Triton need arrays.  `target` is a GPU, as "h200", or "cpu".  With
+    `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it takes of the GPU.  With
+    `measure` it is launched too, on the arrays that are given, if the target is here.
 
     >>> tileir.cost(kernel, 8, args, target="h200").bytes_moved
     12000

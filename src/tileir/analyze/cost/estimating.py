@@ -86,7 +86,7 @@ def _on_processor(work: Work, names: Sequence[str]) -> Cost:
     source = (
         f"peaks: measured here on {machine.measured} with kernels of the CPU backend: adding arrays of 32 MB on all"
     )
-    source += " cores; products of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
+    source += " cores; matmuls of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
     arrays, waves = _arrays(work, names), waves_of(work.blocks, machine.cores)
     return Cost(work, PROCESSOR, title, arrays, roofline, occupancy, waves, seconds, reasons, [source], notes)
 

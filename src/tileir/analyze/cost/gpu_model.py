@@ -111,7 +111,7 @@ def estimate_on_gpu(
 def _left_out(work: Work, target: GpuTarget) -> list[str]:
     """What nobody publishes a peak for."""
     peaks = target.peaks
-    kinds = [f"products of {element}" for element in work.matrix_flops if not peaks.matrix_peak(element)]
+    kinds = [f"matmuls of {element}" for element in work.matrix_flops if not peaks.matrix_peak(element)]
     if instructions_of(work).double and not peaks.f64:
         kinds.append("operations of f64")
     return [f"how fast {target.title} is at {kind} is not published: the time leaves them out" for kind in kinds]

@@ -30,7 +30,7 @@ MOST_REGISTERS: Final = 255
 
 
 class Occupancy(NamedTuple):
-    """What the code of a kernel takes of a multiprocessor; None for what is not known, and `reason` says why."""
+    """What the code of a kernel takes of a multiprocessor; None for what is unknown, with the `reason`."""
 
     registers: int | None = None
     """For each thread."""

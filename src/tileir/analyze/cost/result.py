@@ -60,7 +60,7 @@ class Cost:
     target: str
     """As it is chosen: "h200"."""
     title: str
-    """In words."""
+    """The name of the target in texts."""
     memory: list[ArrayCost]
     roofline: Roofline
     occupancy: Occupancy
@@ -96,7 +96,7 @@ class Cost:
 
     @property
     def flops(self) -> int:
-        """Floating-point operations, and those of integer matrix products."""
+        """Floating-point operations, and those of integer matmuls."""
         return self.work.total_flops
 
     @property

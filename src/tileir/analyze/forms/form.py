@@ -31,10 +31,10 @@ class RemovedLine(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Representation:
-    """A program in one of its forms.
+    """One representation of a program.
 
     `links` has for each line the numbers of the operations that it comes from, in order.  Of a step of the optimizer
-    `changed` says for each line whether it is new or not as it was before, and `removed` has the lines that went.
+    `changed` has for each line whether it is new or changed, and `removed` the lines that are gone.
     """
 
     id: str
@@ -61,14 +61,14 @@ class Representation:
         return [line for line, numbers in enumerate(self.links) if operation in numbers]
 
     def answer(self) -> dict[str, Any]:
-        """The form as the explorer's page asks for it."""
+        """The representation as the explorer's page requests it."""
         answer = {each.name: getattr(self, each.name) for each in fields(self)}
         answer["changed"] = self.changed and [int(each) for each in self.changed]
         answer["removed"] = self.removed and [each._asdict() for each in self.removed]
         return answer
 
     def trim(self) -> None:
-        """Keep what can be read, and say what is left out."""
+        """Keep a readable number of lines, and note how many are left out."""
         total = len(self.lines)
         if total > MOST_LINES:
             self.lines, self.links = self.lines[:MOST_LINES], self.links[:MOST_LINES]

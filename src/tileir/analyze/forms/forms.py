@@ -40,7 +40,7 @@ class FormTitle(NamedTuple):
 
 
 class Representations:
-    """A kernel in each of its forms, every line linked with the operations of the tile program that it comes from.
+    """The representations of a kernel, with every line linked to the operations of the tile program that it comes from.
 
         forms = tileir.analysis.Representations(tileir.load("examples/softmax.mlir"))
         for each in forms.list():
@@ -49,8 +49,8 @@ class Representations:
 
     The program is a module or a kernel that was compiled; `entry` names the kernel where a module has several.
     `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast`, `cpu` and
-    `exact` those of `tileir.compile`, for what engines make of the program as it is given.  A form is made when it is
-    first requested.
+    `exact` those of `tileir.compile`, for what backends make of the program as it is given.  A representation is made
+    when it is first requested.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Representations:
         elif isinstance(found, Operation):
             self.module = [found, *ancestors(found)][-1]
         else:
-            raise TypeError(f"forms are of a module or a compiled kernel, not of {type_text(program)}")
+            raise TypeError(f"representations are of a module or a compiled kernel, not of {type_text(program)}")
         self.entry: Operation = (
             found if isinstance(found, Operation) and entry is None else select_entry(self.module, entry)
         )
@@ -86,11 +86,11 @@ class Representations:
         self._made: dict[str, Representation] = {}
 
     def list(self) -> list[FormTitle]:
-        """The forms there are, in the order in which a program goes through them."""
+        """The representations, in the order in which a program goes through them."""
         return [title for title, _ in self._offered()]
 
     def get(self, id: str) -> Representation:
-        """A form by its id; an `OptionError` says which there are, or why it is not to be had here."""
+        """A representation by its id; an `OptionError` lists the ids, or names why this one is not available here."""
         if id not in self._made:
             self._made[id] = self._make(id)
         return self._made[id]
@@ -100,11 +100,11 @@ class Representations:
             if title.id == id:
                 if title.reason is not None:
                     is_own = id in ("source", "bytecode")
-                    what = f"there is no {id} to show" if is_own else f"the form '{id}' is not to be had here"
+                    what = f"there is no {id} to show" if is_own else f"the representation '{id}' is not to be had here"
                     raise OptionError(f"{what}: {title.reason}")
                 return make()
         names = ", ".join([each.id for each in self.list()])
-        raise OptionError(f"there is no form '{id}': choose one of {names}")
+        raise OptionError(f"there is no representation '{id}': choose one of {names}")
 
     def _offered(self, with_steps: bool = True) -> Iterator[tuple[FormTitle, Callable[[], Representation]]]:
         yield FormTitle("source", *self._source), lambda: source_form(self.entry)

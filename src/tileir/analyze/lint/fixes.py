@@ -20,10 +20,10 @@ TextEdit = tuple[int, int, str]
 
 @dataclass(slots=True, eq=False)
 class LintFix:
-    """Operations to be deleted, words of operations to be replaced, and operations to be ordered.
+    """Operations to delete, keywords of operations to replace, and operations to order.
 
-    `replacements` are an operation, one of its words, and what takes the place of the first of them behind the
-    operation's name.  `orders` are pairs: the first is to take the token of the second.
+    A replacement is an operation, a keyword in its text, and the text that replaces the first such keyword after the
+    operation's name.  `orders` are pairs: the first takes the token of the second.
     """
 
     title: str

@@ -36,12 +36,12 @@ def lint(
     target: str | Sequence[str] = (),
     version: str = "",
 ) -> LintFindings:
-    """What could be better about a program that is correct: findings, each with the name of its rule.
+    """Return advice about a correct program: findings, each with the name of its rule.
 
-    `select` names the rules that are looked for instead of those that are on by default, `ignore` those that are not:
-    one name or several, of rules, of groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or
-    several ("h100", "sm_90"), for rules about hardware; `version` the oldest version of the dialect that the program
-    has to work with ("13.2").  Comments in the text that silence findings are obeyed (docs/tools/lint.md).
+    `select` names the rules to apply instead of those that are on by default, `ignore` those to leave out: one name or
+    several, of rules, of groups ("memory"), beginnings of names ("unused-") or "all".  `target` is a GPU or several
+    ("h100", "sm_90"), for rules about hardware; `version` the oldest version of the dialect that the program has to
+    work with ("13.2").  Comments in the text that silence findings are obeyed (docs/tools/lint.md).
 
     >>> tileir.lint(module, select="all", target="h100")
     []

@@ -53,7 +53,7 @@ class LintFinding:
     notes: Sequence[Note] = ()
     fix: LintFix | None = None
     remedy: str = ""
-    """What to do here, where that is more than the rule says."""
+    """What to do here, if that is more specific than the rule's advice."""
     location: Location = UNKNOWN
     rule: str = ""
     """The name of the rule, which the linter fills in."""

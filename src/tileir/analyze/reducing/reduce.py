@@ -144,7 +144,7 @@ def reduce(
     state: str | os.PathLike[str] | None = None,
     progress: Callable[[ReductionProgress], Any] | None = None,
 ) -> Reduction:
-    """The smallest program found for which a function still says yes.
+    """Return the smallest program found for which a function is still true.
 
     The program is a module, or the bytes of a file.  `interesting` gets a module of its own, which is always valid
     unless you `allow_invalid`.  The original must be interesting, or it is a `NotInterestingError`.  With `jobs` above

@@ -64,7 +64,7 @@ _FAMILIES = (
            "launch", VIEWS * 5 + ARITHMETIC + BRANCHES + MOVES),
     Family("atomics", "read-modify-write and compare-and-swap of one's own, and of what all tile blocks share in any "
            "order", ATOMICS * 8 + ARITHMETIC + MEMORY + BRANCHES),
-    Family("products", "mmaf, mmai and mmaf_scaled of numbers whose sums are exact", PRODUCTS * 8 + ARITHMETIC + MOVES),
+    Family("matmuls", "mmaf, mmai and mmaf_scaled of numbers whose sums are exact", PRODUCTS * 8 + ARITHMETIC + MOVES),
     Family(EVERYTHING, "all of the others in one program, with assertions and assumptions",
            ARITHMETIC + CONVERSIONS + MOVES + REDUCTIONS * 3 + FUNCTIONS + PRODUCTS + BRANCHES * 2 + TERMINATORS
            + MEMORY + FENCES + VIEWS + ATOMICS + PROMISES),
@@ -83,7 +83,7 @@ class SmithProgram:
     """The oldest version it keeps to: its bytecode can be written for it."""
     grid: tuple[int, int, int]
     launch: LaunchDescription
-    """The launch in the words of `tileir run`."""
+    """The launch as options of `tileir run`."""
     tolerances: dict[int, float]
     """By argument, where the dialect leaves bits open: how far off it may be, times one and its magnitude."""
     _expected: list[Any] | None = field(default=None, init=False)
@@ -135,7 +135,7 @@ class SmithProgram:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every bit is specified; it is unless the program was asked for with `allow_open`."""
+        """Whether every bit is specified; it is unless `allow_open` was given."""
         return not self.tolerances
 
     def check(self, results: Sequence[Any]) -> str | None:

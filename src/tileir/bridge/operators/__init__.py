@@ -32,15 +32,15 @@ def custom_op(
 
     `outputs` are the parameters that the operator makes and returns: a name or names, each like the first array given,
     or a dict from names to what each is: the name of the argument it is like, a pair (shape, dtype), or a function that
-    gives one of these.  `constants` are parameters with a value that is known now, or a function of others.  The other
-    parameters are the arguments of the operator, in order: arrays, unless the kernel annotates them with int, float,
-    bool or str (also in `ct.Constant[int]`), or `types` does, as {"factor": float}; and tuples of arrays or of numbers
-    (`tuple[int, ...]`), where `types` without an annotation has {"xs": tuple}.  `mutates` names arguments that the
-    kernel changes.  `grid`, and all that may be functions, are given the parameters they name.
+    returns one of these.  `constants` are parameters with a value that is known now, or a function of others.  The
+    other parameters are the arguments of the operator, in order: arrays, unless the kernel annotates them with int,
+    float, bool or str (also in `ct.Constant[int]`), or `types` does, as `{"factor": float}`; and tuples of arrays or of
+    numbers (`tuple[int, ...]`), where `types` without an annotation has {"xs": tuple}.  `mutates` names arguments that
+    the kernel changes.  `grid`, and all that may be functions, are given the parameters they name.
 
     `backward` makes it differentiable: an operator made by this function, or another function, of arguments, outputs
     and gradients of outputs by name (`grad_out`).  Its outputs are the gradients: `grad_x` of the argument x; another
-    function gives one for each array, or a dict by name.
+    function returns one for each array, or a dict by name.
 
     For torch it is what `torch.library.custom_op` makes, called `tileir::` and the kernel's name, or `name`; torch
     compiles, exports and batches programs with it.  `framework="jax"` makes a function of arrays of JAX instead, whose

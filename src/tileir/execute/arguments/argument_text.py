@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LaunchDescriptionError(OptionError):
-    """A word says no grid and no argument; the message says what would."""
+    """A text describes no grid and no argument; the message has a valid one."""
 
 
 MARK: Final = "// tileir:"

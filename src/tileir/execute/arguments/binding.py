@@ -95,7 +95,7 @@ def pointer_to(array: object) -> Pointer:
     """A pointer to the first element of an array that need not be contiguous.
 
     A kernel that takes strides as arguments can work on any array; one that does not would read a strided array
-    wrongly.  That is why `launch` refuses strided arrays unless this says that they are meant.
+    wrongly.  That is why `launch` refuses strided arrays that are not passed this way.
     """
     return Pointer(array)
 

@@ -30,7 +30,7 @@ OPTIONS: Final = frozenset(
 
 
 class KernelSettings(NamedTuple):
-    """What `tileir.compile` was told about the code of a kernel; an engine takes what it has a use for."""
+    """The options of `tileir.compile` about the code of a kernel; a backend uses those that apply to it."""
 
     exact: bool = False
     fast: bool = False
@@ -62,7 +62,7 @@ Again = Callable[[], tuple[tuple[object, ...], Sequence[object]]]
 
 
 class DirectLaunches(ABC):
-    """Launches with arguments of one kind, which whoever launches has looked at already."""
+    """Launches with arguments of one kind that the caller has checked."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class Measurement(NamedTuple):
 
 
 class PreparedKernel(ABC):
-    """A kernel as an engine has it."""
+    """A kernel that a backend has prepared."""
 
     chosen_backend: str = ""  # The engine whose code it ran last, where it has that of several; empty where it has one.
 
@@ -104,10 +104,10 @@ class PreparedKernel(ABC):
         """
 
     def sanitize(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> SanitizerReport:
-        """Launch, and look for mistakes on the way to the end; returns what was found.
+        """Launch, look for errors up to the end, and return what was found.
 
-        Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
-        the `Sanitizer` that is to be told what is found.
+        It is called for backends whose `options` have "sanitize".  If they do not have "observer", `options.observer`
+        is None or the `Sanitizer` that receives the findings.
         """
         raise LaunchError("the backend of this kernel reports that it sanitizes, and its kernels cannot")
 
@@ -122,21 +122,21 @@ class PreparedKernel(ABC):
     def timed(
         self, grid: BlockId, arguments: Arguments, options: LaunchOptions, repeat: int | None, flush_cache: bool
     ) -> Measurement | None:
-        """Times of `repeat` launches by the engine's own clock, after one that does not count; None if it has none.
+        """Times of `repeat` launches by the backend's own clock, after one that does not count; None if it has none.
 
         None repeats as often as makes sense; `flush_cache` empties caches before each launch.
         """
         return None
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
-        """The code of the kernel at one of the engine's `stages`, to read.
+        """Return the code of the kernel at one of the backend's `stages`.
 
-        Kernels on a GPU are also given `target`, the GPU that the code is for, if the user names one.
+        Kernels on a GPU also receive `target`, the GPU that the code is for, if the user names one.
         """
         raise LaunchError(f"the backend of this kernel reports that it shows '{stage}', and its kernels cannot")
 
     def located(self, stage: str) -> LocatedText:
-        """The code at the stage of one of the engine's `forms`, with the locations of each line, if it knows them."""
+        """The code of one of the backend's `representations`, with the locations of each line, if known."""
         lines = self.dump(stage).removesuffix("\n").split("\n")
         return LocatedText(lines, [[] for _ in lines], [])
 
@@ -148,19 +148,19 @@ class Backend(ABC):
     title: str = ""  # What messages call it, as in "the CPU backend"; made of the name if empty.
     summary: str = ""  # What it is, in a line.
     options: frozenset[str] = frozenset()
-    """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
-    "observer", "sanitize", "threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
-    stages: tuple[str, ...] = ()  # The forms of a kernel that `PreparedKernel.dump` shows.
+    """Which options of `tileir.compile` and `Kernel.launch` it supports, among "exact", "fast", "cpu", "schedule",
+    "observer", "sanitize", "threads", "unchecked", "stream" and "cubin".  All backends support the other options."""
+    stages: tuple[str, ...] = ()  # The stages of a kernel that `PreparedKernel.dump` returns.
     dumps_anywhere: bool = False
-    """Whether its kernels are dumped where it cannot run them too: `PreparedKernel.dump` says itself what it lacks."""
+    """Whether its kernels are dumped also where it cannot run them: `PreparedKernel.dump` reports what is missing."""
     on_gpu: bool = False
-    """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they
-    copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
+    """Whether its kernels run on a GPU.  They take arrays there and check them.  They copy arrays of the host there and
+    back, or raise a `WrongDeviceError` if `LaunchOptions.copies` is false."""
     overlaps: bool = False  # Whether its launches take part in `tileir.kernels.overlap`; others wait for all under way.
     is_native: bool = True  # Whether a wrong kernel can end the process: `tileir run` gives it one of its own.
 
     def missing(self) -> str:
-        """Why it cannot work on this machine, with what to do about it; empty if it can.  Asked often."""
+        """Why it cannot work on this machine, and what to do about it; empty if it can.  It is called often."""
         return ""
 
     def facts(self) -> dict[str, str]:
@@ -168,7 +168,7 @@ class Backend(ABC):
         return {}
 
     def representations(self) -> list[BackendRepresentation]:
-        """What of its kernels is shown beside the program and those of other engines: by default all `stages`."""
+        """The representations of its kernels that tools show: by default all `stages`."""
         reason = self.missing()
         titles = {stage: f"{stage}, {self.called}" for stage in self.stages}
         return [
@@ -197,9 +197,9 @@ class Backend(ABC):
     def suits(self, entry: Operation, arguments: Arguments, options: LaunchOptions) -> bool:
         """Whether `backend="auto"` should take it for this launch, if it is here: only where `refusal` is empty.
 
-        `arguments` are as the caller gave them, none where a kernel is asked for its engine.  Engines on GPUs are
-        asked where arrays are on one, and the others where none is.  Once an engine that `overlaps` was chosen for a
-        launch that asks for nothing, it has all such launches of the kernel with arrays on the host.
+        `arguments` are those of the caller, and empty where a kernel chooses without a launch.  Backends on GPUs are
+        considered where arrays are on one, and the others where none is.  Once a backend that `overlaps` runs a launch
+        without options, it runs all such launches of the kernel with arrays on the host.
         """
         return self.on_gpu and not self.refusal(entry, options)
 
@@ -226,12 +226,12 @@ _MOST_LINES: Final = 64  # For an operation without a line of its own: a constan
 
 
 class BackendRepresentation(NamedTuple):
-    """A form that an engine shows of its kernels."""
+    """A representation that a backend shows of its kernels."""
 
-    id: str  # What it is asked for by, among the forms of all engines.
+    id: str  # Its id among the representations of all backends.
     title: str
-    language: str  # What it is written in: "tile", "loops", "llvm", "assembly", or another word.
-    stage: str  # What the kernel is asked for.
+    language: str  # The language of its text: "tile", "loops", "llvm", "assembly", or another.
+    stage: str  # The stage to dump.
     reason: str = ""  # Why it cannot be shown on this machine, with what to do about it; empty if it can.
     most_operations: int = 0  # How many a kernel may have for it: beyond, compilers take minutes.  0 is any number.
 
@@ -241,7 +241,7 @@ class LocatedText(NamedTuple):
 
     lines: list[str]
     locations: list[list[Location]]
-    notes: list[str]  # What is to be said about it, in sentences.
+    notes: list[str]  # Remarks about it, in sentences.
 
 
 def located_lines(

@@ -70,7 +70,7 @@ def _check(engine: object) -> None:
 
 
 def unregister_backend(name: str) -> None:
-    """Forget an engine that was registered."""
+    """Remove a registered backend."""
     if not isinstance(name, str) or _registered.pop(name, None) is None:
         raise LaunchError(f"no backend '{name}' is registered")
 

@@ -87,7 +87,7 @@ class Resources(NamedTuple):
 
 
 class Cubin:
-    """A compiled kernel: `data` is what the driver loads, `kernel` the name to ask it for."""
+    """A compiled kernel: `data` is what the driver loads, `kernel` the kernel's name in it."""
 
     def __init__(self, data: bytes, kernel: str = "", version: str = "") -> None:
         self.data: Final = data

@@ -29,7 +29,7 @@ class _Crash(_CompilerFailure):
 
 
 class AssemblerError(_CompilerFailure):
-    """NVIDIA's assembler makes no cubin of a kernel; the diagnostics say why, at the operations it means."""
+    """NVIDIA's assembler refuses a kernel; the diagnostics have the reasons, at the operations."""
 
 
 class AssemblerCrash(_Crash, AssemblerError):
@@ -41,11 +41,11 @@ class AssemblerTimeout(AssemblerError):
 
 
 class TritonError(_CompilerFailure):
-    """Triton makes no code of a kernel; the diagnostics say why, at the operations it is about."""
+    """Triton refuses a kernel; the diagnostics have the reasons, at the operations."""
 
     @property
     def is_of_program(self) -> bool:
-        """Whether another program of the same meaning may compile: not if a user ended Triton, or want of memory."""
+        """Whether an equivalent program may compile: not if a user or a lack of memory ended Triton."""
         return not isinstance(self, TritonTimeout) and self.signal not in ("SIGKILL", "SIGTERM")
 
 

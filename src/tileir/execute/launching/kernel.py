@@ -161,14 +161,14 @@ class Kernel:
 
     @property
     def backend(self) -> str:
-        """The name of the backend that runs launches which ask for nothing special; where none was named, of the one
-        that ran the last launch, and before the first of the one for arrays on the host."""
+        """The name of the backend that runs launches without special options.  If none was named, it is the one that
+        ran the last launch, or before the first launch the one for arrays on the host."""
         if self._engine is None and self._latest is not None:
             return self._latest[1].chosen_backend or self._latest[0].name
         return (self._engine or choose(self.entry, (), self._ordinary)).name
 
     def prepare(self) -> PreparedKernel:
-        """The kernel as the engine has it that runs launches which ask for nothing special; made before the first."""
+        """Prepare the kernel for launches without special options, before the first one."""
         return self._prepared_by(self._chosen(self._ordinary))
 
     def launch(
@@ -192,12 +192,12 @@ class Kernel:
         `args` has an array (NumPy, torch, CuPy, anything with DLPack or an array interface) for each pointer and a
         number for each scalar.  `memory` lists further arrays that the kernel reaches through addresses read from
         memory.  `schedule` is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which
-        switches between blocks at memory operations.  `sanitize` looks for mistakes (docs/tools/sanitizer.md): the
-        launch runs to its end and raises `SanitizerError` if there were any; "all" also looks for elements that are
-        never written, or written twice by one store.  With backend="auto" it uses the interpreter, which finds most;
-        with backend="cpu" compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is
-        called with what the kernel prints, by default it goes to standard output.  `progress` is called with the number
-        of finished tile blocks and of all.  `threads` is for the CPU backend, by default all processors; so is
+        switches between blocks at memory operations.  `sanitize` looks for errors (docs/tools/sanitizer.md): the launch
+        runs to its end and raises `SanitizerError` if there were any; "all" also looks for elements that are never
+        written, or written twice by one store.  With backend="auto" it uses the interpreter, which finds most; with
+        backend="cpu" compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is called
+        with what the kernel prints, by default it goes to standard output.  `progress` is called with the number of
+        finished tile blocks and of all.  `threads` is for the CPU backend, by default all processors; so is
         `unchecked`, by default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or
         another library, or its handle; by default the current one of the library that the arrays are from
         (docs/guide/gpu.md).
@@ -271,7 +271,7 @@ class Kernel:
         threads: int | None = None,
         unchecked: bool | None = None,
     ) -> DirectLaunches | None:
-        """The short way for launches with arguments of this kind; None if the engine that runs them has none."""
+        """The short way for launches with arguments of this kind; None if the backend that runs them has none."""
         options = self._ordinary
         if threads is not None or unchecked is not None:
             options = self._checked(threads=threads, unchecked=unchecked)
@@ -281,7 +281,7 @@ class Kernel:
     def work(self, grid: int | tuple[int, ...], args: Sequence[object] = ()) -> Work:
         """What a launch moves and computes, counted from the program without running it (docs/guide/gpu.md).
 
-        Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
+        Of an array only `nbytes` matters, so any object with that attribute may replace one.
         """
         from tileir.execute.work.counting import count_work
 
@@ -299,10 +299,10 @@ class Kernel:
         flush_cache: bool = False,
         **options: Any,
     ) -> Timing:
-        """Launch the kernel again and again, and tell how long it takes (docs/guide/gpu.md).
+        """Launch the kernel repeatedly, and measure how long it takes (docs/guide/gpu.md).
 
         `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
-        `flush_cache` empties caches before each launch.  What the kernel does to its arrays it does each time.
+        `flush_cache` empties caches before each launch.  Each launch changes the arrays.
         """
         from tileir.execute.launching.timing import Timing, by_clock, checked_repeat
 
@@ -329,8 +329,8 @@ class Kernel:
         """Search for the schedule with which Triton's code is fastest for launches like this one
         (docs/internals/triton.md).
 
-        The fastest is kept on disk for later launches.  The arrays are as before when it is done.  `progress` is called
-        after each candidate, with how many are done, of how many, and what became of it.
+        The fastest is kept on disk for later launches.  The arrays are unchanged when it is done.  `progress` is called
+        after each candidate with the number of finished candidates, the number of all, and the result of this one.
         """
         engine = find_engine("triton")
         if self.requested_backend not in (AUTO, engine.name):
@@ -349,9 +349,9 @@ class Kernel:
     def dump(
         self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
     ) -> str:
-        """The code of the kernel, to read, at one of the stages of the engine that runs it (docs/internals/cpu.md,
-        docs/guide/gpu.md, docs/internals/triton.md), of the version that `sanitize` and `unchecked` ask for, or for
-        a `target` such as "sm_90"."""
+        """Return the code of the kernel at a stage of the backend that runs it (docs/internals/cpu.md,
+        docs/guide/gpu.md, docs/internals/triton.md).  `sanitize` and `unchecked` select a version of the code, `target`
+        a GPU such as "sm_90"."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
         options: dict[str, Any] = {"unchecked": self.unchecked if unchecked is None else unchecked}
@@ -372,10 +372,10 @@ class Kernel:
         host: str | None = None,
         timeout: float | None = None,
     ) -> Cubin:
-        """The kernel compiled for a GPU, such as "sm_90" (docs/guide/gpu.md); none need be here.
+        """Compile the kernel for a GPU, such as "sm_90" (docs/guide/gpu.md); it need not be in this machine.
 
         Without a `target` it is for the GPU of this machine.  The `backend` is "tileiras", NVIDIA's assembler, or
-        "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` tells
+        "triton"; by default the kernel's own, if it is one of these, and else the assembler.  `lineinfo` records for
         profilers which line each instruction comes from.  `timeout` is for the compiler, in seconds.  For the
         assembler, `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
         """

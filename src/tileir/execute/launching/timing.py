@@ -63,7 +63,7 @@ class Timing:
 
     @property
     def flops(self) -> float:
-        """Floating-point operations in a second, those of integer matrix products too."""
+        """Floating-point operations in a second, and those of integer matmuls."""
         return self.work.total_flops / self.median
 
     @property
@@ -111,7 +111,7 @@ class Timing:
         return f"<Timing of {self.work.kernel} by {self.backend}: {', '.join(parts)}>"
 
     def text(self) -> str:
-        """All that people want to know, in a few lines."""
+        """A summary in a few lines."""
         at_least = "at least " if self.work.unknown else ""
         work = self.work
         lines = [

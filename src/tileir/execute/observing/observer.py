@@ -53,10 +53,9 @@ class Access:
     be it because the program masks them or because they lie outside a view's tensor.
 
     An access through a view has the `view`, None for pointers, and unless it gathers or scatters a `box`: the address
-    of the first element within the tensor, how many there are along each dimension, and how many bytes apart.
-    `index` says which tile of the view it is then.
-    A multimem operation makes one access for each `device`.
-    Addresses and mask of such an access are computed when they are asked for.
+    of the first element within the tensor, how many there are along each dimension, and how many bytes apart.  `index`
+    is then the index of the tile in the view.  A multimem operation makes one access for each `device`.  Addresses and
+    mask of such an access are computed when they are read.
     """
 
     kind: str
@@ -118,7 +117,7 @@ class Observer:
         """A tile block is done."""
 
     def watches(self, operation: Operation) -> bool:
-        """Whether `before` and `after` are wanted for an operation; asked once, when the launch is prepared."""
+        """Whether to call `before` and `after` for an operation; it is called once, when the launch is prepared."""
         return True
 
     def wants(self, operation: Operation) -> Sequence[Value]:
@@ -128,8 +127,8 @@ class Observer:
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
         """An operation that makes a token is about to run; returns what stands for its token.
 
-        `tokens` is what stands for those it takes.  Control flow carries them along like any value; None is a token
-        nobody gave.
+        `tokens` is what stands for those it takes.  Control flow carries them along like any value; None is an unknown
+        token.
         """
         return None
 

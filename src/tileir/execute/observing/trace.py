@@ -35,9 +35,9 @@ _REDUCTIONS = (REDUCE, SCAN)
 class Trace(Observer):
     """Writes each value that one tile block computes.
 
-    A program that comes from a script is told as the script has it: by statements, with the script's variables and
-    tiles as NumPy prints them.  One that was written as text, or whose script is not at hand, and any with
-    `names="tile"`, by operations: name, type, range and mean, first elements.
+    A program that comes from a script is shown by the script's statements, with its variables and tiles as NumPy prints
+    them.  A program without its script, and any with `names="tile"`, is shown by operations: name, type, range and
+    mean, first elements.
     """
 
     def __init__(self, block: BlockId, write: Callable[[str], object], names: Names = "script") -> None:

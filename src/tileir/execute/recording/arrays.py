@@ -63,7 +63,7 @@ class RecordedArray:
         return prod(self.shape) * self.size
 
     def place(self, index: tuple[int, ...]) -> int:
-        """The place of an element in the memory of the array, counted in elements from its beginning."""
+        """The position of an element in the memory of the array, counted in elements from its beginning."""
         if len(index) != len(self.shape) or any(
             not 0 <= i < extent for i, extent in zip(index, self.shape, strict=True)
         ):

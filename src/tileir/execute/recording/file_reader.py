@@ -138,7 +138,7 @@ def load(path: str | os.PathLike[str], *, memory_limit: int = LIMIT) -> Recordin
 
     `memory_limit` is how many bytes it may take.
 
-    Nothing of it runs before something is asked of it.  A file that is no recording is a `RecordingError`.
+    Nothing of it runs before it is used.  A file that is no recording is a `RecordingError`.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"a recording is read from the path of a file, not from {type_text(path)}")

@@ -21,6 +21,7 @@ from tileir.execute.analysis.values import reserved_bytes
 from tileir.execute.arguments.binding import ArgumentLabel, Buffer
 from tileir.execute.arguments.multicast import MulticastRange
 from tileir.execute.dtypes import Array
+from tileir.execute.engine.interface import Progress
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.frame import Options
 from tileir.execute.interpreter.kernel import Program, block_runner
@@ -223,6 +224,8 @@ class RecordedLaunch:
     memory: OwnedMemory
     values: list[Any]
     globals: dict[str, Region]
+    progress: Progress | None = None
+    """Called with the number of finished tile blocks and of all."""
     control: ControlFlow = field(init=False)
     arrays: list[RecordedArray] = field(init=False)
 
@@ -253,8 +256,11 @@ class RecordedLaunch:
 
     def run(self, run: RunBlock, first: int = 0) -> None:
         """Run the tile blocks from a place in their order on; interleaved ones all."""
+        order = self.order
         if self.is_interleaved:
-            run_interleaved(self.order, run, None)
+            run_interleaved(order, run, self.progress)
             return
-        for number in islice(self.order.numbers, first, None):
+        for done, number in enumerate(islice(order.numbers, first, None), first):
+            if self.progress is not None:
+                self.progress(done, order.count)
             run(number, None)

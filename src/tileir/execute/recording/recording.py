@@ -15,6 +15,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.analysis.parameters import may_write
 from tileir.execute.arguments.binding import ArgumentLabel, bind, buffer_of, checked_arrays, known_memory
 from tileir.execute.dtypes import Array
+from tileir.execute.engine.interface import Progress
 from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.launching.entries import check_arguments, check_grid
 from tileir.execute.launching.kernel import Kernel
@@ -43,11 +44,11 @@ LIMIT: Final = 1 << 30  # How many bytes a recording takes at most, by default.
 class Recording:
     """A recorded launch; `tileir.record` makes one (docs/tools/recording.md).
 
-    A moment is a tile block, by number, and a step of it: step 0 is before its first operation, step n after the n-th
-    one it executed.  A time is a number of accesses of the whole launch: at time t those before row t have happened.
-    Operations and values go by the numbers of `program`, arrays by their place in `arrays`.
+    A step belongs to a tile block, by number: step 0 is before its first operation, step n after the n-th one it
+    executed.  A time is a number of accesses of the whole launch: at time t those before row t have happened.
+    Operations and values have the numbers of `program`, arrays their index in `arrays`.
 
-    Several threads may ask.  Its memory is at one time only: who uses `go_to` and `contents` holds `lock` meanwhile.
+    Several threads may use it.  Its memory has the state of one time: hold `lock` while you use `go_to` and `contents`.
     """
 
     # What it is made of, for those who work on recordings.
@@ -100,7 +101,7 @@ class Recording:
         return self._replayer.differs
 
     def place(self, block: int) -> int:
-        """The place of a tile block in the order in which they began."""
+        """The position of a tile block in the order in which they began."""
         place = self.blocks.place(block)
         if place is None:
             raise LaunchError(f"tile block {block} is not in the recording")
@@ -114,7 +115,7 @@ class Recording:
         return self._replayer.rows(block)
 
     def time(self, block: int, step: int) -> int:
-        """How many accesses had happened at a moment: those up to the last of the block by then."""
+        """How many accesses had happened at a step: those up to the last of the block by then."""
         rows = self.rows(block)
         done = int(numpy.searchsorted(self.accesses.step[rows], step, "right"))
         return int(rows[done - 1]) + 1 if done else int(self.blocks.began[self.place(block)])
@@ -126,7 +127,7 @@ class Recording:
             return self._replayer.history(block, step)
 
     def truncate(self, place: int) -> None:
-        """Forget the tile blocks from a place on, as if they had not begun yet."""
+        """Forget the tile blocks from a position on, as if they had not begun yet."""
         with self.lock:
             for block in self.order[place:].tolist():
                 self._replayer.forget(block)
@@ -139,7 +140,7 @@ class Recording:
             self._replayer.watch(block, observer)
 
     def values(self, block: int, step: int) -> list[tuple[int, int, Any]]:
-        """What is known at a moment: value, step at which it was computed, content."""
+        """What is known at a step: value, step at which it was computed, content."""
         history = self.history(block, step)
         found: list[tuple[int, int, Any]] = []
         for value, one in enumerate(self.program.values):
@@ -165,7 +166,7 @@ class Recording:
         return variables.functions(self.program, self.history(block, step), self.steps(block), step)
 
     def tile(self, block: int, step: int, value: int) -> Array:
-        """A tile as it is at a moment."""
+        """A tile as it is at a step."""
         if not isinstance(self.program.values[value].type, TileType):
             raise LaunchError(f"{self.program.name(value)} is no tile: it has no elements")
         newest = self.history(block, step).at(value, step)
@@ -174,7 +175,7 @@ class Recording:
         return numpy.asarray(newest[1])
 
     def array(self, array: int, block: int, step: int) -> Array:
-        """A copy of an array as it is at a moment."""
+        """A copy of an array as it is at a step."""
         with self.lock:
             return self.contents(array, block, step).copy()
 
@@ -363,11 +364,14 @@ def record(
     uninitialized: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
     source: object = None,
+    progress: Progress | None = None,
 ) -> Recording:
     """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
     prepared = PreparedLaunch(kernel, grid, check_arguments(args), schedule, limit, memory, source)
+    prepared.launch.progress = progress
     recorder = prepared.recorder(sanitize, checked_arrays(uninitialized, "uninitialized"))
     failure = _run(prepared.launch, recorder, output if output is not None else sys.stdout.write)
+    prepared.launch.progress = None
     prepared.hand_back(recorder.written if recorder.end is None else prepared.memory.copies)
     if recorder.end is not None:
         recorder.end.put()

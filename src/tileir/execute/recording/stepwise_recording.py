@@ -103,6 +103,8 @@ class StepwiseRecording:
                     return
                 self.whole = self.count
             for number in islice(self.order(), self.whole, place + 1):
+                if launch.progress is not None:
+                    launch.progress(self.whole, self.count)
                 self._printed = len(self.texts)
                 if not self._record(self._run, number):
                     return

@@ -49,7 +49,7 @@ _TESTS: Final[tuple[tuple[WatchKind, str, Test], ...]] = (
 class NumberWatch(Ledger):
     """Finds every operation that makes a NaN or an infinity; `report` has them, once for each operation.
 
-    `report.notes` says where the program was given one: read from memory, or padded.
+    `report.notes` has those that come from outside: read from memory, or padding.
     """
 
     def __init__(self) -> None:

@@ -54,7 +54,7 @@ class FindingLocation:
 
 @dataclass(slots=True, eq=False)
 class Finding:
-    """One mistake of one operation; `count` is how often it was seen, `location` where it was first.
+    """One error of one operation; `count` is how often it occurred, `location` where it occurred first.
 
     `kind` is one of the kinds in docs/tools/sanitizer.md, `title` a one-line summary, `details` has the numbers,
     `other` is the second operation, for example in a race, and `relation` the word before it.  Notes are findings of
@@ -102,8 +102,8 @@ class Finding:
 class SanitizerReport:
     """All findings of a launch, in the order in which they were first seen; true if there are any.
 
-    `notes` are worth knowing but are not mistakes.  `names` says whose names the text has: those of the script that the
-    program comes from, where it is at hand, or with "tile" those of the tile program.
+    `notes` are observations that are not errors.  `names` selects the names in the text: "script" for those of the
+    script that the program comes from, if it is available, or "tile" for those of the tile program.
     """
 
     def __init__(self, author: str = "sanitizer", nothing: str = "nothing found") -> None:
@@ -159,7 +159,7 @@ class SanitizerReport:
 
 
 class SanitizerError(TileIRError):
-    """A sanitized launch found mistakes; `report` has all of them, and the message is its text."""
+    """A sanitized launch has findings: `report` has all of them, and the message is its text."""
 
     def __init__(self, report: SanitizerReport) -> None:
         diagnostics = []

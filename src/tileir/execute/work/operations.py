@@ -212,12 +212,12 @@ class Work:
 
     @property
     def flops(self) -> int:
-        """Floating-point operations outside of matrix products."""
+        """Floating-point operations outside of matmuls."""
         return self._sum(FLOATING)
 
     @property
     def matrix_flops(self) -> dict[str, int]:
-        """Operations of matrix products, by the type of their factors."""
+        """Operations of matmuls, by the type of their operands."""
         found: dict[str, int] = {}
         for (group, _, types), amount in self.computed.items():
             if group == MATRIX:
@@ -227,12 +227,12 @@ class Work:
 
     @property
     def total_flops(self) -> int:
-        """All floating-point operations, and those of integer matrix products."""
+        """All floating-point operations, and those of integer matmuls."""
         return self.flops + sum(self.matrix_flops.values())
 
     @property
     def integer_operations(self) -> int:
-        """Operations on integers outside of matrix products, those on addresses too."""
+        """Operations on integers outside of matmuls, including those on addresses."""
         return self._sum(INTEGER)
 
     @property

@@ -70,7 +70,7 @@ def sweep(
     """Judge many programs, in confined child processes, and write what comes of them to a file of results.
 
     `inputs` are paths of programs, directories, archives and Python modules, or modules in memory; `seeds` are those of
-    `tileir.smith`.  `plan` says what is done to each; by default it is checked, run on the engines that are there, and
+    `tileir.smith`.  `plan` is what is done to each; by default it is checked, run on the available backends, and
     their results compared.  `reference` is the Python module that others are judged against, or a directory with one
     for each (docs/guide/judging.md).  `jobs` of them are judged at once, by default one for each processor.
 
@@ -131,7 +131,7 @@ def present_engines() -> tuple[str, ...]:
 def judge_kernels(module: Source, *, reference: Source | None = None, plan: JudgePlan | None = None) -> Verdict:
     """Judge a Python module with kernels as a sweep does: in confined child processes, against a reference.
 
-    Both are paths, or the bytes of a source; without `reference` the module is its own.  `plan` says what is done
+    Both are paths, or the bytes of a source; without `reference` the module is its own.  `plan` is what is done
     besides running and comparing (docs/guide/judging.md).  Whatever the module does, there is a verdict.
     """
     name = "module.py" if isinstance(module, bytes) else os.fspath(module)

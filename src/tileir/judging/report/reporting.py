@@ -16,7 +16,7 @@ from tileir.whole_files import write_file
 class SweepReport(Contents):
     """What a sweep found; made by `tileir.sweeps.report`.
 
-    `programs` are all that were judged, `kinds` the kinds of failures, the most frequent first; `counts` says how many
+    `programs` are all that were judged, `kinds` the kinds of failures, the most frequent first; `counts` has how many
     programs came to which outcome.
     """
 
@@ -54,7 +54,7 @@ class SweepReport(Contents):
 
 
 def report(results: str | os.PathLike[str], *, plan: str | None = None) -> SweepReport:
-    """What a file of results says: kinds of failures, counts, and reports in several formats.
+    """Read a report from a file of results: kinds of failures, counts, and reports in several formats.
 
     `plan` is the digest of one of the file's plans, by default that of the latest sweep.
     """

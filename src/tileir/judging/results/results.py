@@ -158,7 +158,7 @@ class Results:
             yield row.digest, row.kind, tuple(row.names), row.verdict.outcome, row.verdict.cause, tuple(steps)
 
     def digest(self) -> str:
-        """Of all that is comparable: two tables with the same one say the same."""
+        """Of all that is comparable: two tables with the same digest have the same results."""
         found = hashlib.blake2b(digest_size=16)
         for row in self.comparable():
             found.update(json.dumps(row).encode())
@@ -184,7 +184,7 @@ class Results:
         return "".join([str(output or "") for (output,) in self._of_verdict("verdicts.output", "", digest)])
 
     def reproducer(self, digest: str) -> tuple[bytes | None, str] | None:
-        """A smaller program with the same failure and a note, or None if nobody has looked for one."""
+        """A smaller program with the same failure and a note, or None if none was searched for."""
         join = "JOIN reproducers ON reproducers.verdict = verdicts.id"
         for content, note in self._of_verdict("reproducers.content, reproducers.note", join, digest):
             with self._sound():

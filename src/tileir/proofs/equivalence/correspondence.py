@@ -164,7 +164,7 @@ class _Correspondence:
     def _effect(self, before: Effect, after: Effect, facts: Facts) -> None:
         one, other = before.operation, after.operation
         if one.declaration is not other.declaration:
-            raise Mismatch(f"the second program has {_text(after)} in the place of {_text(before)}")
+            raise Mismatch(f"the second program has {_text(after)} in place of {_text(before)}")
         if (name := _other_attribute(one, other)) is not None:
             raise Mismatch(f"{_text(before)} has another '{name}'")
         if one.segments != other.segments:

@@ -56,7 +56,7 @@ def _once(context: Context, access: Access) -> Claim:
     if one is not None and two is not None and set(one) == set(two) and len(one) > 1:
         same = [terms.equal(one[stride], two[stride]) for stride in one]
     wrong = [*facts, access.mask, primed(access.mask, kept), *same, differ]
-    why = "two elements of the store may have one place"
+    why = "two elements of the store may have one index"
     return context.claim("coverage", access.operation, terms.FALSE, wrong, None, 1.0, why)
 
 

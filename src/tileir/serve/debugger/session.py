@@ -16,6 +16,7 @@ import numpy
 
 from tileir.bridge.recording import prepared_launch
 from tileir.execute.dtypes import Array
+from tileir.execute.engine.interface import Progress
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.recording.recorder import Interrupted
 from tileir.execute.recording.recording import LIMIT
@@ -272,6 +273,10 @@ class Debugger(Inspection):
     def interrupt(self) -> None:
         """Stop what is under way, from another thread or a signal handler."""
         self._history.interruption.is_wanted = True
+
+    def show_progress(self, progress: Progress | None) -> None:
+        """Call a function with the number of finished tile blocks, and of all, while the launch runs."""
+        self._history.prepared.launch.progress = progress
 
     def _end(self) -> Stop:
         self.finished = True

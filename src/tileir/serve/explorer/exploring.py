@@ -40,16 +40,16 @@ def explore(
     open: bool | None = None,
     port: int = 0,
 ) -> Exploration:
-    """Launch a kernel, recorded, and show what it does in a page: forms, memory, values, findings, cost.
+    """Launch a kernel, recorded, and show what it does in a page: stages, memory, values, findings, cost.
 
     The kernel is what `tileir.compile` takes or makes, or a cuTile kernel with the arguments of `tileir.launch`.  It
     runs in the interpreter, and arrays have the results, as after any launch.  Without `args` nothing runs, and the
     page shows the program and estimates.
 
-    With `html` the page is written to a file that needs nothing else; it carries the values of `blocks`, by number,
-    or of as many as fit.  Otherwise it is served to this machine, and `open` says whether a browser shows it (default:
-    yes).  `schedule` is the order of tile blocks, `memory_limit` bounds the recording, in bytes.  `target` is the GPU
-    whose costs are shown, or several, by default all.  `compare` has other recordings to show beside this one, by their
+    With `html` the page is written to a file that needs nothing else; it carries the values of `blocks`, by number, or
+    of as many as fit.  Otherwise it is served to this machine, and a browser opens it unless `open` is false.
+    `schedule` is the order of tile blocks, `memory_limit` bounds the recording, in bytes.  `target` is the GPU whose
+    costs are shown, or several, by default all.  `compare` has other recordings to show beside this one, by their
     titles.  Findings are those of the sanitizer: `sanitize` and `uninitialized` are as for `tileir.record`.
 
     >>> tileir.explore(kernel, 8, args, html="page.html").title
@@ -84,7 +84,7 @@ class Exploration:
         return f"<Exploration of {summary['kernel']}, grid {tuple(summary['grid'])}{where}>"
 
     def answer(self, question: str, parameters: Mapping[str, str | int] | None = None) -> dict[str, Any]:
-        """What the page is told when it asks; docs/tools/explore.md lists the questions."""
+        """Return the answer to a question of the page; docs/tools/explore.md lists the questions."""
         return self._explorer.answer(question, parameters)
 
     @property
@@ -94,7 +94,7 @@ class Exploration:
 
     @property
     def url(self) -> str:
-        """Where the page is, for this machine alone; asking for it starts the server."""
+        """The address of the page, for this machine only; reading it starts the server."""
         return self._started().url
 
     def open(self) -> bool:
@@ -135,10 +135,11 @@ class Exploration:
         return exported(self._explorer, blocks=None if blocks is None else list(blocks), size=size)
 
     def picture(self, array: int | str | None = None, color: str = "block") -> str:
-        """An array as SVG, and who touched each of its elements: for papers, without a browser.
+        """Draw an array as SVG, colored by the accesses to each element; it needs no browser.
 
-        `array` is its name or number, by default the first that is written.  `color` says what colors stand for:
-        "block" and "first block" who touched an element last or first, "time" and "first time" when, "count" how often.
+        `array` is its name or number, by default the first that is written.  `color` is what colors stand for: "block"
+        and "first block" for the last and first tile block that touched an element, "time" and "first time" for when,
+        "count" for how often.
         """
         if self.recording is None:
             raise LaunchError("nothing was run, so there is no memory to draw: pass the arguments of the launch")

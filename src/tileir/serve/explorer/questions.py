@@ -29,7 +29,7 @@ _LONGEST_NAME = 200
 
 
 class QuestionError(TileIRError):
-    """A question that cannot be answered; the message says why."""
+    """A question that cannot be answered; the message has the reason."""
 
     def __init__(self, message: str) -> None:
         super().__init__([Diagnostic("error", message, UNKNOWN)])

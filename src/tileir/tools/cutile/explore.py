@@ -13,7 +13,7 @@ from tileir.execute.launching.entries import select_entry
 from tileir.execute.schedule import check_schedule
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.quoting import harmless
-from tileir.terminal import Progress
+from tileir.terminal import Progress, launch_bar
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_INTERRUPTED, EXIT_WRONG_INPUT, Arguments, Option, ToolFailure, Usage
 from tileir.tools.command import SYSTEM, command, refusing, stay
@@ -159,6 +159,7 @@ def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[obje
             others[name if names.count(name) == 1 else path] = load_recording(path)
     with Progress() as progress:
         progress.step("recording the launch")
+        bar = launch_bar(progress)
         made = opened(
             launch,
             limit=given.size("memory-limit", LIMIT),
@@ -167,6 +168,7 @@ def _explored(given: Arguments, parts: tuple[Any, ...], unwritten: Sequence[obje
             compare=others,
             uninitialized=unwritten,
             sanitize=_SANITIZE[given.value("sanitize", "errors")],
+            progress=bar,
         )
     record = given.value("record")
     if record and made.recording is not None:
@@ -182,7 +184,9 @@ def _write(found: Exploration, given: Arguments) -> None:
     if not target:
         return
     count = int(found.answer("summary")["recording"]["order"]["shape"][0])
-    page = found.page(blocks=_blocks(blocks, count) if blocks else None)
+    with Progress() as progress:
+        progress.step(f"writing {harmless(target)}")
+        page = found.page(blocks=_blocks(blocks, count) if blocks else None)
     write_output(target, page.text)
     if target != "-":
         size = len(page.text.encode())

@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tileir.cpp.demangling import source_name
 from tileir.ir.quoting import harmless
+from tileir.terminal import Progress
 from tileir.tools import options
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.command import command, need_packages
@@ -94,6 +96,8 @@ class Prover:
         need_solver()
         self.rules = RULES
         self.is_verbose: bool = given.has("verbose")
+        # Of several files the number is shown.
+        self._is_quiet: bool = given.has("quiet") or len(given.operands) > 1
         self._assume: list[str] = given.values("assume")
         self._grid: list[str] | None = grid_axes(given.value("grid")) if given.has("grid") else None
         self._entry: str = given.value("entry")
@@ -129,7 +133,9 @@ class Prover:
         # Of C++ the option says what is compiled, too.
         entries = [select_entry(module, self._entry)] if self._entry else list(entries_of(module).values())
         for entry in entries:
-            proof = prove_entry(entry, self._assume, self._grid, self._seconds, names=names, script_grid=rule)
+            with Progress(is_quiet=self._is_quiet) as progress:
+                progress.step(f"proving @{source_name(entry.symbol_name or '')}")
+                proof = prove_entry(entry, self._assume, self._grid, self._seconds, names=names, script_grid=rule)
             yield proof, run
 
     def findings(self, programs: list[Program], path: str, writer: Writer) -> Outcome:

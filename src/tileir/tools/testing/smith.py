@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "tileir smith",
     "",
-    ("tileir smith --seed 7", "tileir smith --count 10 --family products -o programs"),
+    ("tileir smith --seed 7", "tileir smith --count 10 --family matmuls -o programs"),
     (
         Option("--seed N", "which program, from 0 on (default: 0)"),
         Option("--count K", "the programs of that many seeds, beginning with N; '-o DIR' takes them"),

@@ -232,7 +232,7 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>) {{
 
 @Rule(
     "hardware",
-    "The tiles of a product are too small for tensor cores",
+    "The tiles of a matmul are too small for tensor cores",
     reason="They multiply 16 rows and 8 columns at once, and rows of 32 bytes; sm_90 and sm_100 are at their best with "
     "64 rows or more. Smaller matmuls are filled up with zeros, or computed by ordinary instructions, many times "
     "slower.",
@@ -248,14 +248,14 @@ def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
         unit = _DEPTH_BYTES // element_size(left.element)
         message = ""
         if rows < LEAST_ROWS or columns < LEAST_COLUMNS:
-            message = f"a product of {shown} is computed without tensor cores on {named(where)}: "
+            message = f"a matmul of {shown} is computed without tensor cores on {named(where)}: "
             message += f"they multiply {LEAST_ROWS} rows and {LEAST_COLUMNS} columns at least"
         elif depth < unit:
-            message = f"of a product of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
+            message = f"of a matmul of {shown} tensor cores compute {depth} of {unit} along K on {named(where)}: "
             message += "the rest is filled up with zeros"
         elif rows < _GROUP_ROWS:
             where = subject.affected([gpu for gpu in where if gpu.has_wgmma or gpu.has_tensor_memory])
-            message = f"a product of {shown} is computed with the instructions of older GPUs on {named(where)}: "
+            message = f"a matmul of {shown} is computed with the instructions of older GPUs on {named(where)}: "
             message += f"theirs take {_GROUP_ROWS} rows at least"
         if where and message:
             yield LintFinding(product, message)
@@ -267,7 +267,7 @@ def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
     reason="A tf32 has the exponents of f32 and 11 significant bits: operands are rounded to within 0.05 %, products "
     "are summed in f32, and tensor cores multiply them. For networks that is enough as a rule, for solvers it is not.",
     remedy="Convert both operands: `ftof %a : tile<64x64xf32> -> tile<64x64xtf32>`. Where that is too coarse, split "
-    "each into a tf32 and what is left of it, and add three products.",
+    "each into a tf32 and what is left of it, and add three matmuls.",
     severity=REMARK,
     example="""\
  entry @k(%p: tile<ptr<f32>>) {
@@ -281,7 +281,7 @@ def idle_tensor_cores(subject: Subject) -> Iterable[LintFinding]:
    %u = store_view_tko weak %c, %view[%0, %0] token=%t : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
 """,  # noqa: E501
 )
-def f32_product(subject: Subject) -> Iterable[LintFinding]:
+def f32_matmul(subject: Subject) -> Iterable[LintFinding]:
     for product in subject.operations(ops.MMAF):
         if tile_type_of(product.operands[0]).element is not F32:
             continue

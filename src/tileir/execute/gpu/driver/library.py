@@ -89,7 +89,7 @@ class DriverError(LaunchError):
 
 
 class NoGpuError(LaunchError):
-    """There is no GPU here that can be used; the message says why, and names an engine that works."""
+    """No GPU here can be used; the message has the reason, and names a backend that works."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}; {alternative()}")

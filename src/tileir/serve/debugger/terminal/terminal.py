@@ -19,6 +19,7 @@ from tileir.serve.debugger.stops import Position, Stop
 from tileir.serve.debugger.terminal.breakpoint_commands import WATCHPOINTS
 from tileir.serve.debugger.terminal.session_commands import SessionCommands
 from tileir.serve.debugger.terminal.shell import BadCommand
+from tileir.terminal import Progress, launch_bar
 
 PROMPT: Final = "(tileir) "
 _PATIENCE: Final = 3  # Times that Ctrl-C is pressed until what does not stop is ended.
@@ -76,8 +77,10 @@ class Terminal(SessionCommands):
         self.perform(lambda: self.debugger.start(stop_on_entry), False)
 
     def perform(self, run: Callable[[], Stop], stops_at_end: bool) -> None:
-        with interruptible(self.debugger):
+        with interruptible(self.debugger), Progress(after=1.0) as progress:
+            self.debugger.show_progress(launch_bar(progress))
             stop = run()
+            self.debugger.show_progress(None)
         for number in stop.breakpoints:
             self.pending.extend(self.attached.get(number, ()))
         if stop.reason != "end":

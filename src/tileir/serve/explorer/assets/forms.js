@@ -149,5 +149,5 @@ export function createView(context) {
     return [...parts, runs];
   }
 
-  return { id: "forms", title: "Forms", element: root, update };
+  return { id: "forms", title: "Stages", element: root, update };
 }

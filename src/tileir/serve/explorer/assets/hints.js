@@ -9,7 +9,7 @@ const HINTS = [
   [".timeline", "Tile blocks and steps", "One slider selects a tile block (in Triton, a program), the other a step of it. The keys , and . go a step back and forward."],
   ["[aria-label=Variables]", "Values at this step", "Variables and arrays as they are at this step. Click a name to see all elements, or a step to go where a value was set."],
   ["[aria-label=Findings]", "Findings", "Races and accesses outside of arrays, with both lines. The page opens at the first; a button shows its accesses in memory."],
-  ["#tabs", "More views", "Memory shows who touches which element, Values whole tiles, Forms the program from source to machine code, Cost the time on a GPU."],
+  ["#tabs", "More views", "Memory shows who touches which element, Values whole tiles, Stages the program from source to machine code, Cost the time on a GPU."],
 ];
 
 /** Shows the hints to who has not seen them; returns what shows them again. @param {Context} context @param {boolean} isOpening */

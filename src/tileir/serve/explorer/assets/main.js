@@ -22,12 +22,12 @@ const KEYS = [
   ["1 .. 9", "the view with that number"],
   [", and .", "a step back, a step on"],
   ["< and >", "the tile block before, the next one"],
-  ["arrows, Home, End", "in sliders, tabs, tables, pictures and forms; in sliders with Shift: tile blocks"],
+  ["arrows, Home, End", "in sliders, tabs, tables, pictures and stages; in sliders with Shift: tile blocks"],
   ["Page Down, Page Up", "in sliders: the next access, the one before"],
   ["Space", "in sliders: play and pause"],
   ["+, -, 0", "in pictures: larger, smaller, whole"],
-  ["Enter", "in pictures and forms: choose what is pointed at"],
-  ["/", "in forms: find; n and p: the next change of an optimizer step, the one before"],
+  ["Enter", "in pictures and stages: choose what is pointed at"],
+  ["/", "in stages: find; n and p: the next change of an optimizer step, the one before"],
   ["?", "hints and keys; Escape closes them"],
 ];
 

@@ -52,7 +52,7 @@ export class Pane {
     this.notes = element("div.pane-notes.quiet");
     this.element = element(
       "section.boxed.pane",
-      { "aria-label": `Forms, ${name}`, onkeydown: (/** @type {KeyboardEvent} */ event) => this.shortcut(event) },
+      { "aria-label": `Stages, ${name}`, onkeydown: (/** @type {KeyboardEvent} */ event) => this.shortcut(event) },
       element("div.toolbar.pane-head", this.choice, this.changes, this.query, this.count),
       this.body,
       this.notes,
