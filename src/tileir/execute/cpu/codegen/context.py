@@ -170,7 +170,7 @@ class Frame:
 @dataclass(eq=False, repr=False, slots=True)
 class Guard:
     """What the sanitizer found for an access: an i1 `fine`, and per element in `buffer` where that is false.  If not
-    empty, an i1 `whole`: the tile lies in its memory, no index wraps (`value_ranges`), and if `unmasked`, its mask is
+    empty, an i1 `whole`: the tile lies in its memory, no index wraps (`affine_tiles`), and if `unmasked`, its mask is
     true."""
 
     buffer: Buffer

@@ -10,20 +10,14 @@ from typing import Final, NamedTuple
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
+from tileir.execute.cpu.codegen.affine_tiles import AffineReader
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, matrix_in_memory
 from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
-from tileir.execute.cpu.matmul.operands import (
-    UNBOUNDED,
-    AffineReader,
-    Operand,
-    pointer_load,
-    pointer_operand,
-    view_operand,
-)
+from tileir.execute.cpu.matmul.operands import UNBOUNDED, Operand, pointer_load, pointer_operand, view_operand
 from tileir.execute.cpu.matmul.pack import RowPacker, TilePacker, cached_panel, scan_packed
 from tileir.execute.cpu.matmul.plan import Layout, Rows
 from tileir.execute.cpu.matmul.store_target import destination_of
@@ -52,7 +46,7 @@ class KLoop:
         self.plan: Final = matmul.plan
         self.batch: Final = batch
         self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
-        self.reader: Final = AffineReader(matmul.general.operation, emission) if matmul.general is not None else None
+        self.reader: Final = AffineReader(emission, matmul.loop) if matmul.general is not None else None
         """Has the conditions under which the tiles of pointers lie side by side."""
         self.lower: Number = 0
         self.iterations: Number = 1
@@ -91,8 +85,9 @@ class KLoop:
         return found
 
     def _open_pointers(self, reader: AffineReader) -> list[Operand]:
-        emission, builder = self.emission, self.builder
-        lower, upper, step = (emission.whole(value) for value in reader.loop.operands[:3])
+        emission, builder, loop = self.emission, self.builder, self.matmul.loop
+        assert loop is not None
+        lower, upper, step = (emission.whole(value) for value in loop.operands[:3])
         reader.need("sge", step, 1)
         divisor = step
         if not isinstance(step, int):

@@ -19,13 +19,14 @@ import numpy
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN, MMAF_SCALED
 from tileir.dialect.types import PartitionViewType, tile_type
 from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, is_tile, scalar_constant, tile_of
+from tileir.execute.cpu.codegen.affine_tiles import AffineReader, is_index_arithmetic
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir import statements
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.matmul.operands import AffineReader, is_index_arithmetic, pointer_load
+from tileir.execute.cpu.matmul.operands import pointer_load, pointer_tile
 from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
 from tileir.execute.dtypes import DType, plain_memory, value_dtype
 from tileir.ir.core import Operation
@@ -194,7 +195,7 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
     has_pointers = any(pointer_load(each.lhs) is not None for each in matmuls)
     if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
-    reader = AffineReader(operation)
+    reader = AffineReader(None, operation)
     suits = [_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls]
     if not all(suits) or not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
         return []
@@ -254,8 +255,8 @@ def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineRe
             and plan.kind == "fma"
             and all(plain_memory(load.element) for load, _ in (left, right))
             and lowering.is_never_written(lowering.origins.provenance(right[0].address))
-            and reader.access(right[0]) is not None
-            and reader.access(left[0]) is not None
+            and pointer_tile(reader, right[0]) is not None
+            and pointer_tile(reader, left[0]) is not None
             and all(reader.scalar(bound) is not None for bound in loop.operands[:3])
         )
     # Packed B is found by the next tile blocks; A is not packed once for all iterations.
@@ -285,8 +286,8 @@ def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) 
     operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
     right = pointer_load(matmul.rhs)
     if right is not None:
-        reader = AffineReader(operation)
-        reader.access(right[0])
+        reader = AffineReader(None, operation)
+        pointer_tile(reader, right[0])
         sides = enumerate((matmul.lhs, matmul.rhs))
         converted = [
             side for side, each in sides if not (isinstance(each, PointerLoad) and has_dtype(plan, side, each))
