@@ -111,19 +111,8 @@ class Plan:
         dtypes = f"{self.a_dtype.name}.{self.b_dtype.name}.{self.acc_dtype.name}"
         return f"{self.kind}.{dtypes}.{self.m}x{self.n}x{self.k}"
 
-    @property
-    def packed_bytes(self) -> int:
-        return self.k * self.n * self.parts * self.b_dtype.itemsize
-
-    @property
-    def a_step(self) -> int:
-        """Bytes of a row block of packed A for one k."""
-        return self.a_dtype.itemsize * self.mr * self.parts
-
-    @property
-    def b_step(self) -> int:
-        """Bytes of a panel of packed B for one k."""
-        return self.b_dtype.itemsize * self.nr * self.parts
+    def layout(self, side: int) -> Layout:
+        return Layout(self, side)
 
     @property
     def row_blocks(self) -> list[tuple[int, int]]:
@@ -176,8 +165,10 @@ class Layout:
         self.guard: Final = plan.guard if side or self.is_tiled else ""
         self.adjacent: Final[int] = plan.nr if side else plan.tile_k if self.is_tiled else plan.k
         self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)  # Packed rows, columns
-        self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit  # Bytes to next k
-        self.elements: Final[int] = self.shape[0] * self.group * self.shape[1] * plan.parts
+        across = plan.nr if side else plan.mr if self.is_tiled else 1
+        self.step: Final[int] = self.dtype.itemsize * across * plan.parts  # Bytes of a panel or row block for one k
+        self.elements: Final[int] = plan.k * (plan.m, plan.n)[side] * plan.parts
+        self.bytes: Final[int] = self.elements * self.dtype.itemsize
 
     def offset(self, builder: Builder, row: Number, column: Number, k: Number) -> Number:
         """The bytes in front of a packed row and a column, of an operand with so many k."""

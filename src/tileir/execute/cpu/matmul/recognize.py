@@ -27,7 +27,7 @@ from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statemen
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.matmul.operands import pointer_load, pointer_tile
-from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
+from tileir.execute.cpu.matmul.plan import Plan, make_plan, make_scaled_plan
 from tileir.execute.dtypes import DType, plain_memory, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
@@ -237,10 +237,10 @@ def _is_counting(statement: Statement) -> bool:
 
 def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
     """How many iterations make a k-block; 0 if packed B of a single one is too large."""
-    plan = matmul.plan
+    plan, size = matmul.plan, matmul.plan.layout(1).bytes
     largest = lowering.target.second_cache_bytes // _PANEL_PARTS.get(plan.kind, 2)
-    iterations = max(min(_K_BLOCK.get(plan.kind, 2048) // plan.k, largest // plan.packed_bytes), 1)
-    return iterations if iterations * plan.packed_bytes <= largest else 0
+    iterations = max(min(_K_BLOCK.get(plan.kind, 2048) // plan.k, largest // size), 1)
+    return iterations if iterations * size <= largest else 0
 
 
 def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineReader) -> bool:
@@ -261,7 +261,7 @@ def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineRe
         )
     # Packed B is found by the next tile blocks; A is not packed once for all iterations.
     a_keys, b_keys = matmul.keys
-    if a_keys or not b_keys or cache_slots(plan.packed_bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
+    if a_keys or not b_keys or cache_slots(plan.layout(1).bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
         return False
     # What is copied in every iteration anyway may be copied for many, but not what lies in a buffer.
     return 0 not in _computed(loop, matmul) or not lhs.buffers
@@ -333,10 +333,10 @@ def allocate(program: Program) -> None:
         if not isinstance(matmul, Matmul):
             continue
         for side, keys in enumerate(matmul.keys):
-            layout = Layout(matmul.plan, side)
+            layout = matmul.plan.layout(side)
             count = matmul.iterations * layout.elements
             is_lone_a = matmul.loop is None and side == 0
-            slots = prod(matmul.lhs.shape[:-2]) if is_lone_a else cache_slots(count * layout.dtype.itemsize)
+            slots = prod(matmul.lhs.shape[:-2]) if is_lone_a else cache_slots(matmul.iterations * layout.bytes)
             if keys and (slots > 1 or is_lone_a):
                 panels = new_buffer(layout.dtype, slots * count, True)
                 # A batch, a first iteration and an extent may come to the keys; the launch, and what packing returned.

@@ -128,11 +128,10 @@ def _prove_tile(emission: Emission, statement: Inspect, words: str, size: int, a
         # All are aligned.
         rest = number % size if isinstance(number, int) else builder.emit(f"and i64 {number}, {size - 1}")
         reader.need("eq", rest, 0)
-    inside = "false" if "false" in conditions else builder.all_of(conditions)
+    inside = builder.all_of(conditions)
     known = len(conditions)
     unmasked = bool(masks) and reader.is_true(masks[0])
-    more = conditions[known:]
-    return inside, "false" if "false" in more else builder.all_of([inside, *more]), unmasked
+    return inside, builder.all_of([inside, *conditions[known:]]), unmasked
 
 
 def _emit_view(emission: Emission, statement: Inspect) -> str:

@@ -293,6 +293,8 @@ class Builder:
 
     def all_of(self, conditions: Iterable[str]) -> str:
         rest = [condition for condition in conditions if condition != "true"]
+        if "false" in rest:
+            return "false"
         return reduce(lambda one, other: self.emit(f"and i1 {one}, {other}"), rest) if rest else "true"
 
     def any_of(self, conditions: Iterable[str]) -> str:
