@@ -104,7 +104,7 @@ class PreparedKernel(ABC):
         """
 
     def sanitize(self, grid: BlockId, arguments: Arguments, options: LaunchOptions) -> SanitizerReport:
-        """Launch, and look for mistakes on the way to the end; returns what was found.
+        """Launch, and look for errors on the way to the end; returns what was found.
 
         Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
         the `Sanitizer` that is to be told what is found.

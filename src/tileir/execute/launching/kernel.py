@@ -192,7 +192,7 @@ class Kernel:
         `args` has an array (NumPy, torch, CuPy, anything with DLPack or an array interface) for each pointer and a
         number for each scalar.  `memory` lists further arrays that the kernel reaches through addresses read from
         memory.  `schedule` is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which
-        switches between blocks at memory operations.  `sanitize` looks for mistakes (docs/tools/sanitizer.md): the
+        switches between blocks at memory operations.  `sanitize` looks for errors (docs/tools/sanitizer.md): the
         launch runs to its end and raises `SanitizerError` if there were any; "all" also looks for elements that are
         never written, or written twice by one store.  With backend="auto" it uses the interpreter, which finds most;
         with backend="cpu" compiled code looks, and "all" is refused.  `observer` watches the launch.  `output` is

@@ -21,13 +21,13 @@ from tileir.ir.traversal import ancestors
 Index = tuple[int, ...]
 ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="(ct.atomic_add)")
 
-# Every sort of mistake the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
+# Every kind of error the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
 Kind = Literal[
     "out-of-bounds", "misaligned", "read-only", "index-space", "inbounds", "uninitialized", "race", "unordered",
     "assume", "overflow", "division-by-zero", "shift", "index", "assert", "error", "unwritten", "written-twice",
 ]  # fmt: skip
 WatchKind = Literal["nan", "infinity"]
-NoteKind = Literal["note"]  # What is worth a word and no mistake: it fails no launch.
+NoteKind = Literal["note"]  # A remark, not an error: it fails no launch.
 AnyKind = Literal[Kind, WatchKind, NoteKind]
 Names = Literal["script", "tile"]  # Whose names reports have: the script's, where there is one, or the tile program's.
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
@@ -54,7 +54,7 @@ class FindingLocation:
 
 @dataclass(slots=True, eq=False)
 class Finding:
-    """One mistake of one operation; `count` is how often it was seen, `location` where it was first.
+    """One error of one operation; `count` is how often it was seen, `location` where it was first.
 
     `kind` is one of the kinds in docs/tools/sanitizer.md, `title` a one-line summary, `details` has the numbers,
     `other` is the second operation, for example in a race, and `relation` the word before it.  Notes are findings of
@@ -102,7 +102,7 @@ class Finding:
 class SanitizerReport:
     """All findings of a launch, in the order in which they were first seen; true if there are any.
 
-    `notes` are worth knowing but are not mistakes.  `names` says whose names the text has: those of the script that the
+    `notes` are worth knowing but are not errors.  `names` says whose names the text has: those of the script that the
     program comes from, where it is at hand, or with "tile" those of the tile program.
     """
 
@@ -159,7 +159,7 @@ class SanitizerReport:
 
 
 class SanitizerError(TileIRError):
-    """A sanitized launch found mistakes; `report` has all of them, and the message is its text."""
+    """A sanitized launch found errors; `report` has all of them, and the message is its text."""
 
     def __init__(self, report: SanitizerReport) -> None:
         diagnostics = []

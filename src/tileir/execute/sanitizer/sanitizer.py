@@ -1,4 +1,4 @@
-"""The observer that looks for mistakes."""
+"""The observer that looks for errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WIDEST_ELEMENT = 8  # Bytes.
 
 
 class Sanitizer(Ledger):
-    """Finds mistakes in a launch; `report` has them.
+    """Finds errors in a launch; `report` has them.
 
     `kernel.launch(.., sanitize=True)` makes one and raises `SanitizerError` if it finds anything.  To look at the
     report instead, or to name arrays whose contents do not count as written (`uninitialized`), pass one as observer:

@@ -99,10 +99,10 @@ class FmaKernel:
         for number in range(plan.k_unroll // plan.k_group):
             starts = [number * b_bytes + vector * b_bytes // self.vectors for vector in range(self.vectors)]
             pointers = [builder.moved(panel_rows, start) for start in starts]
-            rights = [self._factors(1, pointer, fallback) for pointer in pointers]
+            rights = [self._operands(1, pointer, fallback) for pointer in pointers]
             following: list[Register] = []
             for row in rows:
-                left = self._factors(0, builder.moved(row, number * a_bytes), fallback)
+                left = self._operands(0, builder.moved(row, number * a_bytes), fallback)
                 for right in rights:
                     accumulator = accumulators[len(following)]
                     for one, other in zip(left, right, strict=True):
@@ -111,7 +111,7 @@ class FmaKernel:
             accumulators = following
         return accumulators
 
-    def _factors(self, side: int, pointer: str, fallback: bool) -> list[Register]:
+    def _operands(self, side: int, pointer: str, fallback: bool) -> list[Register]:
         """What a step multiplies of A or B; for the fallback the even, then the odd elements of pairs, as f32."""
         loaded, low = self._load(side, pointer), self.low_parts[side]
         if not fallback:
@@ -160,10 +160,10 @@ def _widened(builder: Builder, left: Register, right: Register, accumulator: Reg
 
 
 def _pairs(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """Products of neighbors added, for which LLVM finds x86's instruction: factors of nine bits cannot overflow."""
+    """Products of neighbors added, for which LLVM finds x86's instruction: operands of nine bits cannot overflow."""
     wide = value_type(accumulator.dtype, left.width)
-    factors = [builder.emit(f"sext {one.typed} to {wide}") for one in (left, right)]
-    product = builder.value(f"mul {wide} {factors[0]}, {factors[1]}", accumulator.dtype, left.width)
+    operands = [builder.emit(f"sext {one.typed} to {wide}") for one in (left, right)]
+    product = builder.value(f"mul {wide} {operands[0]}, {operands[1]}", accumulator.dtype, left.width)
     if accumulator.width:
         even, odd = (shuffled(builder, product, None, range(part, left.width, 2)).name for part in (0, 1))
     else:
@@ -195,7 +195,7 @@ def _dot(builder: Builder, left: Register, right: Register, accumulator: Registe
     return Register(name, accumulator.dtype, accumulator.width)
 
 
-# The factors of `double` have no more bits than f32, so that rounding their sum to double first changes nothing.
+# The operands of `double` have no more bits than f32, so that rounding their sum to double first changes nothing.
 _STEPS: Final[dict[str, Step]] = {
     "fma": _fma,
     "double": partial(_in_double, add=operator.add),

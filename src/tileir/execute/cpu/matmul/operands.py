@@ -192,21 +192,21 @@ def _target(program: Program, body: list[Statement], matmul: Matmul, overlapping
         return None
     (user,) = users
     nest = user.fused if isinstance(user, statements.VersionedLoopNest) else user
-    sink = nest.stores[0] if isinstance(nest, LoopNest) and len(nest.stores) == 1 else None
-    type = sink.operation.view.type if isinstance(sink, StoreView) else None
-    if not isinstance(sink, StoreView) or not isinstance(type, PartitionViewType):
+    store = nest.stores[0] if isinstance(nest, LoopNest) and len(nest.stores) == 1 else None
+    type = store.operation.view.type if isinstance(store, StoreView) else None
+    if not isinstance(store, StoreView) or not isinstance(type, PartitionViewType):
         return None
     if prod(type.tile_shape[:-2]) != 1 or type.tile_shape[-2:] != (plan.m, plan.n):
         return None
     # Each element of a tile is computed from the element of the buffer in the same place.
     shape = ex.squeezed((plan.m, plan.n))
-    for node in ex.nodes([sink.expression]):
+    for node in ex.nodes([store.expression]):
         is_straight = isinstance(node, (ex.Elementwise, ex.BufferRead)) and ex.squeezed(node.shape) == shape
         if buffer in node.buffers and not is_straight:
             return None
     between = rest[: rest.index(user)]
-    is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, matmul, sink)
-    return StoreTarget(user, sink, is_copy)
+    is_copy = not overlapping and nest is user and _is_plain(between) and _is_copy(program, matmul, store)
+    return StoreTarget(user, store, is_copy)
 
 
 def _move_between(body: list[Statement], matmul: Matmul, user: Statement) -> None:
@@ -239,18 +239,18 @@ def _is_plain(between: list[Statement]) -> bool:
     )
 
 
-def _is_copy(program: Program, matmul: Matmul, sink: StoreView) -> bool:
+def _is_copy(program: Program, matmul: Matmul, store: StoreView) -> bool:
     """Whether a matmul may write its result where a nest stores it, if nothing is between them."""
-    root, buffer = sink.expression, matmul.accumulator
+    root, buffer = store.expression, matmul.accumulator
     if not isinstance(root, ex.BufferRead) or matmul.plan.kind != "fma" or not may_change_order(program.entry):
         return False
-    view = sink.operation.view.type
+    view = store.operation.view.type
     assert isinstance(view, PartitionViewType)
     if not plain_memory(root.element) or root.dtype != buffer.dtype or view.tensor.strides[view.dim_map[-1]] != 1:
         return False
     origins = Origins(program.entry, False)
     reads = [load for root in matmul.roots for load in root.reads]
-    return is_apart(sink, origins, frozenset().union(*[origins.provenance(load.address) for load in reads]))
+    return is_apart(store, origins, frozenset().union(*[origins.provenance(load.address) for load in reads]))
 
 
 # --- rows of C ---

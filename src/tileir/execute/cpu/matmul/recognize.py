@@ -56,7 +56,7 @@ _COPY_LENGTH: Final = 1024  # About how many terms are a k-block then: many rows
 
 def lower_mma(lowering: Lowering, operation: Operation) -> None:
     result, type = operation.results[0], tile_of(operation.results[0])
-    plan, roots = _plan(lowering, operation), _factors(lowering, operation)
+    plan, roots = _plan(lowering, operation), _operands(lowering, operation)
     # The operands are read while the accumulator is written.
     busy = frozenset().union(*[root.buffers for root in roots])
     buffer, zero_init = _accumulator(lowering, operation, plan, busy)
@@ -82,7 +82,7 @@ def lower_mma(lowering: Lowering, operation: Operation) -> None:
     lowering.stored(result, buffer)
 
 
-def _factors(lowering: Lowering, operation: Operation) -> list[Expression]:
+def _operands(lowering: Lowering, operation: Operation) -> list[Expression]:
     """A, B and their scales, without tiles that are large or that others use too."""
     values = [*operation.operands[:2], *operation.operands[3:5]]
     roots = [lowering.expression(value) for value in values]
@@ -312,8 +312,12 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
     """Let k-loops start from zeros where the statements before only write zeros."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
-        sink = last.stores[0] if isinstance(last, LoopNest) and len(last.stores) == 1 else None
-        if not isinstance(sink, StoreBuffer) or sink.buffer is not matmul.accumulator or not is_zero(sink.expression):
+        store = last.stores[0] if isinstance(last, LoopNest) and len(last.stores) == 1 else None
+        if (
+            not isinstance(store, StoreBuffer)
+            or store.buffer is not matmul.accumulator
+            or not is_zero(store.expression)
+        ):
             return
         matmul.zero_init = True
         lowering.body.pop()

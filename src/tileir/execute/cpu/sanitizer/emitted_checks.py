@@ -69,7 +69,7 @@ def _tables(emission: Emission) -> list[str]:
 
 
 def _report_unless(emission: Emission, statement: Inspect, well: str, site: int, values: list[str]) -> str:
-    """Pass an access to Python unless all is well; gives that."""
+    """Pass an access to Python unless all is well; returns that."""
     assert statement.guard is not None
     given = [f"ptr {emission.buffer(statement.guard)}", *values]
     emission.builder.branch(well, None, lambda: call_inspector(emission, site, given))
