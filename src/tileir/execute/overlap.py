@@ -43,9 +43,9 @@ def overlap() -> Iterator[None]:
         _current.set(launches)
         try:
             yield
-        except Exception as mistake:
-            # What was launched before a mistake is done, as without this context.
-            launches.wait_for_all(mistake)
+        except Exception as error:
+            # What was launched before an error is done, as without this context.
+            launches.wait_for_all(error)
             raise
         launches.wait_for_all()
     except BaseException:

@@ -18,7 +18,8 @@ pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
 from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.matmul import k_loop, operands
+from tileir.execute.cpu.codegen import affine_tiles
+from tileir.execute.cpu.matmul import k_loop
 
 DTYPES = {"f16": numpy.float16, "bf16": ml_dtypes.bfloat16, "f32": numpy.float32, "f64": numpy.float64}
 Extents = tuple[int, int, int]
@@ -377,13 +378,13 @@ def test_a_number_that_is_doubled_again_and_again_is_read_once(monkeypatch: pyte
     far = "%far = muli %i, %size.k : tile<i32>\n%d0 = subi %i, %i : tile<i32>"
     text = text.replace(line, f"{far}\n{doubled}\n{name} = addi %far, %d14 : tile<i32>")
     reads: list[object] = []
-    read = operands.AffineReader._read_scalar
+    read = affine_tiles.AffineReader._read_scalar
 
-    def counted(reader: operands.AffineReader, value: tileir.Value, depth: int) -> operands.Affine | None:
+    def counted(reader: affine_tiles.AffineReader, value: tileir.Value, depth: int) -> affine_tiles.Affine | None:
         reads.append(value)
         return read(reader, value, depth)
 
-    monkeypatch.setattr(operands.AffineReader, "_read_scalar", counted)
+    monkeypatch.setattr(affine_tiles.AffineReader, "_read_scalar", counted)
     assert k_loops(text)
     assert len(reads) < 300
     agrees(text, tile, (32, 64, 24))

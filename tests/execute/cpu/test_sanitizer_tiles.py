@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.cpu.pointer_products import program
 from tests.execute.cpu.test_sanitizer import texts
 
 import tileir
@@ -143,3 +144,11 @@ def test_one_misaligned_element_between_others_is_found(middle: int) -> None:
         if start % 4 or middle % 4:
             expected.append("misaligned")
         assert both.launch([numpy.zeros(64, numpy.int8)], start) == expected
+
+
+def test_pointers_that_are_kept_for_a_store_after_a_loop_are_checked() -> None:
+    text = program((4, 16, 8), counts="elements", memory="f16", factors="f32")
+    both = Both(text)
+    a, b, c = numpy.ones((4, 16), "f2"), numpy.ones((16, 16), "f2"), numpy.zeros((4, 16), "f4")
+    assert both.launch([a, b, c], 4, 16, 16, 16, 16, 16) == []
+    assert set(both.launch([a, b, c[:3].copy()], 4, 16, 16, 16, 16, 16)) == {"out-of-bounds"}

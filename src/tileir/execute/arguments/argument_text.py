@@ -28,7 +28,7 @@ class LaunchDescriptionError(OptionError):
 
 MARK: Final = "// tileir:"
 _TOO_LARGE: Final = Code("out-of-memory")
-_MOST_DIGITS: Final = 100  # Longer numbers are mistakes, and Python refuses to read very long ones.
+_MOST_DIGITS: Final = 100  # Longer numbers are errors, and Python refuses to read very long ones.
 
 
 def natural(text: str) -> int | None:

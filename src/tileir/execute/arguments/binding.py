@@ -193,8 +193,8 @@ def buffer_of(value: object, what: str) -> Buffer:
     except OnOtherDevice:
         hint = "copy it to the host first (tensor.cpu(), cupy.asnumpy(x)), or use a GPU backend"
         raise WrongDeviceError(f"{what} is in the memory of a GPU: {hint}") from None
-    except BadArray as mistake:
-        raise LaunchError(f"{what} is {type_text(value)} that {mistake}: pass a NumPy array") from None
+    except BadArray as error:
+        raise LaunchError(f"{what} is {type_text(value)} that {error}: pass a NumPy array") from None
     raise LaunchError(f"{what} is {type_text(value)}, which is not an array: pass a NumPy array or a CPU tensor")
 
 

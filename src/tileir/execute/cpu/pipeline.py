@@ -20,7 +20,7 @@ from tileir.execute.cpu.ir.statements import Alloca, LoopStatement, Matmul, Prog
 from tileir.execute.cpu.lowering import pointer_induction
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.table import HANDLERS
-from tileir.execute.cpu.matmul import recognize, store_target
+from tileir.execute.cpu.matmul import operands, recognize
 from tileir.execute.cpu.runtime import llvm_compile
 from tileir.execute.cpu.runtime.launch_record import Layout
 from tileir.execute.cpu.runtime.target import Target
@@ -103,7 +103,7 @@ def lowered_program(entry: Operation, target: Target, options: Options, keep_loc
     scratch_layout.assign(program)
     if not options.sanitize:
         memory_hints.choose(program, target, options.overlapping)
-        store_target.choose(program, options.overlapping)
+        operands.choose_stores(program, options.overlapping)
     return program
 
 

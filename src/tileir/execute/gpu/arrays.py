@@ -72,8 +72,8 @@ def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:
             return _from_interface(value)
         described, ordinal = from_gpu_dlpack(value, stream)
         return DeviceBuffer(described, "array", ordinal)
-    except BadArray as mistake:
-        raise LaunchError(f"{what} is {type_text(value)} that {mistake}: pass a tensor or a CuPy array") from None
+    except BadArray as error:
+        raise LaunchError(f"{what} is {type_text(value)} that {error}: pass a tensor or a CuPy array") from None
 
 
 def _from_interface(value: object) -> DeviceBuffer:

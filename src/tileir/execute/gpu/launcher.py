@@ -137,7 +137,7 @@ class GpuLauncher(PreparedKernel):
         code.packer.spare.append(record)
 
     def launch_in(self, context: int, record: Record, function: Any) -> int:
-        """Launch in a context that is not current; gives the code of the driver."""
+        """Launch in a context that is not current; returns the code of the driver."""
         with current(context):
             return int(driver().function("cuLaunchKernelEx")(record.configuration, function, record.parameters, None))
 

@@ -57,7 +57,7 @@ class Recording:
     limit: int
     failure: str  # The error that ended the launch, in words; empty if none did.
     report: SanitizerReport
-    sanitize: bool | Literal["all"]  # Whether mistakes were looked for; "all": elements that are never written too.
+    sanitize: bool | Literal["all"]  # Whether errors were looked for; "all": elements that are never written too.
     notes: list[str]  # What is not kept, in sentences.
     find_variables: Callable[[], ScriptVariables | None] = lambda: None
 
@@ -297,7 +297,7 @@ class PreparedLaunch:
         return found if isinstance(found, ScriptVariables) else None
 
     def recorder(self, sanitize: bool | Literal["all"], uninitialized: list[object]) -> Recorder:
-        """What records the launch; its report has the mistakes that are found meanwhile."""
+        """What records the launch; its report has the errors that are found meanwhile."""
         sanitizer = Sanitizer(uninitialized=self._copies(uninitialized))
         report = sanitizer.report
         observers: list[Observer] = [sanitizer] if sanitize else []

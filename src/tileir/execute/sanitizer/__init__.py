@@ -1,4 +1,4 @@
-"""The sanitizer: every mistake a program makes while it runs, found and explained.
+"""The sanitizer: every error a program makes while it runs, found and explained.
 
 sanitizer.py: `Sanitizer`, the observer; begin here
 ledger.py, report.py: the findings, their hints and their text

@@ -105,7 +105,7 @@ class Bounds:
         return self._check_slowly(access, region)
 
     def _check_slowly(self, access: Access, home: Region | None) -> tuple[Touched, Array | None]:
-        """Something is unusual: several regions, or a mistake."""
+        """Something is unusual: several regions, or an error."""
         memory, size = self._memory, access.size
         flat = access.touched
         regions = memory.regions

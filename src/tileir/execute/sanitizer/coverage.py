@@ -130,7 +130,7 @@ class Coverage(Ledger):
         self._executions.pop(block.number, None)
 
     def failed(self, error: object, block: TileBlock) -> bool:
-        self._failed = True  # What a tile block that ended early leaves out is another mistake's doing.
+        self._failed = True  # What a tile block that ended early leaves out follows from another error.
         return False
 
     def access(self, access: Access) -> None:

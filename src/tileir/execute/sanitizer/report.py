@@ -21,13 +21,13 @@ from tileir.ir.traversal import ancestors
 Index = tuple[int, ...]
 ATOMIC_ADD: Final = phrase("(atomic_rmw_tko; in cuTile ct.atomic_add)", script="(ct.atomic_add)")
 
-# Every sort of mistake the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
+# Every kind of error the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
 Kind = Literal[
     "out-of-bounds", "misaligned", "read-only", "index-space", "inbounds", "uninitialized", "race", "unordered",
     "assume", "overflow", "division-by-zero", "shift", "index", "assert", "error", "unwritten", "written-twice",
 ]  # fmt: skip
 WatchKind = Literal["nan", "infinity"]
-NoteKind = Literal["note"]  # What is worth a word and no mistake: it fails no launch.
+NoteKind = Literal["note"]  # A remark, not an error: it fails no launch.
 AnyKind = Literal[Kind, WatchKind, NoteKind]
 Names = Literal["script", "tile"]  # Whose names reports have: the script's, where there is one, or the tile program's.
 KINDS: Final[tuple[str, ...]] = get_args(Kind)

@@ -1,4 +1,4 @@
-"""The observer that looks for mistakes."""
+"""The observer that looks for errors."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _on_failure(order: str) -> str:
 
 
 def _exchange(builder: Builder, where: str, size: int, order: str, change: Callable[[str], str]) -> str:
-    """Replace bytes by what `change` returns for their bits, until no other thread interferes; gives the old bits."""
+    """Replace bytes by what `change` returns for their bits, until no other thread interferes; returns the old bits."""
     bits = f"i{8 * size}"
     loop = Loop(builder)
     old = loop.carry(bits, builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}"))

@@ -17,10 +17,10 @@ from typing import Final
 from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
 from tileir.execute.analysis.aliasing import RENAMED, likely_origin
 from tileir.execute.analysis.values import pointee_of, reserved_bytes
+from tileir.execute.cpu.codegen.affine_tiles import AffineReader
 from tileir.execute.cpu.codegen.context import FAR, Emission, TensorView, TileAccess
 from tileir.execute.cpu.codegen.exits import FAILED, call_function, leave_to_general
 from tileir.execute.cpu.codegen.loop_nest import Index, NestEmitter
-from tileir.execute.cpu.codegen.value_ranges import Ranges
 from tileir.execute.cpu.ir.checks import Check
 from tileir.execute.cpu.ir.expressions import PointerLoad, Shape, row_major
 from tileir.execute.cpu.ir.statements import ScalarOp, StorePointers
@@ -232,14 +232,14 @@ def prove_in_bounds(
     array = accessed_array(emission, access.operation)
     if array is None:
         return None
-    ranges = Ranges(emission)
-    found = ranges.of(access.pointers)
-    if found is None or "false" in ranges.conditions:
+    reader = AffineReader(emission)
+    found = reader.of(access.pointers)
+    if found is None or "false" in reader.conditions:
         return None
-    proven[access.operation] = access.mask is not None and ranges.is_true(access.mask)
+    proven[access.operation] = access.mask is not None and reader.is_true(access.mask)
     places = places_in(emission, array, memory_bytes(pointee_of(access.operation.operands[0])))
-    ranges.lie_in(found, array.low, places)
-    return ranges.conditions
+    reader.lie_in(reader.ends_of(found, access.pointers.shape), array.low, places)
+    return reader.conditions
 
 
 def is_in_array(emission: Emission, operation: Operation, first: Number, size: int) -> str:

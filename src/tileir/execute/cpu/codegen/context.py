@@ -170,7 +170,7 @@ class Frame:
 @dataclass(eq=False, repr=False, slots=True)
 class Guard:
     """What the sanitizer found for an access: an i1 `fine`, and per element in `buffer` where that is false.  If not
-    empty, an i1 `whole`: the tile lies in its memory, no index wraps (`value_ranges`), and if `unmasked`, its mask is
+    empty, an i1 `whole`: the tile lies in its memory, no index wraps (`affine_tiles`), and if `unmasked`, its mask is
     true."""
 
     buffer: Buffer
@@ -345,7 +345,7 @@ class Emission:
         write: Callable[[], str | None],
         overlap: tuple[str, ...] = (),
     ) -> str:
-        """Call a function beside the worker, written at its first call; gives the i1 that it returns, if any.
+        """Call a function beside the worker, written at its first call; returns the i1 that it returns, if any.
         Parameters are types and arguments by name; of pointers only some may `overlap`.
 
         LLVM's passes leave it alone: matmuls are 1.2 times as fast, and compile in a fraction of the time."""

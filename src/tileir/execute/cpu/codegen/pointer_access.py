@@ -1,7 +1,7 @@
 """Loads and stores through tiles of pointers, inside loop nests.
 
 An access through pointers is a gather or scatter, unless the pointers of neighboring lanes look like neighbors in the
-program (an `iota` plus something uniform).  Where no integer wraps on the way (`value_ranges`) they are; elsewhere a
+program (an `iota` plus something uniform).  Where no integer wraps on the way (`affine_tiles`) they are; elsewhere a
 test at run time, made for every vector, chooses between one vector access and the gather.
 """
 

@@ -29,7 +29,7 @@ _ARITHMETIC: Final = (ADDI, SUBI, MULI, EXTI)
 
 
 def run(entry: Operation) -> int:
-    """Rewrite the loops of a kernel; gives how many tiles are not carried any more."""
+    """Rewrite the loops of a kernel; returns how many tiles are not carried any more."""
     return sum([_rewrite(operation) for operation in list(entry.walk()) if operation.declaration is FOR])
 
 

@@ -6,10 +6,12 @@ zeros over an edge.  Where only k ends, for both operands, the last k-block ends
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Final, NamedTuple
 
 from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.codegen import bounds, nontemporal, view_access
+from tileir.execute.cpu.codegen.affine_tiles import AffineReader
 from tileir.execute.cpu.codegen.context import Emission
 from tileir.execute.cpu.codegen.exits import is_stopped, leave_worker
 from tileir.execute.cpu.codegen.scalars import emit_loop
@@ -18,15 +20,14 @@ from tileir.execute.cpu.ir.statements import LoopStatement, Matmul, PackCache
 from tileir.execute.cpu.matmul.macrokernel import Operands, call_macrokernel
 from tileir.execute.cpu.matmul.operands import (
     UNBOUNDED,
-    AffineReader,
     Operand,
+    destination_of,
     pointer_load,
     pointer_operand,
     view_operand,
 )
 from tileir.execute.cpu.matmul.pack import RowPacker, TilePacker, cached_panel, scan_packed
-from tileir.execute.cpu.matmul.plan import Layout, Rows
-from tileir.execute.cpu.matmul.store_target import destination_of
+from tileir.execute.cpu.matmul.plan import Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop, Number
 from tileir.execute.cpu.vector.llvm import index_register, scalar_type
@@ -52,7 +53,7 @@ class KLoop:
         self.plan: Final = matmul.plan
         self.batch: Final = batch
         self.counter: Final = matmul.loop.regions[0].blocks[0].arguments[0] if matmul.loop is not None else None
-        self.reader: Final = AffineReader(matmul.general.operation, emission) if matmul.general is not None else None
+        self.reader: Final = AffineReader(emission, matmul.loop) if matmul.general is not None else None
         """Has the conditions under which the tiles of pointers lie side by side."""
         self.lower: Number = 0
         self.iterations: Number = 1
@@ -91,8 +92,9 @@ class KLoop:
         return found
 
     def _open_pointers(self, reader: AffineReader) -> list[Operand]:
-        emission, builder = self.emission, self.builder
-        lower, upper, step = (emission.whole(value) for value in reader.loop.operands[:3])
+        emission, builder, loop = self.emission, self.builder, self.matmul.loop
+        assert loop is not None
+        lower, upper, step = (emission.whole(value) for value in loop.operands[:3])
         reader.need("sge", step, 1)
         divisor = step
         if not isinstance(step, int):
@@ -145,9 +147,7 @@ class KLoop:
         elif len((matmul.lhs, matmul.rhs)[side].shape) == 3:
             keys = places = [*keys, self.batch]
         # K-blocks of other indices have other slots, as far as there are enough.
-        slot: Number = 0
-        for key in places:
-            slot = builder.add(slot, key)
+        slot = reduce(builder.add, places)
         if matmul.loop is not None:
             # Rounded up: the last k-block may begin within the one before.
             length = matmul.iterations
@@ -161,7 +161,7 @@ class KLoop:
     def _pack(self, side: int, block: KBlock, whole: str, to: str) -> str:
         """Pack A or B of a k-block; an i1: there are special values."""
         emission, builder, plan, operand = self.emission, self.builder, self.plan, self.operands[side]
-        layout = Layout(plan, side)
+        layout = plan.layout(side)
 
         def tiles() -> list[str]:
             builder.count(0, block.iterations, 1, lambda number: self._pack_tile(side, block, number, to))
@@ -283,8 +283,7 @@ class KLoop:
         """An i1: all of a k-block up to an iteration is valid."""
         if operand.is_whole == "false" or operand.room == UNBOUNDED:
             return operand.is_whole
-        near = self.builder.compared("ule", end, operand.room)
-        return "false" if near == "false" else self.builder.all_of([operand.is_whole, near])
+        return self.builder.all_of([operand.is_whole, self.builder.compared("ule", end, operand.room)])
 
 
 def emit_matmul(emission: Emission, matmul: Matmul) -> None:

@@ -64,7 +64,8 @@ class MacroKernel:
         self.kernel: Final = (
             AmxKernel(builder, plan) if self.is_tiled else FmaKernel(builder, plan, operands.signed_zero)
         )
-        self.panel_bytes: Final[Number] = builder.multiply(operands.k, plan.b_step)
+        self.layouts: Final = plan.layout(0), plan.layout(1)
+        self.panel_bytes: Final[Number] = builder.multiply(operands.k, self.layouts[1].step)
 
     def emit(self) -> None:
         builder, rows = self.builder, self.operands.rows
@@ -88,7 +89,7 @@ class MacroKernel:
     def _row_block(self, row: Number, count: int) -> None:
         builder, plan, operands = self.builder, self.plan, self.operands
         if self.is_tiled:
-            before = builder.multiply(row, builder.multiply(operands.k, plan.a_step // plan.mr))
+            before = builder.multiply(row, builder.multiply(operands.k, self.layouts[0].step // plan.mr))
             a: RowBlock = builder.moved(operands.a, before), []
         else:
             first = builder.opaque_pointer(Rows(operands.a, operands.a_row).from_row(builder, row).pointer)
@@ -119,15 +120,14 @@ class MacroKernel:
         builder.count(0, last, plan.column_block, columns)
 
     def _from_k(self, a: RowBlock, first: Number) -> RowBlock:
-        step = self.plan.a_step if self.is_tiled else self.plan.a_dtype.itemsize
-        return self.builder.moved(a[0], self.builder.multiply(first, step)), a[1]
+        return self.builder.moved(a[0], self.builder.multiply(first, self.layouts[0].step)), a[1]
 
     def _panel(self, column: Number, first: Number) -> str:
         """The panel that begins with a column, at a k."""
-        builder, plan = self.builder, self.plan
+        builder, step = self.builder, self.layouts[1].step
         # A panel has k times its columns elements, so the product is the size of all in front of it.
-        before = builder.multiply(column, builder.multiply(self.operands.k, plan.b_step // plan.nr))
-        return builder.moved(builder.moved(self.operands.b, before), builder.multiply(first, plan.b_step))
+        before = builder.multiply(column, builder.multiply(self.operands.k, step // self.plan.nr))
+        return builder.moved(builder.moved(self.operands.b, before), builder.multiply(first, step))
 
     def _checked(self, a: RowBlock, c_in: Rows, c_out: Rows) -> None:
         """A row block with special values: each operation's part of k by the unit, or without it."""
@@ -139,7 +139,7 @@ class MacroKernel:
             rows = self._from_k(a, first)
 
             def add(column: Number, states: list[Register]) -> list[Register]:
-                return [special.scanned_memory(states[0], self._panel(column, first), length * plan.b_step)]
+                return [special.scanned_memory(states[0], self._panel(column, first), length * self.layouts[1].step)]
 
             (state,) = builder.carry(0, plan.n, plan.nr, [special.nothing()], add)
             found = builder.any_of([self.kernel.has_special(rows, length), special.is_found(state)])

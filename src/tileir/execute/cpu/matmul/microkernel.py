@@ -91,17 +91,18 @@ class FmaKernel:
         """The steps of one iteration of the innermost loop."""
         builder, plan = self.builder, self.plan
         step = _fma if fallback else _STEPS[plan.kind]
-        a_bytes, b_bytes = plan.k_group * plan.a_dtype.itemsize, plan.k_group * plan.b_step
+        a_bytes, b_step = plan.k_group * plan.a_dtype.itemsize, plan.layout(1).step
+        b_bytes = plan.k_group * b_step
         here = builder.moved(a[0], builder.multiply(k, plan.a_dtype.itemsize))
         rows = [builder.moved(here, offset) for offset in a[1]]
-        panel_rows = builder.moved(panel, builder.multiply(k, plan.b_step))
+        panel_rows = builder.moved(panel, builder.multiply(k, b_step))
         for number in range(plan.k_unroll // plan.k_group):
             starts = [number * b_bytes + vector * b_bytes // self.vectors for vector in range(self.vectors)]
             pointers = [builder.moved(panel_rows, start) for start in starts]
-            rights = [self._factors(1, pointer, fallback) for pointer in pointers]
+            rights = [self._operands(1, pointer, fallback) for pointer in pointers]
             following: list[Register] = []
             for row in rows:
-                left = self._factors(0, builder.moved(row, number * a_bytes), fallback)
+                left = self._operands(0, builder.moved(row, number * a_bytes), fallback)
                 for right in rights:
                     accumulator = accumulators[len(following)]
                     for one, other in zip(left, right, strict=True):
@@ -110,7 +111,7 @@ class FmaKernel:
             accumulators = following
         return accumulators
 
-    def _factors(self, side: int, pointer: str, fallback: bool) -> list[Register]:
+    def _operands(self, side: int, pointer: str, fallback: bool) -> list[Register]:
         """What a step multiplies of A or B; for the fallback the even, then the odd elements of pairs, as f32."""
         loaded, low = self._load(side, pointer), self.low_parts[side]
         if not fallback:
@@ -159,10 +160,10 @@ def _widened(builder: Builder, left: Register, right: Register, accumulator: Reg
 
 
 def _pairs(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """Products of neighbors added, for which LLVM finds x86's instruction: factors of nine bits cannot overflow."""
+    """Products of neighbors added, for which LLVM finds x86's instruction: operands of nine bits cannot overflow."""
     wide = value_type(accumulator.dtype, left.width)
-    factors = [builder.emit(f"sext {one.typed} to {wide}") for one in (left, right)]
-    product = builder.value(f"mul {wide} {factors[0]}, {factors[1]}", accumulator.dtype, left.width)
+    operands = [builder.emit(f"sext {one.typed} to {wide}") for one in (left, right)]
+    product = builder.value(f"mul {wide} {operands[0]}, {operands[1]}", accumulator.dtype, left.width)
     if accumulator.width:
         even, odd = (shuffled(builder, product, None, range(part, left.width, 2)).name for part in (0, 1))
     else:
@@ -194,7 +195,7 @@ def _dot(builder: Builder, left: Register, right: Register, accumulator: Registe
     return Register(name, accumulator.dtype, accumulator.width)
 
 
-# The factors of `double` have no more bits than f32, so that rounding their sum to double first changes nothing.
+# The operands of `double` have no more bits than f32, so that rounding their sum to double first changes nothing.
 _STEPS: Final[dict[str, Step]] = {
     "fma": _fma,
     "double": partial(_in_double, add=operator.add),
@@ -270,7 +271,7 @@ class AmxKernel:
 
     def has_special(self, a: RowBlock, k: Number) -> str:
         """An i1: there are special values in so many k of a row block of A."""
-        size = self.builder.multiply(k, self.plan.a_step)
+        size = self.builder.multiply(k, self.plan.layout(0).step)
         return SpecialValues(self.builder, self.plan.guard).is_found_in(a[0], size)
 
     @property
@@ -286,7 +287,8 @@ class AmxKernel:
         # Of A and B the first register, the tiles of the first k, and the distances of k and of the second part.
         lefts = [builder.moved(a, i * TILE_BYTES) for i in range(self.down)]
         rights = [b.from_row(builder, j).pointer for j in range(self.across)]
-        operands = ((4, lefts, plan.a_step, self.down * TILE_BYTES), (6, rights, plan.b_step, TILE_BYTES))
+        a_step, b_step = (plan.layout(side).step for side in (0, 1))
+        operands = ((4, lefts, a_step, self.down * TILE_BYTES), (6, rights, b_step, TILE_BYTES))
 
         def load(side: int, number: int, part: int, index: Number, step: int) -> None:
             register, tiles, k_bytes, part_bytes = operands[side]
@@ -318,7 +320,7 @@ class AmxKernel:
         kernel = FmaKernel(builder, replace(plan, kind="dots", mr=_FALLBACK_ROWS, parts=1), low_parts=low_parts)
 
         def tile(number: Number) -> None:
-            left = builder.moved(a, builder.multiply(number, plan.a_step * plan.tile_k))
+            left = builder.moved(a, builder.multiply(number, plan.layout(0).step * plan.tile_k))
             right = builder.moved(panel, builder.multiply(number, TILE_BYTES * plan.parts))
             before = c_in.where(builder, builder.compared("eq", number, 0), c_out)
 

@@ -201,7 +201,7 @@ class TilePacker:
     def __init__(self, emission: Emission, matmul: Matmul, side: int, batch: Number) -> None:
         self.emission: Final = emission
         self.builder: Final = emission.builder
-        self.layout: Final = Layout(matmul.plan, side)
+        self.layout: Final = matmul.plan.layout(side)
         self.batch: Final = batch
         self.operand: Final[Expression] = (matmul.lhs, matmul.rhs)[side]
         self.scales: Final = matmul.scales[side : side + 1]

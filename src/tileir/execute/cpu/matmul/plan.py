@@ -111,19 +111,8 @@ class Plan:
         dtypes = f"{self.a_dtype.name}.{self.b_dtype.name}.{self.acc_dtype.name}"
         return f"{self.kind}.{dtypes}.{self.m}x{self.n}x{self.k}"
 
-    @property
-    def packed_bytes(self) -> int:
-        return self.k * self.n * self.parts * self.b_dtype.itemsize
-
-    @property
-    def a_step(self) -> int:
-        """Bytes of a row block of packed A for one k."""
-        return self.a_dtype.itemsize * self.mr * self.parts
-
-    @property
-    def b_step(self) -> int:
-        """Bytes of a panel of packed B for one k."""
-        return self.b_dtype.itemsize * self.nr * self.parts
+    def layout(self, side: int) -> Layout:
+        return Layout(self, side)
 
     @property
     def row_blocks(self) -> list[tuple[int, int]]:
@@ -176,8 +165,10 @@ class Layout:
         self.guard: Final = plan.guard if side or self.is_tiled else ""
         self.adjacent: Final[int] = plan.nr if side else plan.tile_k if self.is_tiled else plan.k
         self.shape: Final = (plan.k // self.group, plan.n) if side else (plan.m, plan.k)  # Packed rows, columns
-        self.step: Final[int] = plan.b_step if side else plan.a_step if self.is_tiled else self.unit  # Bytes to next k
-        self.elements: Final[int] = self.shape[0] * self.group * self.shape[1] * plan.parts
+        across = plan.nr if side else plan.mr if self.is_tiled else 1
+        self.step: Final[int] = self.dtype.itemsize * across * plan.parts  # Bytes of a panel or row block for one k
+        self.elements: Final[int] = plan.k * (plan.m, plan.n)[side] * plan.parts
+        self.bytes: Final[int] = self.elements * self.dtype.itemsize
 
     def offset(self, builder: Builder, row: Number, column: Number, k: Number) -> Number:
         """The bytes in front of a packed row and a column, of an operand with so many k."""
@@ -196,7 +187,7 @@ class Layout:
         return total
 
     def store(self, builder: Builder, packed: Register, pointer: str) -> Register:
-        """Store elements, all parts of them; gives the first, to be searched for special values."""
+        """Store elements, all parts of them; returns the first, to be searched for special values."""
         parts = [packed] if self.plan.parts == 1 else split_bf16(builder, packed)
         for number, part in enumerate(parts):
             where = builder.moved(pointer, number * (TILE_BYTES if self.side else self.plan.mr * AMX_BYTES))
@@ -237,8 +228,8 @@ def _narrow(target: Target, shape: Shape, lhs: Type, rhs: Type) -> Plan | None:
     if is_half and target.has_amx_fp16 and _fills_amx(shape, 2):
         return _amx(shape, (HALF, HALF, SINGLE))
     if target.has_amx and _fills_amx(shape, 2):
-        factors = HALF if is_half else BFLOAT16
-        return _amx(shape, (factors, factors, SINGLE), 2 if is_half else 1, guard)
+        dtype = HALF if is_half else BFLOAT16
+        return _amx(shape, (dtype, dtype, SINGLE), 2 if is_half else 1, guard)
     m, n, k = shape
     if not target.has_bf16_dots or is_half or n < _DOT_LANES or k < 2 * _DOT_LANES:
         return None
@@ -253,11 +244,11 @@ def _single(target: Target, shape: Shape) -> Plan:
     return _blocks(target, "single", shape, DOUBLE, SINGLE)
 
 
-def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> Plan:
-    """A block of C in half of the registers, the factors in the others.  A step of fma needs fewer, so a large C gets
+def _blocks(target: Target, kind: str, shape: Shape, dtype: DType, accumulator: DType, group: int = 1) -> Plan:
+    """A block of C in half of the registers, the operands in the others.  A step of fma needs fewer, so a large C gets
     three quarters: six rows of four or two vectors, or twelve of two.  Larger blocks load fewer elements per step."""
     m, n, _ = shape
-    lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
+    lanes = min(n, target.vector_bytes // max(dtype.itemsize * group, accumulator.itemsize))
     registers = 16 if target.vector_bytes == 64 or target.is_aarch64 else 8
     across = registers // 4
     if kind == "fma" and m >= 8 and n >= across * lanes:
@@ -267,7 +258,7 @@ def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator
     else:
         rows = min(m, max(1, registers // min(2, n // lanes)))
         columns = min(n, registers // rows * lanes)
-    return Plan(kind, *shape, factors, factors, accumulator, rows, columns, lanes, group)
+    return Plan(kind, *shape, dtype, dtype, accumulator, rows, columns, lanes, group)
 
 
 def _fills_amx(shape: Shape, group: int) -> bool:

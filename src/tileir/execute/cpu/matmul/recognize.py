@@ -19,14 +19,15 @@ import numpy
 from tileir.dialect.ops import FOR, JOIN_TOKENS, MAKE_TOKEN, MMAF_SCALED
 from tileir.dialect.types import PartitionViewType, tile_type
 from tileir.execute.analysis.values import dtype_of, is_inside, is_scalar, is_tile, scalar_constant, tile_of
+from tileir.execute.cpu.codegen.affine_tiles import AffineReader, is_index_arithmetic
 from tileir.execute.cpu.ir import expressions as ex
 from tileir.execute.cpu.ir import statements
 from tileir.execute.cpu.ir.expressions import Buffer, BufferRead, Expression, PointerLoad, ViewLoad, matrix_in_memory
 from tileir.execute.cpu.ir.statements import LoopNest, Matmul, Program, Statement, StoreBuffer
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.matmul.operands import AffineReader, is_index_arithmetic, pointer_load
-from tileir.execute.cpu.matmul.plan import Layout, Plan, make_plan, make_scaled_plan
+from tileir.execute.cpu.matmul.operands import pointer_load, pointer_tile
+from tileir.execute.cpu.matmul.plan import Plan, make_plan, make_scaled_plan
 from tileir.execute.dtypes import DType, plain_memory, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, TF32
@@ -55,7 +56,7 @@ _COPY_LENGTH: Final = 1024  # About how many terms are a k-block then: many rows
 
 def lower_mma(lowering: Lowering, operation: Operation) -> None:
     result, type = operation.results[0], tile_of(operation.results[0])
-    plan, roots = _plan(lowering, operation), _factors(lowering, operation)
+    plan, roots = _plan(lowering, operation), _operands(lowering, operation)
     # The operands are read while the accumulator is written.
     busy = frozenset().union(*[root.buffers for root in roots])
     buffer, zero_init = _accumulator(lowering, operation, plan, busy)
@@ -81,7 +82,7 @@ def lower_mma(lowering: Lowering, operation: Operation) -> None:
     lowering.stored(result, buffer)
 
 
-def _factors(lowering: Lowering, operation: Operation) -> list[Expression]:
+def _operands(lowering: Lowering, operation: Operation) -> list[Expression]:
     """A, B and their scales, without tiles that are large or that others use too."""
     values = [*operation.operands[:2], *operation.operands[3:5]]
     roots = [lowering.expression(value) for value in values]
@@ -194,7 +195,7 @@ def from_loop(lowering: Lowering, loop: statements.LoopStatement) -> list[Matmul
     has_pointers = any(pointer_load(each.lhs) is not None for each in matmuls)
     if len(matmuls) > 1 and (has_pointers or not all(_stays_in_arrays(lowering, each) for each in matmuls)):
         return []
-    reader = AffineReader(operation)
+    reader = AffineReader(None, operation)
     suits = [_block_iterations(lowering, each) and _suits(lowering, operation, each, reader) for each in matmuls]
     if not all(suits) or not _does_nothing_else(loop, matmuls, reader if has_pointers else None):
         return []
@@ -236,10 +237,10 @@ def _is_counting(statement: Statement) -> bool:
 
 def _block_iterations(lowering: Lowering, matmul: Matmul) -> int:
     """How many iterations make a k-block; 0 if packed B of a single one is too large."""
-    plan = matmul.plan
+    plan, size = matmul.plan, matmul.plan.layout(1).bytes
     largest = lowering.target.second_cache_bytes // _PANEL_PARTS.get(plan.kind, 2)
-    iterations = max(min(_K_BLOCK.get(plan.kind, 2048) // plan.k, largest // plan.packed_bytes), 1)
-    return iterations if iterations * plan.packed_bytes <= largest else 0
+    iterations = max(min(_K_BLOCK.get(plan.kind, 2048) // plan.k, largest // size), 1)
+    return iterations if iterations * size <= largest else 0
 
 
 def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineReader) -> bool:
@@ -254,13 +255,13 @@ def _suits(lowering: Lowering, loop: Operation, matmul: Matmul, reader: AffineRe
             and plan.kind == "fma"
             and all(plain_memory(load.element) for load, _ in (left, right))
             and lowering.is_never_written(lowering.origins.provenance(right[0].address))
-            and reader.access(right[0]) is not None
-            and reader.access(left[0]) is not None
+            and pointer_tile(reader, right[0]) is not None
+            and pointer_tile(reader, left[0]) is not None
             and all(reader.scalar(bound) is not None for bound in loop.operands[:3])
         )
     # Packed B is found by the next tile blocks; A is not packed once for all iterations.
     a_keys, b_keys = matmul.keys
-    if a_keys or not b_keys or cache_slots(plan.packed_bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
+    if a_keys or not b_keys or cache_slots(plan.layout(1).bytes) == 1 or scalar_constant(loop.operands[2]) != 1:
         return False
     # What is copied in every iteration anyway may be copied for many, but not what lies in a buffer.
     return 0 not in _computed(loop, matmul) or not lhs.buffers
@@ -285,8 +286,8 @@ def _k_loop(lowering: Lowering, loop: statements.LoopStatement, matmul: Matmul) 
     operation, plan, iterations = loop.operation, matmul.plan, _block_iterations(lowering, matmul)
     right = pointer_load(matmul.rhs)
     if right is not None:
-        reader = AffineReader(operation)
-        reader.access(right[0])
+        reader = AffineReader(None, operation)
+        pointer_tile(reader, right[0])
         sides = enumerate((matmul.lhs, matmul.rhs))
         converted = [
             side for side, each in sides if not (isinstance(each, PointerLoad) and has_dtype(plan, side, each))
@@ -311,8 +312,12 @@ def _take_zeros(lowering: Lowering, matmuls: list[Matmul]) -> None:
     """Let k-loops start from zeros where the statements before only write zeros."""
     for matmul in reversed(matmuls):
         last = lowering.body[-1] if lowering.body else None
-        sink = last.stores[0] if isinstance(last, LoopNest) and len(last.stores) == 1 else None
-        if not isinstance(sink, StoreBuffer) or sink.buffer is not matmul.accumulator or not is_zero(sink.expression):
+        store = last.stores[0] if isinstance(last, LoopNest) and len(last.stores) == 1 else None
+        if (
+            not isinstance(store, StoreBuffer)
+            or store.buffer is not matmul.accumulator
+            or not is_zero(store.expression)
+        ):
             return
         matmul.zero_init = True
         lowering.body.pop()
@@ -332,10 +337,10 @@ def allocate(program: Program) -> None:
         if not isinstance(matmul, Matmul):
             continue
         for side, keys in enumerate(matmul.keys):
-            layout = Layout(matmul.plan, side)
+            layout = matmul.plan.layout(side)
             count = matmul.iterations * layout.elements
             is_lone_a = matmul.loop is None and side == 0
-            slots = prod(matmul.lhs.shape[:-2]) if is_lone_a else cache_slots(count * layout.dtype.itemsize)
+            slots = prod(matmul.lhs.shape[:-2]) if is_lone_a else cache_slots(matmul.iterations * layout.bytes)
             if keys and (slots > 1 or is_lone_a):
                 panels = new_buffer(layout.dtype, slots * count, True)
                 # A batch, a first iteration and an extent may come to the keys; the launch, and what packing returned.

@@ -39,7 +39,7 @@ class Accesses(Generic[Who]):
         self._parts: list[_Part[Who]] = []
 
     def add(self, who: Who, spans: list[Span]) -> dict[Who, None]:
-        """Add the accesses of a launch; gives who must be over before it begins."""
+        """Add the accesses of a launch; returns who must be over before it begins."""
         found: dict[Who, None] = {}
         for low, high, writes in spans:
             for part in self._between(low, high):

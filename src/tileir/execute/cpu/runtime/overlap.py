@@ -123,19 +123,19 @@ class Launches:
                 if not self._failed:
                     self._add(launch, spans)
 
-    def wait_for_all(self, mistake: Exception | None = None) -> None:
-        """Wait for all launches; raise the first error with the others as notes, or note all on a `mistake`."""
+    def wait_for_all(self, error: Exception | None = None) -> None:
+        """Wait for all launches; raise the first error with the others as notes, or note all on an `error`."""
         with self._entered():
             self._wait(0)
             errors = self._errors()
         if not errors:
             return
-        first = mistake if mistake is not None else errors.pop(0)
+        first = error if error is not None else errors.pop(0)
         # From Python 3.11 on a traceback shows notes.
         if hasattr(first, "add_note"):
             for other in errors:
                 first.add_note(f"another launch of the context failed too: {other}")
-        if mistake is None:
+        if error is None:
             raise first
 
     def abort(self) -> None:

@@ -1,7 +1,7 @@
 """The code of checks: of accesses before they happen, and of the operands of operations.
 
 A fast check proves that all is well in a few instructions for a whole tile of a view, or of pointers whose least and
-greatest address are known (`value_ranges`).  In doubt the addresses go to scratch memory and are checked one by one
+greatest address are known (`affine_tiles`).  In doubt the addresses go to scratch memory and are checked one by one
 (`sites`).  Only if that fails too is Python called (`report`), which says which elements may be touched.
 
 The rules about integers are those of `tileir.execute.sanitizer.integer_checks`, traced.  Promises (`assume`) are a
@@ -13,18 +13,18 @@ from __future__ import annotations
 import numpy
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute
-from tileir.dialect.ops import ASSUME, ASSUME_COND, OFFSET
+from tileir.dialect.ops import ASSUME, ASSUME_COND
 from tileir.dialect.types import TileType
 from tileir.execute.analysis.pointer_origins import origin_of
 from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.codegen import view_access
+from tileir.execute.cpu.codegen.affine_tiles import AffineReader
 from tileir.execute.cpu.codegen.bounds import span_bytes, wide
 from tileir.execute.cpu.codegen.context import Emission, Guard, TensorView, TileAccess
 from tileir.execute.cpu.codegen.edge_versions import lanes_of
 from tileir.execute.cpu.codegen.exits import call_inspector, new_site, reserved
 from tileir.execute.cpu.codegen.loop_nest import NestEmitter, row_major_terms
-from tileir.execute.cpu.codegen.value_ranges import Ranges
-from tileir.execute.cpu.ir.expressions import BufferRead, Elementwise, Expression, Mapped, Splat
+from tileir.execute.cpu.ir.expressions import BufferRead
 from tileir.execute.cpu.ir.statements import Inspect
 from tileir.execute.cpu.runtime import launch_record as slots
 from tileir.execute.cpu.sanitizer import sites
@@ -69,7 +69,7 @@ def _tables(emission: Emission) -> list[str]:
 
 
 def _report_unless(emission: Emission, statement: Inspect, well: str, site: int, values: list[str]) -> str:
-    """Pass an access to Python unless all is well; gives that."""
+    """Pass an access to Python unless all is well; returns that."""
     assert statement.guard is not None
     given = [f"ptr {emission.buffer(statement.guard)}", *values]
     emission.builder.branch(well, None, lambda: call_inspector(emission, site, given))
@@ -113,38 +113,25 @@ def _prove_tile(emission: Emission, statement: Inspect, words: str, size: int, a
     """Two i1s: all pointers of a tile, masked or not, lie in one region of memory; and nothing is masked besides, if
     the last result says that this can be known.  The second is empty where nothing is known of the tile as such."""
     pointers, *masks = statement.sources
-    ranges = Ranges(emission)
-    found = ranges.of(pointers)
-    if found is None or not _steps_are_multiples(pointers, size):
+    reader = AffineReader(emission)
+    found = reader.of(pointers)
+    if found is None:
         return "false", "", False
-    builder, conditions = emission.builder, ranges.conditions
+    builder, conditions = emission.builder, reader.conditions
     start = builder.word(words, sites.START)
     length = builder.emit(f"sub i64 {builder.word(words, sites.END)}, {start}")
-    ranges.lie_in(found, start, builder.remaining(length, size - 1))
+    reader.lie_in(reader.ends_of(found, pointers.shape), start, builder.remaining(length, size - 1))
     conditions.append(builder.emit(f"icmp eq i64 {builder.word(words, sites.SHADOW)}, 0"))
     if access & sites.WRITES:
         conditions.append(builder.emit(f"icmp sgt i64 {builder.word(words, sites.WRITABLE)}, 0"))
-    if size > 1:
-        conditions.append(builder.emit(f"icmp eq i64 {builder.emit(f'and i64 {found.low}, {size - 1}')}, 0"))
-    inside = "false" if "false" in conditions else builder.all_of(conditions)
+    for number in (found.first, *found.steps):
+        # All are aligned.
+        rest = number % size if isinstance(number, int) else builder.emit(f"and i64 {number}, {size - 1}")
+        reader.need("eq", rest, 0)
+    inside = builder.all_of(conditions)
     known = len(conditions)
-    unmasked = bool(masks) and ranges.is_true(masks[0])
-    more = conditions[known:]
-    return inside, "false" if "false" in more else builder.all_of([inside, *more]), unmasked
-
-
-def _steps_are_multiples(pointers: Expression, size: int) -> bool:
-    """Whether the pointers of a tile are apart by multiples of some bytes, so that all are aligned if one is."""
-    while not isinstance(pointers, Splat):
-        if isinstance(pointers, Mapped):
-            pointers = pointers.source
-            continue
-        assert isinstance(pointers, Elementwise)
-        operation = pointers.operation
-        if operation.declaration is OFFSET and memory_bytes(pointee_of(operation.results[0])) % size:
-            return False
-        pointers = pointers.operands[0]
-    return True
+    unmasked = bool(masks) and reader.is_true(masks[0])
+    return inside, builder.all_of([inside, *conditions[known:]]), unmasked
 
 
 def _emit_view(emission: Emission, statement: Inspect) -> str:

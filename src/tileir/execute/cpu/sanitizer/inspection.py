@@ -26,7 +26,7 @@ _ADDRESS = numpy.dtype(numpy.uint64)
 
 
 def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
-    """Check an access through pointers; gives the buffer for which elements may be touched."""
+    """Check an access through pointers; returns the buffer for which elements may be touched."""
     if not lowering.options.sanitize:
         return None
     pointers = operation.operands[0]

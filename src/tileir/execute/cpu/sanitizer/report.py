@@ -169,7 +169,7 @@ class Inspector:
                 memory.release(region)
 
     def _reserved(self, table: int, block: BlockId) -> dict[int, Array]:
-        """Add the allocas of the tile block to the known memory; gives the shadow by where it begins."""
+        """Add the allocas of the tile block to the known memory; returns the shadow by where it begins."""
         found = {}
         for number in range(self._reserve_count):
             start, end, _, shadow = cast(Any, (ctypes.c_int64 * WORDS).from_address(table + 8 * WORDS * number))

@@ -46,7 +46,7 @@ class Builder:
         return f"{hint}{self._count}"
 
     def emit(self, instruction: str) -> str:
-        """Append an instruction with a result; gives its name."""
+        """Append an instruction with a result; returns its name."""
         name = f"%{self.fresh()}"
         self.lines.append(f"  {name} = {instruction}")
         return name
@@ -172,7 +172,7 @@ class Builder:
         values: list[Register],
         body: Callable[[Number, list[Register]], list[Register]],
     ) -> list[Register]:
-        """Count with values that go from iteration to iteration; gives those of the last."""
+        """Count with values that go from iteration to iteration; returns those of the last."""
         if isinstance(start, int) and isinstance(end, int) and end <= start + step:
             return body(start, values) if start < end else values
         loop = CountedLoop(self, start, end, step)
@@ -188,7 +188,7 @@ class Builder:
         return results
 
     def each(self, count: Number, body: Callable[[str, list[str]], list[str]], carried: Sequence[Number]) -> list[str]:
-        """Count up to a number, which may be 0, with i64s that go from iteration to iteration; gives the last ones."""
+        """Count up to a number, which may be 0, with i64s that each iteration passes on; returns the last ones."""
         loop = Loop(self)
         number = loop.carry("i64", 0)
         values = [loop.carry("i64", value) for value in carried]
@@ -293,6 +293,8 @@ class Builder:
 
     def all_of(self, conditions: Iterable[str]) -> str:
         rest = [condition for condition in conditions if condition != "true"]
+        if "false" in rest:
+            return "false"
         return reduce(lambda one, other: self.emit(f"and i1 {one}, {other}"), rest) if rest else "true"
 
     def any_of(self, conditions: Iterable[str]) -> str:

@@ -113,7 +113,7 @@ class Driver:
         self.version: int = 0  # The version of CUDA that it supports, as in 13000.
 
     def function(self, name: str) -> Any:
-        """A function to call with what ctypes takes; gives an error code."""
+        """A function to call with what ctypes takes; returns an error code."""
         found = self._functions.get(name)
         if found is None:
             try:

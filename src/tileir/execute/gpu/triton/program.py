@@ -232,7 +232,7 @@ def _rewrite(loop: Operation, counted: _Counted) -> None:
 
 
 def fold_known(root: Operation) -> int:
-    """Replace what is known; gives how many."""
+    """Replace what is known; returns how many."""
     facts = Facts()
     count = 0
     # In the order of the program: what comes of constants is one itself.

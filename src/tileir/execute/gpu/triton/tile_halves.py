@@ -46,7 +46,7 @@ HalfIndex = Callable[[Value, Emit], Value]  # From the index of a whole tile to 
 
 
 def split(entry: Operation, target: TritonTarget, fast: bool = False) -> list[str]:
-    """Split what does not fit; gives what was done, in sentences."""
+    """Split what does not fit; returns what was done, in sentences."""
     notes: list[str] = []
     if target.is_amd or not _is_too_large(features_of(entry, target.name, fast), target):
         return notes

@@ -224,7 +224,7 @@ def _bounds(
 
 
 def lower_loop(build: Lowering, operation: Operation) -> TtirValue | None:
-    """A `loop`; gives the bit that says whether it ended the kernel, where it may."""
+    """A `loop`; returns the bit that says whether it ended the kernel, where it may."""
     block = operation.regions[0].blocks[0]
     initial = lowered(build, operation.operands)
     types, count = _types_of(initial), len(initial)

@@ -115,7 +115,7 @@ class Search:
         self._is_open: Final = leaves_open(entry)
 
     def run(self, progress: Progress | None = None) -> tuple[Tuning, Code]:
-        """Try schedules; gives what was seen, and the fastest code.  An interrupt ends it."""
+        """Try schedules; returns what was seen, and the fastest code.  An interrupt ends it."""
         entry = self._entry
         plan = repeatable(entry)
         if plan is None:
