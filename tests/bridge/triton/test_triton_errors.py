@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from tests.bridge.triton import triton_kernels as kernels
@@ -21,6 +23,10 @@ def files_and_lines(error: BaseException) -> list[tuple[str, int]]:
     return found
 
 
+def warmed(x: torch.Tensor) -> Any:
+    return kernels.scaled.warmup(x, x, 1.0, False, BLOCK=64, grid=(1,))
+
+
 @pytest.mark.parametrize(
     ("launch", "kind", "message"),
     [
@@ -30,6 +36,13 @@ def files_and_lines(error: BaseException) -> list[tuple[str, int]]:
         (lambda x: kernels.misspelled[(1,)](x, BLOCK=64, BLOK=3), KeyError, "Keyword argument BLOK"),
         (lambda x: kernels.misspelled[(1,)](object(), BLOCK=64), TypeError, "argument of type: object"),
         (lambda x: kernels.unsupported[(1,)](x.int(), BLOCK=64), tileir.errors.TTIRError, "elementwise_inline_asm"),
+        (lambda x: kernels.misspelled[(1,)](x.cfloat(), BLOCK=64), KeyError, "complex64"),
+        (lambda x: kernels.misspelled[(1,)](x.to_sparse(), BLOCK=64), RuntimeError, "have storage"),
+        (lambda x: kernels.misspelled[(1,)](x, BLOCK=64, num_warps=3), AssertionError, "num_warps"),
+        (lambda x: kernels.scaled[()](x, x, 1.0, False, BLOCK=64), IndexError, "out of range"),
+        (lambda x: warmed(x)[(1,)](x, x), tileir.LaunchError, "takes 5 arguments with its constants (x, out, f"),
+        (lambda x: warmed(x).asm["ptx"], KeyError, "ptx: tileir runs the TTIR"),
+        (lambda x: x + torch.ones(3, device="cuda"), RuntimeError, "must match the size"),
     ],
 )
 def test_tracebacks_have_the_lines_of_the_user(launch, kind, message) -> None:
