@@ -6,7 +6,7 @@ import pytest
 from tests.ttir.operations_of_triton import OPERATIONS, TERMINATORS
 from tests.ttir.programs import module
 
-from tileir.errors import OptionError
+from tileir.errors import OptionError, TileIRError
 from tileir.ttir import TTIRError, from_ttir, translate
 from tileir.ttir.tokens import MEMORY_ORDERS, MemoryOrder
 from tileir.ttir.translation import RULES
@@ -152,6 +152,11 @@ def test_pointers_of_a_loop_without_its_operands(order: MemoryOrder) -> None:
     }) : () -> ()"""
     with pytest.raises(TTIRError, match=r"'scf\.for' has operands or attributes that it cannot have"):
         translate(module("", body), memory_order=order)
+
+
+def test_ttir_in_its_usual_form() -> None:
+    with pytest.raises(TileIRError, match=r"(?s)'tt\.func'.*ttir:2:3.*help: .*--mlir-print-op-generic"):
+        translate("module {\n  tt.func public @k(%x: i32) attributes {noinline = false} {\n    tt.return\n  }\n}")
 
 
 def test_an_unknown_memory_order() -> None:
