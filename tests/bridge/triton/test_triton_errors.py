@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+import triton
+import triton.language as tl
 from tests.bridge.triton import triton_kernels as kernels
 from tests.bridge.triton.processes import line_of
 from triton.compiler.errors import CompilationError
@@ -54,6 +56,17 @@ def test_tracebacks_have_the_lines_of_the_user(launch, kind, message) -> None:
     assert [file for file, _ in files_and_lines(error)] == [__file__, __file__]
     reason = error.__cause__ if isinstance(error, CompilationError) else None
     assert reason is None or (str(reason) in str(error) and not files_and_lines(reason))
+
+
+@triton.jit
+def stored_at_a_number(x, n):
+    tl.store(tl.cast(n, tl.pointer_type(tl.float32)), 1.0)
+
+
+def test_invalid_ir_of_the_frontend_is_an_error_of_the_launch() -> None:
+    """An address is 64 bits: Triton's verifier prints that, with the line."""
+    with tileir.emulate(), pytest.raises(tileir.LaunchError, match="frontend makes invalid IR of stored_at_a_number"):
+        stored_at_a_number[(1,)](torch.zeros(64, device="cuda"), 8)
 
 
 def test_a_helper_that_fails_is_the_cause_with_its_line() -> None:

@@ -96,7 +96,8 @@ class Rule:
     that begin with `+` are in the one without; all others are in both.  Or it is a pair of programs.  The `return` and
     the brace at the end are left out.  `targets` and `version` are those that the two are looked at for.  `for_scripts`
     says whether the author of a script of cuTile or Triton can do something about what is found in the program that
-    is made of it, and `script_remedy` what, where `remedy` has terms of tile programs.  The function is called for every kernel, with `per_module` once for every module.
+    is made of it, and `script_remedy` what, where `remedy` has terms of tile programs.  The function is called for
+    every kernel, with `per_module` once for every module.
     """
 
     group: str
