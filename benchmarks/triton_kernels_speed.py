@@ -186,6 +186,8 @@ def first_launch(runs: int) -> list[Line]:
         script.write_text(IMPORTS + FIRST_LAUNCH)
         paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
         set_up = {**os.environ, "TILEIR_CACHE_DIR": f"{folder}/cache", "PYTHONPATH": os.pathsep.join(paths)}
+        # An installed package has the bytecode of its modules.
+        set_up.pop("PYTHONDONTWRITEBYTECODE", None)
         command = [sys.executable, str(script)]
         # The first process fills the cache.
         times = [float(subprocess.check_output(command, env=set_up, text=True)) for _ in range(runs + 1)][1:]

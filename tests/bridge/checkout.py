@@ -73,7 +73,8 @@ TARGETS = {
 }
 # Of a suite with a plugin of its own: its folder below `tests`, its name, and pytest's options.
 PLUGINS = {
-    "triton": ("bridge/triton", "triton_checkout"),
+    # The plugin collects tutorials: as modules of tests they would run whenever they are imported.
+    "triton": ("bridge/triton", "triton_checkout", "-o", "python_files=test_*.py"),
     "tilecpp": ("cpp", "tilegym_kernels", "-k", "tilecpp and not perf"),
 }
 

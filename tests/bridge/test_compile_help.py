@@ -74,6 +74,8 @@ TRITON_CASES = {
     "t = x.shape[0]": ("has no shape", ""),
     "t = tl.program_id()": ("the axis of the grid", "t = tl.program_id(0)"),
     "t = undefined": ("assign `undefined` before", ""),
+    "kernel(x, y, out, n)": ("cannot call itself", ""),
+    "for i in range(n): break": ("`while` with a condition", ""),
     f"{_READ}; t = []; t.append(o)": ("no lists", ""),
     f"{_READ}; t = o.transpose()": ("use the function", f"{_READ}; t = tl.trans(o)"),
 }
@@ -89,12 +91,16 @@ def _module(path: Path, text: str) -> ModuleType:
 
 
 def _notes(kernel: Any) -> str:
-    """The notes of the error that a launch raises; empty if it is fine."""
+    """The notes of the error that a launch raises, and of its causes; empty if it is fine."""
     arrays = (numpy.zeros(64, "f4"), numpy.zeros((16, 16), "f4"), numpy.zeros(64, "f4"), 16)
     try:
         tileir.launch(kernel, 1, arrays, backend="interpreter")
     except Exception as error:
-        return "\n".join(getattr(error, "__notes__", ["no notes"]))
+        found, each = ["an error"], error
+        while each is not None:
+            found += getattr(each, "__notes__", [])
+            each = each.__cause__
+        return "\n".join(found)
     return ""
 
 

@@ -6,8 +6,9 @@ import pytest
 from tests.ttir.operations_of_triton import OPERATIONS, TERMINATORS
 from tests.ttir.programs import module
 
-from tileir.errors import OptionError
+from tileir.errors import OptionError, TileIRError
 from tileir.ttir import TTIRError, from_ttir, translate
+from tileir.ttir.tokens import MEMORY_ORDERS, MemoryOrder
 from tileir.ttir.translation import RULES
 
 ROW = "tensor<16xf32>"
@@ -138,6 +139,24 @@ def test_a_kernel_that_is_too_large_after_inlining() -> None:
     text = module("", '"tt.call"() <{callee = @f0}> : () -> ()', "\n".join(functions))
     with pytest.raises(TTIRError, match="more than 250,000 operations after inlining"):
         translate(text)
+
+
+@pytest.mark.parametrize("order", MEMORY_ORDERS)
+def test_pointers_of_a_loop_without_its_operands(order: MemoryOrder) -> None:
+    """Which array they lead to is looked for before the loop is translated."""
+    body = """"scf.for"() ({
+    ^bb0(%i: i32, %p: !tt.ptr<f32>):
+      %x = "tt.load"(%p) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (!tt.ptr<f32>) -> f32
+      "tt.store"(%p, %x) : (!tt.ptr<f32>, f32) -> ()
+      "scf.yield"(%p) : (!tt.ptr<f32>) -> ()
+    }) : () -> ()"""
+    with pytest.raises(TTIRError, match=r"'scf\.for' has operands or attributes that it cannot have"):
+        translate(module("", body), memory_order=order)
+
+
+def test_ttir_in_its_usual_form() -> None:
+    with pytest.raises(TileIRError, match=r"(?s)'tt\.func'.*ttir:2:3.*help: .*--mlir-print-op-generic"):
+        translate("module {\n  tt.func public @k(%x: i32) attributes {noinline = false} {\n    tt.return\n  }\n}")
 
 
 def test_an_unknown_memory_order() -> None:

@@ -189,6 +189,11 @@ TRITON: Final = (
         r"program_id\(\)",
         "program_id(0)",
     ),
+    Mistake(
+        r"unsupported AST node type: (Break|Continue)",
+        "loops of Triton have no break and no continue: use `while` with a condition, or a mask",
+    ),
+    Mistake(r"KeyError\('(?:[\w<>]+\.)*\w+?__\w*'\)", "a function cannot call itself: write a loop"),
     Mistake(r"NameError\('(\w+) is not defined", "assign `{1}` before, on every path, or pass it as a parameter"),
 )
 

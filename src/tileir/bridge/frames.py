@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = ("triton.", "cuda.tile.")
-_BINDER = "dynamic_func"
+BINDER: Final = "dynamic_func"
 """The function that Triton generates to read the arguments of a launch."""
+_FORWARDS: Final = ("tileir.bridge.triton.entry_points._run", "tileir.bridge.triton.resolving.resolved")
+"""What hands a launch on to Triton's own function."""
+_ANSWERS: Final = (
+    "tileir.bridge.triton.kernel.__missing__",
+    *[f"tileir.bridge.emulated.device.{name}" for name in ("__torch_function__", "_called", "_made")],
+)
+"""What calls torch's function for the user, or looks up what the user asks for."""
+_REFUSALS: Final = (IndexError, KeyError, RuntimeError, TypeError, ValueError)
 
 
 def is_own_frame(frame: FrameType) -> bool:
     """Whether code of tileir runs, or of Triton or cuTile, which call it or are called by it."""
     code = frame.f_code
-    is_library = f"{frame.f_globals.get('__name__')}.".startswith(_LIBRARIES) or code.co_name == _BINDER
+    is_library = f"{frame.f_globals.get('__name__')}.".startswith(_LIBRARIES) or code.co_name == BINDER
     return is_library or code.co_filename.startswith(_PACKAGE)
 
 
@@ -44,6 +52,17 @@ def hide_own_frames(error: BaseException) -> None:
         each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
 
 
+def is_triton_refusal(error: BaseException) -> bool:
+    """Whether Triton itself refuses a launch, in its own code: no function of tileir stands below its entry points."""
+    frames = _frames(error)
+    if not frames or not isinstance(error, Exception):
+        return False
+    innermost = frames[-1].tb_frame
+    is_triton = _name(innermost).startswith("triton.") or innermost.f_code.co_name == BINDER
+    own = [each.tb_frame for each in frames if each.tb_frame.f_code.co_filename.startswith(_PACKAGE)]
+    return is_triton and (not own or _name(own[-1]) in _FORWARDS)
+
+
 def _is_reported(error: BaseException, innermost: FrameType) -> bool:
     """Whether the message of an error says what is wrong with the user's program."""
     from tileir.ir.diagnostics import TileIRError
@@ -51,10 +70,13 @@ def _is_reported(error: BaseException, innermost: FrameType) -> bool:
     kind = type(error)
     if isinstance(error, (TileIRError, KeyboardInterrupt)):
         return kind.__name__ != "InternalError"
-    # The errors of the compilers, and how Triton refuses the arguments of a launch.
-    module = str(innermost.f_globals.get("__name__"))
-    is_of_launch = module.startswith("triton.runtime.") or innermost.f_code.co_name == _BINDER
-    return is_compile_error(error) or (is_of_launch and isinstance(error, (KeyError, TypeError)))
+    if _name(innermost) in _ANSWERS:
+        return isinstance(error, _REFUSALS)
+    return is_compile_error(error) or is_triton_refusal(error)
+
+
+def _name(frame: FrameType) -> str:
+    return f"{frame.f_globals.get('__name__')}.{frame.f_code.co_name}"
 
 
 def _frames(error: BaseException) -> list[TracebackType]:

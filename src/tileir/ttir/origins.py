@@ -42,7 +42,11 @@ class Origins:
         pending, seen = [pointer], {pointer}
         while pending:
             value = pending.pop()
-            sources = list(self._sources(value))
+            try:
+                sources = list(self._sources(value))
+            except (LookupError, ValueError):
+                # A loop or branch that is malformed, which its rule reports.
+                return None
             if not sources:
                 if not _is_of_kernel(value):
                     return None

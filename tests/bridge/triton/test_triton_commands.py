@@ -41,7 +41,11 @@ COMMANDS: dict[str, tuple[list[str], list[str], int]] = {
         ["row_sums, grid 4 x 1 x 1", "x: 128 B read", "rooted, grid 1"],
         0,
     ),
-    "lint": (["lint", "--exit-zero", "script.py"], [f"kernels.py:{LOAD}:", "[index-overflow]"], 0),
+    "lint": (
+        ["lint", "--exit-zero", "script.py"],
+        [f"kernels.py:{LOAD}:", "[index-overflow]", "`x.to(tl.int64)` in Triton"],
+        0,
+    ),
     "compile": (
         ["compile", "script.py", "--launch", "1", "--backend", "triton", "--dump", "tile", "--target", "sm_90"],
         ["entry @row_sums("],

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+import triton
+import triton.language as tl
 from tests.bridge.triton import triton_kernels as kernels
 from tests.bridge.triton.processes import line_of
 from triton.compiler.errors import CompilationError
@@ -21,6 +25,10 @@ def files_and_lines(error: BaseException) -> list[tuple[str, int]]:
     return found
 
 
+def warmed(x: torch.Tensor) -> Any:
+    return kernels.scaled.warmup(x, x, 1.0, False, BLOCK=64, grid=(1,))
+
+
 @pytest.mark.parametrize(
     ("launch", "kind", "message"),
     [
@@ -30,6 +38,13 @@ def files_and_lines(error: BaseException) -> list[tuple[str, int]]:
         (lambda x: kernels.misspelled[(1,)](x, BLOCK=64, BLOK=3), KeyError, "Keyword argument BLOK"),
         (lambda x: kernels.misspelled[(1,)](object(), BLOCK=64), TypeError, "argument of type: object"),
         (lambda x: kernels.unsupported[(1,)](x.int(), BLOCK=64), tileir.errors.TTIRError, "elementwise_inline_asm"),
+        (lambda x: kernels.misspelled[(1,)](x.cfloat(), BLOCK=64), KeyError, "complex64"),
+        (lambda x: kernels.misspelled[(1,)](x.to_sparse(), BLOCK=64), RuntimeError, "have storage"),
+        (lambda x: kernels.misspelled[(1,)](x, BLOCK=64, num_warps=3), AssertionError, "num_warps"),
+        (lambda x: kernels.scaled[()](x, x, 1.0, False, BLOCK=64), IndexError, "out of range"),
+        (lambda x: warmed(x)[(1,)](x, x), tileir.LaunchError, "takes 5 arguments with its constants (x, out, f"),
+        (lambda x: warmed(x).asm["ptx"], KeyError, "ptx: tileir runs the TTIR"),
+        (lambda x: x + torch.ones(3, device="cuda"), RuntimeError, "must match the size"),
     ],
 )
 def test_tracebacks_have_the_lines_of_the_user(launch, kind, message) -> None:
@@ -41,6 +56,17 @@ def test_tracebacks_have_the_lines_of_the_user(launch, kind, message) -> None:
     assert [file for file, _ in files_and_lines(error)] == [__file__, __file__]
     reason = error.__cause__ if isinstance(error, CompilationError) else None
     assert reason is None or (str(reason) in str(error) and not files_and_lines(reason))
+
+
+@triton.jit
+def stored_at_a_number(x, n):
+    tl.store(tl.cast(n, tl.pointer_type(tl.float32)), 1.0)
+
+
+def test_invalid_ir_of_the_frontend_is_an_error_of_the_launch() -> None:
+    """An address is 64 bits: Triton's verifier prints that, with the line."""
+    with tileir.emulate(), pytest.raises(tileir.LaunchError, match="frontend makes invalid IR of stored_at_a_number"):
+        stored_at_a_number[(1,)](torch.zeros(64, device="cuda"), 8)
 
 
 def test_a_helper_that_fails_is_the_cause_with_its_line() -> None:

@@ -179,10 +179,41 @@ def test_debugged(capsys: pytest.CaptureFixture[str]) -> None:
     assert "row_sums" in capsys.readouterr().out
 
 
-def test_wrong_launches_are_refused_in_words() -> None:
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "options", "message"),
+    [
+        (kernels.scaled, (1.0, False, 64), {"BLOK": 3}, "scaled .*: Keyword argument BLOK was specified but unrecogni"),
+        (kernels.scaled, (1.0,), {}, "scaled .*: missing 2 required positional arguments"),
+        (kernels.scaled, (1.0, False, [64]), {}, "scaled .*: unhashable type: 'list', .*: pass a tuple"),
+        (kernels.scaled, (1.0, False, 64), {"num_warps": 3}, "scaled .*: num_warps must be a power of 2"),
+        (kernels.scaled, ({}, False, 64), {}, "scaled .*: failed to specialize argument of type: dict"),
+        (kernels.tuned, (), {}, "tuned .*: missing 1 required positional argument: 'n'"),
+    ],
+)
+def test_what_triton_refuses_is_an_error_of_the_launch(
+    kernel: Any, arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
     x = torch.zeros(64)
-    with pytest.raises(tileir.LaunchError, match="Keyword argument BLOK was specified but unrecogni"):
-        tileir.launch(kernels.scaled, 1, (x, x, 1.0, False, 64), BLOK=3)
+    with pytest.raises(tileir.LaunchError, match=message):
+        tileir.launch(kernel, 1, (x, x, *arguments), **options)
+
+
+@pytest.mark.parametrize("x", [torch.zeros(8, dtype=torch.cfloat), numpy.zeros(8, ">f4"), numpy.zeros(8, "f4,i4")])
+def test_elements_that_triton_has_not(x: Any) -> None:
+    with pytest.raises(tileir.LaunchError, match="to_float cannot be launched: Triton has no elements of type"):
+        tileir.launch(kernels.to_float, 1, (x, torch.zeros(8), 8))
+
+
+def test_an_error_of_a_heuristic_is_the_users() -> None:
+    def wrong(given: dict[str, Any]) -> int:
+        raise KeyError("mine")
+
+    kernel = triton.heuristics({"BLOCK": wrong})(kernels.to_float)
+    with pytest.raises(KeyError, match="mine"):
+        tileir.launch(kernel, 1, (torch.zeros(8), torch.zeros(8)))
+
+
+def test_wrong_launches_are_refused_in_words() -> None:
     with pytest.raises(tileir.LaunchError, match="rounds to tf32"):
         described = TensorDescriptor.from_tensor(torch.zeros(16, 32), [16, 32])
         described.round_f32_to_tf32 = True

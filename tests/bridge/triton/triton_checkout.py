@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, cast
 
 import pytest
+import triton.testing  # At once: a whole checkout puts its own `triton`, which is not built, on the path.
 
 STAGES = ("llir", "ptx", "sass", "ttgir", "cubin")
 NOTE = "a check of compiled text"
@@ -39,8 +40,6 @@ class Texts(dict[str, str]):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    import triton.testing
-
     from tileir.bridge.triton import kernel
 
     kernel._Texts = Texts  # type: ignore[misc, assignment]

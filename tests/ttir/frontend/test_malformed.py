@@ -16,6 +16,7 @@ from tests.bridge.triton import triton_kernels as kernels
 from tileir.bridge.triton.resolving import resolved
 from tileir.errors import TileIRError
 from tileir.ttir import from_ttir
+from tileir.ttir.tokens import MEMORY_ORDERS
 
 
 @triton.jit(noinline=True)
@@ -134,7 +135,7 @@ def test_an_edited_module_is_translated_or_refused_with_a_position(edit: int) ->
             if lines:
                 each(random, lines)
         try:
-            from_ttir("\n".join(lines))
+            from_ttir("\n".join(lines), memory_order=random.choice(MEMORY_ORDERS))
         except TileIRError as error:
             refused += 1
             assert re.search(r"--> .*:\d+:\d+", str(error)) or not "".join(lines).strip(), error

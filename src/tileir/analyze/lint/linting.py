@@ -82,6 +82,8 @@ def lint_steps(
         for subject in [whole] if rule.per_module else subjects:
             for finding in rule.check(subject):
                 finding.rule, finding.severity = rule.name, rule.severity
+                if scripts and not finding.remedy:
+                    finding.remedy = rule.script_remedy
                 found.append(finding)
         yield
     known: dict[Location, Location] = {}

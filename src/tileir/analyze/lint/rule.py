@@ -95,8 +95,9 @@ class Rule:
     shows them: lines that begin with `-` are in the program with findings, each of whose lines ends in `// here`; lines
     that begin with `+` are in the one without; all others are in both.  Or it is a pair of programs.  The `return` and
     the brace at the end are left out.  `targets` and `version` are those that the two are looked at for.  `for_scripts`
-    says whether the author of a cuTile script can do something about what is found in the program that cuTile makes of
-    it.  The function is called for every kernel, with `per_module` once for every module.
+    says whether the author of a script of cuTile or Triton can do something about what is found in the program that
+    is made of it, and `script_remedy` what, where `remedy` has terms of tile programs.  The function is called for
+    every kernel, with `per_module` once for every module.
     """
 
     group: str
@@ -108,6 +109,7 @@ class Rule:
     default: bool = True
     per_module: bool = False
     for_scripts: bool = True
+    script_remedy: str = ""
     targets: tuple[str, ...] = ()
     version: str = ""
     check: Check | None = None

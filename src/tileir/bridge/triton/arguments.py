@@ -86,6 +86,9 @@ def _leaves(kinds: Sequence[Any], path: tuple[int, ...] = ()) -> Iterator[tuple[
 def describe(kernel: str, signature: Mapping[str, Any], arguments: Sequence[object], follows: bool) -> Description:
     """The values of a launch; with `follows` the kernel follows addresses that it reads from memory."""
     description = Description()
+    if len(arguments) != len(signature):
+        takes = f"takes {len(signature)} arguments with its constants ({', '.join(signature)})"
+        raise LaunchError(f"{kernel} {takes}, but {len(arguments)} were given")
     with torch_functions_off():
         for (name, kind), value in zip(signature.items(), arguments, strict=True):
             _add(description, kind, value, argument_name(name, kernel))

@@ -141,6 +141,8 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
         show_user_lines(error)
         # As Triton does: the frames of its own compiler say nothing to the user.
         filter_traceback(error)
+        if type(error) is RuntimeError:
+            raise _invalid(source) from None
         raise
     manager = ir.pass_manager(module.context)
     manager.enable_debug()
@@ -149,8 +151,18 @@ def _lower(source: Any, target: Any, options: Any) -> Ttir:
         add = getattr(getattr(passes, package), function, None)
         if add is not None:
             add(manager)
-    manager.run(module, *(() if version() < (3, 6) else ("make_ttir",)))
+    try:
+        manager.run(module, *(() if version() < (3, 6) else ("make_ttir",)))
+    except RuntimeError:
+        raise _invalid(source) from None
     text = str(module)
     module.set_attr("generic", ir.builder(module.context).get_unit_attr())
     # The function may have a name of its own: `triton.jit(repr=..)`.
     return Ttir(module.get_entry_func_name(), str(module), text)
+
+
+def _invalid(source: Any) -> LaunchError:
+    """The error for IR that Triton's frontend makes and its verifier refuses; MLIR has printed the reason."""
+    return LaunchError(
+        f"Triton's frontend makes invalid IR of {source.name}: the line and the reason are printed above"
+    )

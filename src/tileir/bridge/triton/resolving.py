@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tileir.bridge.contexts import ENTERED, innermost
+from tileir.bridge.frames import BINDER, is_compile_error, is_triton_refusal
 from tileir.bridge.triton.arguments import as_triton_takes_them
 from tileir.bridge.triton.entry_points import hook_triton
 from tileir.bridge.triton.frontend import triton
@@ -33,11 +34,25 @@ def resolved(kernel: Any, grid: Any, arguments: Sequence[object], keywords: Mapp
     extents = (grid,) if isinstance(grid, int) else grid
     try:
         kernel.run(*as_triton_takes_them(arguments), grid=extents, warmup=False, **keywords)
-    except KeyError as error:
-        raise LaunchError(f"{type_text(kernel)} cannot be launched: {error.args[0]}") from None
+    except Exception as error:
+        if is_compile_error(error) or not is_triton_refusal(error):
+            raise
+        raise LaunchError(_refusal(kernel, error)) from None
     finally:
         REQUESTED.reset(before)
     return requested[-1]
+
+
+def _refusal(kernel: Any, error: Exception) -> str:
+    """Why Triton refuses the arguments or options of a launch, which it mostly says in words of Python."""
+    while hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    reason = str(error.args[0] if error.args else error).replace(f"{BINDER}() ", "")
+    if isinstance(error, KeyError) and not reason.startswith("Keyword argument"):
+        reason = f"Triton has no elements of type {reason}"
+    elif reason.startswith("unhashable type"):
+        reason += ", which no constant can be: pass a tuple"
+    return f"{kernel.__name__} cannot be launched: {reason}"
 
 
 def resolved_launches(kernel: Any) -> KnownLaunches | None:

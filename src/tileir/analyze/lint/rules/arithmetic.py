@@ -124,6 +124,7 @@ _MOST: Final = 1 << 31
     reason="In an array of more than 2147483648 elements the product wraps around, and the address is another one.",
     remedy="Extend the operands to 64 bits first (`exti`); or promise that it fits, by "
     "`overflow<no_signed_wrap>` or by `assume bounded` of the operands.",
+    script_remedy="Extend an operand to 64 bits first: `x.to(tl.int64)` in Triton, `ct.astype(x, ct.int64)` in cuTile.",
     severity=REMARK,
     example="""\
  entry @k(%p: tile<ptr<f32>>, %stride: tile<i32>, %x: tile<f32>) {

@@ -251,6 +251,7 @@ def _is_for_several(subject: Subject) -> bool:
     reason="The kernel reads its tile block id, but this store does not depend on it: all write over each other, "
     "and which one is last is chance.",
     remedy="Let the address depend on the block's id, add up with `atomic_rmw_tko`, or let one tile block write.",
+    script_remedy="Let the address depend on the block's id, add up with `atomic_add`, or let one tile block write.",
     example="""\
  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
    %x, %y, %z = get_tile_block_id : tile<i32>
