@@ -17,7 +17,7 @@ from tileir.ir.quoting import type_text
 from tileir.ir.traversal import clone
 from tileir.ir.values import Value
 from tileir.ir.verifier import verify_operation
-from tileir.ir.versions import NEWEST, NEWEST_NAME, version_named
+from tileir.ir.versions import NEWEST, NEWEST_NAME, Version, version_named
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text
 
@@ -222,23 +222,29 @@ def to_bytecode(
     >>> tileir.to_bytecode(module, version="13.1")[1:7]
     b'TileIR'
     """
-    from tileir.bytecode.container import origin_of
-    from tileir.bytecode.layouts import newest_version, to_bytes
+    from tileir.bytecode.layouts import to_bytes
 
     check_module(module)
+    return to_bytes(module, _written_version(module, version, layout), layout, preserve)
+
+
+def _written_version(module: Operation, version: str | None, layout: str) -> Version:
+    from tileir.bytecode.container import origin_of
+    from tileir.bytecode.layouts import newest_version
+
     origin, number = origin_of(module), newest_version(layout)
     if version is not None:
-        number = version_named(version)
-    elif origin is not None:
-        # A file of a version that is not released is written as that version again.
-        number = origin.version if layout == "public" else min(number, origin.version)
-    return to_bytes(module, number, layout, preserve)
+        return version_named(version)
+    if origin is None:
+        return number
+    # A file of a version that is not released is written as that version again.
+    return origin.version if layout == "public" else min(number, origin.version)
 
 
-def losses(module: Operation, *, layout: str = "public") -> list[Diagnostic]:
+def losses(module: Operation, *, version: str | None = None, layout: str = "public") -> list[Diagnostic]:
     """What a module has and its bytecode would not, as warnings: nothing is dropped in silence.
 
-    `layout` is "public" or "documented".  See `to_bytecode`, and docs/reference/bytecode.md.
+    `version` and `layout` are those of `to_bytecode`.  See there, and docs/reference/bytecode.md.
 
     >>> print(*tileir.losses(tileir.parse("cuda_tile.module @m { }")))
     -:1:1: warning: the name of the module, @m, cannot be in bytecode; it reads back as @kernels
@@ -248,7 +254,7 @@ def losses(module: Operation, *, layout: str = "public") -> list[Diagnostic]:
 
     check_module(module)
     check_layout(layout)
-    return found(tile_module(module), layout)
+    return found(tile_module(module), layout, _written_version(module, version, layout))
 
 
 def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NAME) -> list[Diagnostic]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -336,6 +339,18 @@ def with_flags() -> tileir.Operation:
     return tileir.parse(text.replace("scopeLine = 8>", "scopeLine = 8, flags = 3>"))
 
 
+def with_inlined_flags() -> tileir.Operation:
+    """Flags of the function that a `return` was inlined from alone."""
+    text = with_flags().text(debug_info=True)
+    flagged, plain = re.search(r"#cuda_tile\.di_subprogram<.*flags = 3>", text), "flags = 0"
+    assert flagged is not None
+    caller = flagged[0].replace("flags = 3", plain)
+    text = text.replace(flagged[0], caller)
+    callee = f'#cuda_tile.di_loc<loc("/src/k.py":9:1) in {flagged[0]}>'
+    at = f'#cuda_tile.di_loc<loc("/src/k.py":7:3) in {caller}>'
+    return tileir.parse(re.sub(r"return loc\(.*\)", f"return loc(callsite({callee} at {at}))", text))
+
+
 def preview(encode: Encode) -> tileir.Operation:
     data = bytearray(written_by_cuda_tile(encode, Pointer.NONE))
     bytecode.patch_header_preview_flag(data, bytecode.BytecodeVersion.V_13_5)
@@ -361,6 +376,7 @@ REFUSED: dict[str, tuple[Callable[[], tileir.Operation], str]] = {
         "'ptr' needs version 13.5 and has no equivalent in 13.3",
     ),
     "flags": (with_flags, "has a debug scope with flags, which need version 13.5"),
+    "inlined flags": (with_inlined_flags, "'cuda_tile.return' op has a debug scope with flags"),
     "preview": (lambda: preview(nothing), "is of a public preview, which needs version 13.5"),
     "preview call": (lambda: preview(preview_call(True, True)), "'cuda_tile.preview$call' op needs version 13.5"),
 }
@@ -381,6 +397,35 @@ def test_what_has_no_equivalent_is_refused_with_the_reason(name: str) -> None:
         older(module, "13.3")
     assert any(message in each.message for each in caught.value.diagnostics)
     assert module.text(debug_info=True) == before
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_verifier_of_an_older_version_and_its_writer_refuse_the_same(name: str, tmp_path: Any) -> None:
+    from tileir.tools.programs import info
+
+    module = REFUSED[name][0]()
+    with pytest.raises(tileir.VerifyError):
+        tileir.verify(module, version="13.4")
+    with pytest.raises(tileir.BytecodeError):
+        tileir.to_bytecode(module, version="13.4")
+    path = tmp_path / "k.tileirbc"
+    path.write_bytes(tileir.to_bytecode(module, version="13.5"))
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        assert info.run([str(path)]) == 0
+    assert "needs version: 13.5" in output.getvalue()
+
+
+def test_what_an_older_version_drops_is_reported(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    from tileir.tools.bytecode import assemble
+
+    module, path = with_argument_attributes(), tmp_path / "k.mlir"
+    message = "attributes of arguments cannot be in bytecode 13.4 and are dropped"
+    assert [each.message for each in tileir.losses(module, version="13.4")] == [message]
+    assert tileir.losses(module) == tileir.losses(module, version="13.5") == []
+    path.write_text(str(module))
+    for version, lost in ((["--bytecode-version", "13.5"], False), ([], True)):
+        assert assemble.run([str(path), "-o", str(tmp_path / "k.tileirbc"), *version]) == 0
+        assert (message in capsys.readouterr().err) is lost
 
 
 # --- backends ---

@@ -6,6 +6,7 @@ from tileir.annotations import Final
 from tileir.bytecode.entry_tables import NestedTable, StringInterner, StringTable, check_count, read_offsets, starts_of
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, varints
 from tileir.dialect import debug_info
+from tileir.dialect.availability import flags_message
 from tileir.ir.attributes import Attribute
 from tileir.ir.location import (
     UNKNOWN,
@@ -20,7 +21,7 @@ from tileir.ir.location import (
     call_site_location,
     file_location,
 )
-from tileir.ir.versions import V13_1, V13_5, Version, version_text
+from tileir.ir.versions import V13_1, V13_5, Version
 
 COMPILE_UNIT: Final = 1
 FILE: Final = 2
@@ -325,11 +326,7 @@ class DebugEncoder:
         if contents is None:
             return b""
         if isinstance(attribute, debug_info.DISubprogram) and attribute.flags and self._version < V13_5:
-            message = (
-                f"debug info subprogram '{attribute.name}' has flags '{attribute.flags}' which require bytecode "
-                f"version 13.5 or newer, but the requested version is {version_text(self._version)}"
-            )
-            raise Malformed(message, 0, prefixed=False)
+            raise Malformed(flags_message(attribute, self._version), 0, prefixed=False)
         tag, parts, strings, values = contents
         numbers = [tag]
         for field in _FIELDS[tag]:

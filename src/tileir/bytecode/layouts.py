@@ -7,13 +7,14 @@ from tileir.bytecode.container import ATTRIBUTE, Container, origin_of, section_i
 from tileir.bytecode.primitives import BytecodeError
 from tileir.bytecode.records import is_private
 from tileir.collector import CollectorPaused
-from tileir.dialect.debug_info import DILocation
-from tileir.dialect.ops import MODULE
+from tileir.dialect.debug_info import DILocation, children
+from tileir.dialect.ops import ENTRY, MODULE
+from tileir.ir.attributes import ArrayAttribute
 from tileir.ir.core import Module, Operation
 from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location, TextLocation, UnknownLocation
 from tileir.ir.traversal import is_function
-from tileir.ir.versions import PREVIEW, RELEASED, V13_1, Version, version_text
+from tileir.ir.versions import PREVIEW, RELEASED, V13_1, V13_5, Version, version_text
 
 PUBLIC: Final = "public"
 DOCUMENTED: Final = "documented"
@@ -101,7 +102,7 @@ def _refused(message: str) -> BytecodeError:
 # --- what bytecode cannot hold (docs/reference/bytecode.md section 6) ---
 
 
-def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:
+def dropped_information(module: Operation, layout: str, version: Version = RELEASED) -> list[Diagnostic]:
     """A warning for everything that writing a module would drop: nothing is dropped in silence."""
     found: list[Diagnostic] = _dropped_locations(module)
     name = module.symbol_name
@@ -111,6 +112,10 @@ def dropped_information(module: Operation, layout: str) -> list[Diagnostic]:
     for operation in module.walk():
         if operation is not module and layout != "public":
             continue
+        arguments = operation.attributes.get("arg_attrs") if operation.declaration is ENTRY else None
+        if version < V13_5 and isinstance(arguments, ArrayAttribute) and any(map(children, arguments.elements)):
+            message = f"attributes of arguments cannot be in bytecode {version_text(version)} and are dropped"
+            found.append(Diagnostic("warning", message, operation.location))
         for attribute in operation.attributes:
             if attribute == "sym_visibility" and is_function(operation) and is_private(operation):
                 continue

@@ -18,7 +18,7 @@ from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS, FLAG_PRIVATE, read_sp
 from tileir.bytecode.records import is_private
 from tileir.bytecode.tables import TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute, optimization_hints
-from tileir.dialect.availability import global_message
+from tileir.dialect.availability import global_message, preview_message
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import (
@@ -34,7 +34,7 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.types import Type
-from tileir.ir.versions import PREVIEW, V13_3, V13_5, Version, version_text
+from tileir.ir.versions import PREVIEW, V13_3, V13_5, Version
 
 # Section order of NVIDIA's C++ writer; only the documented layout has attributes.
 _ORDER: Final = (
@@ -124,8 +124,7 @@ class ModuleWriter:
         tag = self.preserved.tag if self.preserved is not None else 0
         if PREVIEW in self.module.attributes:
             if self.version < V13_5:
-                message = "module contains public-preview content, which is only valid at the current bytecode version"
-                raise Malformed(f"{message} {version_text(V13_5)}", 0, prefixed=False)
+                raise Malformed(preview_message(), 0, prefixed=False)
             tag |= sections.PREVIEW_BIT
         payload_order = [(identifier, payloads[identifier]) for identifier in order]
         return write_container(self.version, tag, payload_order, self.preserved)

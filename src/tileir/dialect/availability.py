@@ -7,6 +7,7 @@ belong to no version and are left to the legalizer.
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.debug_info import DISubprogram, flagged_subprogram
 from tileir.dialect.ops import GLOBAL, MODULE
 from tileir.dialect.types import (
     ELEMENT_SINCE,
@@ -21,7 +22,7 @@ from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, Type
-from tileir.ir.versions import V13_3, V13_4, V13_5, Version, version_text
+from tileir.ir.versions import PREVIEW, V13_3, V13_4, V13_5, Version, version_text
 
 # The names the gates of types use, with the first version of each.
 ELEMENT_GATES: Final[dict[Type, tuple[str, Version]]] = {
@@ -78,6 +79,17 @@ def newer_pointer_attribute_message(version: Version) -> str:
     return f"this value of pointer attribute 'ptr_attr' requires bytecode version 13.5+, but targeting {version_text(version)}"
 
 
+def preview_message() -> str:
+    return "module contains public-preview content, which is only valid at the current bytecode version 13.5"
+
+
+def flags_message(subprogram: DISubprogram, version: Version) -> str:
+    return (
+        f"debug info subprogram '{subprogram.name}' has flags '{subprogram.flags}' which require bytecode version 13.5 "
+        f"or newer, but the requested version is {version_text(version)}"
+    )
+
+
 def global_message(operation: Operation, version: Version) -> str | None:
     """What a version before 13.3 cannot encode of a global."""
     if version >= V13_3:
@@ -100,8 +112,12 @@ def newer_features(root: Operation, version: Version) -> list[Diagnostic]:
     """An error for each operation that a version cannot represent."""
     found: list[Diagnostic] = []
     types: dict[Type, str | None] = {}
+    scopes: set[Attribute] = set()
     for operation in root.walk():
         message = newer_feature(operation, version, types)
+        if message is None and version < V13_5:
+            subprogram = flagged_subprogram(operation.location, scopes)
+            message = flags_message(subprogram, version) if subprogram is not None else None
         if message is not None:
             found.append(Diagnostic("error", message, operation.location))
     return found
@@ -114,6 +130,8 @@ def newer_feature(operation: Operation, version: Version, types: dict[Type, str 
         return None
     if declaration.since is not None and declaration.since > version:
         return operation_message(declaration.name, version)
+    if version < V13_5 and PREVIEW in operation.attributes:
+        return preview_message()
     message = _newer_type_of(operation, version, types)
     if message is not None or declaration is MODULE:
         # Earlier versions leave the producer of a module out.

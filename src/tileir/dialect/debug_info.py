@@ -285,6 +285,22 @@ def subprogram_of(scope: LocalScope) -> DISubprogram | None:
     return scope if isinstance(scope, DISubprogram) else None
 
 
+def flagged_subprogram(location: Location, seen: set[Attribute]) -> DISubprogram | None:
+    """A subprogram with flags among the parts of a location; parts that were `seen` before are left out."""
+    if isinstance(location, (TextLocation, UnknownLocation, FileLocation)):
+        return None
+    pending: list[Attribute] = [location]
+    found: DISubprogram | None = None
+    while pending:
+        part = pending.pop()
+        if part not in seen:
+            seen.add(part)
+            if isinstance(part, DISubprogram) and part.flags:
+                found = part
+            pending += children(part)
+    return found
+
+
 class _Subprograms:
     """The subprograms that locations lie in; each location and scope is followed once."""
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect import types
 from tileir.dialect.availability import newer_part
-from tileir.dialect.debug_info import scoped_location, subprogram_of
+from tileir.dialect.debug_info import flagged_subprogram
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import (
     ATOMIC_RED_VIEW_TKO,
@@ -45,7 +45,7 @@ from tileir.dialect.ops import (
     STORE_VIEW_TKO,
     TANH,
 )
-from tileir.ir.attributes import EnumAttribute, TypeAttribute, type_attribute
+from tileir.ir.attributes import Attribute, EnumAttribute, TypeAttribute, type_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration, VerifyContext
 from tileir.ir.dense import DenseAttribute
@@ -89,8 +89,9 @@ def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
         return 0
     operations = list(root.walk())
     errors: list[Diagnostic] = []
+    scopes: set[Attribute] = set()
     for operation in operations:
-        message = _error(operation, version)
+        message = _error(operation, version, scopes)
         if message is not None:
             errors.append(Diagnostic("error", f"'{operation.name}' op {message}", operation.location))
     raise_errors(errors or _errors_in_copy(root, version))
@@ -119,12 +120,12 @@ def _errors_in_copy(root: Operation, version: Version) -> list[Diagnostic]:
 # --- errors: what has no equivalent ---
 
 
-def _error(operation: Operation, version: Version) -> str | None:
+def _error(operation: Operation, version: Version, scopes: set[Attribute]) -> str | None:
     declaration = operation.declaration
     since = declaration.since
     if version < V13_5 and PREVIEW in operation.attributes:
         return f"is of a public preview, which needs version 13.5 and has no equivalent in {version_text(version)}"
-    if version < V13_5 and _has_flags(operation):
+    if version < V13_5 and flagged_subprogram(operation.location, scopes) is not None:
         return (
             f"has a debug scope with flags, which need version 13.5 and have no equivalent in {version_text(version)}: "
             "the pass 'strip-debuginfo' removes debug scopes"
@@ -152,12 +153,6 @@ def _error(operation: Operation, version: Version) -> str | None:
                 f"number, so that it has no equivalent in {version_text(version)}"
             )
     return None
-
-
-def _has_flags(operation: Operation) -> bool:
-    location = scoped_location(operation.location)
-    subprogram = subprogram_of(location.scope) if location is not None else None
-    return subprogram is not None and subprogram.flags != 0
 
 
 def _types(operation: Operation) -> list[Type]:

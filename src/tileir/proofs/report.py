@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from tileir.cpp.demangling import source_name
 from tileir.dialect.ops import ENTRY
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments.argument_text import LaunchDescription
@@ -159,7 +160,8 @@ class Proof:
     def summary(self) -> str:
         """`@k: 6 proved, 1 refuted, 1 unknown`."""
         counts = Counter([answer.verdict for answer in self.answers.values()])
-        return f"@{self.kernel}: {', '.join([f'{counts[each]} {each}' for each in _VERDICTS if counts[each]])}"
+        texts = [f"{counts[each]} {each}" for each in _VERDICTS if counts[each]]
+        return f"@{source_name(self.kernel)}: {', '.join(texts)}"
 
     def render(self, run: str = RUN, *, verbose: bool = False) -> str:
         """The answers, the contract, and each finding with the command that repeats it.

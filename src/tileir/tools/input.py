@@ -33,7 +33,7 @@ class Program:
 
     Of findings in bytecode `offsets` says where in the file they are, -1 where that is not known.  `kind` is TEXT or
     BYTECODE.  `decoded` says whether there is a program at all: errors are then those of the verifier.  `text` is the
-    text it was read from, empty for bytecode; `launch` the launch of a script that it was made for.
+    text it was read from, empty for bytecode, the source of C++; `launch` the launch of a script that it was made for.
     """
 
     def __init__(
@@ -90,19 +90,23 @@ def read_programs(
 def _cpp_program(path: str, given: Arguments) -> Program:
     from tileir.cpp.errors import CppError
     from tileir.cpp.source import compile_cpp, keep_kernels
+    from tileir.execute.arguments.argument_text import stated_instances
 
     # A macro without a value is 1, as for every C++ compiler.
     defines = dict([(text if "=" in text else f"{text}=1").split("=", 1) for text in given.values("define")])
-    kernels = [*given.values("entry"), *given.values("instance")]
+    named = [*given.values("entry"), *given.values("instance")]
     source = read_bytes(path)
+    text = source.decode("utf-8", "surrogateescape")
     try:
-        found = compile_cpp(source, path, kernels, defines, given.values("include"))
+        found = compile_cpp(source, path, named or stated_instances(text), defines, given.values("include"))
     except CppError as error:
         return Program(source, None, error.diagnostics, False)
     program = program_in(found.data, path, given)
     program.diagnostics = [*found.diagnostics, *program.diagnostics]
+    program.offsets = [*[-1] * len(found.diagnostics), *program.offsets]
+    program.text = text
     if program.module is not None:
-        keep_kernels(program.module, found.symbols)
+        keep_kernels(program.module, found.symbols if named else ())
     return program
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -315,17 +315,27 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 
 def stated_launch(text: str, entry: str | None = None) -> LaunchDescription | None:
     """The launch that a text states for a kernel, or for the only one; None if it states none."""
-    for line in text.splitlines():
-        line = line.strip()
-        if line and not line.startswith("//"):
-            return None
-        # A comment of this tool may also silence what `tileir lint` finds.
-        if not line.startswith(MARK) or line.removeprefix(MARK).lstrip().startswith("ignore"):
-            continue
-        found = read_launch(line.removeprefix(MARK))
+    for found in stated_launches(text):
         if entry is None or found.entry is None or found.entry == entry:
             return found
     return None
+
+
+def stated_launches(text: str) -> Iterator[LaunchDescription]:
+    """The launches that the comments at the top of a text state."""
+    for line in text.splitlines():
+        line = line.strip()
+        if line and not line.startswith("//"):
+            return
+        # A comment of this tool may also silence what `tileir lint` finds.
+        if line.startswith(MARK) and not line.removeprefix(MARK).lstrip().startswith("ignore"):
+            yield read_launch(line.removeprefix(MARK))
+
+
+def stated_instances(text: str) -> list[str]:
+    """The instances of templates that the stated launches of a C++ source are of."""
+    entries = [launch.entry for launch in stated_launches(text) if launch.entry is not None]
+    return list(dict.fromkeys([entry for entry in entries if "<" in entry]))
 
 
 def read_launch(line: str, mark: str = MARK) -> LaunchDescription:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import numpy
 
+from tileir.cpp.demangling import source_name
 from tileir.execute.errors import BlockId
 from tileir.execute.locations.wording import parenthesized
 from tileir.execute.recording.program import NumberedProgram
@@ -202,7 +203,7 @@ class LaunchBreakpoints(Breakpoints):
         if name.lstrip("#").isdecimal():
             number = int(name.lstrip("#"))
             return [number] if number < len(program.operations) else []
-        if name.removeprefix("@") == program.entry.symbol_name:
+        if name.removeprefix("@") in (program.entry.symbol_name, source_name(program.entry.symbol_name or "")):
             return [0]
         declaration = REGISTRY.by_name.get(f"cuda_tile.{name.removeprefix('cuda_tile.')}")
         if declaration is not None:

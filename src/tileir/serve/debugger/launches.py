@@ -93,7 +93,6 @@ def file_debugger(
     path: str, entry: str | None, grid: str | None, arguments: Sequence[str], schedule: str, **options: Any
 ) -> Debugger:
     """The launch of a program in a file; what is left out is as the file states it."""
-    module = load(path)
     stated = None
     if grid is None or not arguments:
         with open(path, "rb") as file:
@@ -101,4 +100,5 @@ def file_debugger(
     extents = grid_of(grid) if grid is not None else stated.grid if stated is not None else (1,)
     if stated is not None:
         arguments, entry = arguments or stated.arguments, entry or stated.entry
+    module = load(path, entry=entry or ())
     return program_debugger(module, LaunchDescription(extents, arguments, entry), schedule, **options)

@@ -1,10 +1,12 @@
 """The lines of a program as its author wrote them, and the operations at which each begins.
 
 A program that was read from a text has the lines of that text; one of a script that is at hand, as cuTile makes it, the
-statements of the script; any other the lines of the program as it is printed.
+statements of the script; one of another source that is at hand, as C++, its lines; any other the lines of the program
+as it is printed.
 
 A statement of a script takes many operations, some of which were moved away.  It *begins* at one for each location that
-it was called from: the first of those that are nested most deeply and compute something.
+it was called from: the first of those that are nested most deeply and compute something.  Of C++ only lines are known:
+each begins at the first operation in each loop, so that the line of a `for` begins again where its counter is advanced.
 """
 
 from __future__ import annotations
@@ -20,20 +22,21 @@ from typing import Final, Literal, TypeVar
 
 import numpy
 
-from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, FOR, IF, JOIN_TOKENS, MAKE_TOKEN
+from tileir.dialect.ops import ASSUME, ASSUME_COND, CONSTANT, FOR, IF, JOIN_TOKENS, LOOP, MAKE_TOKEN
 from tileir.execute.dtypes import Array
 from tileir.execute.locations.python_source import character_column
 from tileir.execute.locations.script import Script
-from tileir.execute.locations.source_locations import author_frames
+from tileir.execute.locations.source_locations import author_frames, user_location
 from tileir.execute.recording.program import NumberedProgram
 from tileir.forking import cached_property
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
 from tileir.ir.location import SourceText
+from tileir.ir.traversal import ancestors
 
 Key = TypeVar("Key")
 Names = Literal["script", "tile"]
-Kind = Literal["text", "script", "printed"]
+Kind = Literal["text", "script", "source", "printed"]
 
 PRINTED: Final = "program.mlir"  # What the program is called where its lines are those it is printed with.
 
@@ -42,6 +45,8 @@ _RESULTS: Final = re.compile(r"%[\w$.:#%, -]*=\s*$")
 
 # Nothing that an author would stop at.
 _QUIET: Final = frozenset([ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN])
+
+_LOOPS: Final = (FOR, LOOP)
 
 
 @dataclass(slots=True)
@@ -75,6 +80,9 @@ class SourceLines:
             return "text"
         if names == "script" and any(self._script.expression(one) is not None for one in operations):
             return "script"
+        lines = map(self._program.script_line, range(len(operations)))
+        if names == "script" and any(line is not None for line in lines):
+            return "source"
         return "printed"
 
     def location(self, number: int) -> SourceLocation | None:
@@ -93,7 +101,7 @@ class SourceLines:
         entry = self._program.entry
         if self.kind == "text":
             return self._in_text(entry)
-        if self.kind == "script":
+        if self.has_frames:
             frames = author_frames(entry.location)
             return SourceLocation(frames[0].file, frames[0].line, 1, frames[0].line, "") if frames else None
         for number, line in enumerate(self._program.lines, 1):
@@ -106,6 +114,8 @@ class SourceLines:
             return self._in_text(operation)
         if self.kind == "script":
             return self._in_script(operation)
+        if self.kind == "source":
+            return self._in_source(operation)
         number = self._program.operation_numbers[operation]
         line = self._program.line_numbers[number]
         column = len(self._program.lines[line]) - len(self._program.lines[line].lstrip())
@@ -130,11 +140,23 @@ class SourceLines:
         column = character_column(statement.text, node.col_offset) + 1
         return SourceLocation(expression.file, node.lineno, column, end, statement.text)
 
+    def _in_source(self, operation: Operation) -> SourceLocation | None:
+        position = position_of(user_location(operation.location))
+        line = self._program.script_line(self._program.operation_numbers[operation])
+        if position is None or line is None:
+            return None
+        return SourceLocation(line.file, line.line, position.column, line.line, line.text)
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether locations name the functions of the author that an operation was called through."""
+        return self.kind in ("script", "source")
+
     @cached_property
     def call_depths(self) -> Array:
-        """For each operation how many functions of the script are between the kernel and what it is written in."""
+        """For each operation how many functions of the author are between the kernel and what it is written in."""
         operations = self._program.operations
-        if self.kind != "script":
+        if not self.has_frames:
             return numpy.zeros(len(operations), numpy.int64)
         return numpy.array([max(len(author_frames(one.location)) - 1, 0) for one in operations], numpy.int64)
 
@@ -159,7 +181,7 @@ class SourceLines:
             if location is None or of is None or self._is_implied(operation, location):
                 continue
             # Where the functions of a script were called that it is written in.
-            frames = author_frames(operation.location)[1:] if self.kind == "script" else []
+            frames = author_frames(operation.location)[1:] if self.has_frames else []
             groups.setdefault((of, tuple([(one.file, one.line) for one in frames])), []).append(number)
         found: dict[Key, list[int]] = {}
         for (of, _), numbers in groups.items():
@@ -176,23 +198,34 @@ class SourceLines:
             return self.kind == "script" and is_check and around is not None and around.location == operation.location
         if self.kind == "printed":
             return not self._program.is_printed(self._program.operation_numbers[operation])
-        if self.kind == "script":
+        if self.has_frames:
             return True
         other = position_of(around.location) if around is not None else None
         return other is not None and (other.line, other.column) == (location.line, location.column)
 
     def _first_ones(self, numbers: list[int]) -> list[int]:
         """Of the operations of a line those at which it begins, one in each block of operations."""
-        if self.kind != "script":
+        if not self.has_frames:
             return numbers[:1]
         program = self._program
         relevant = [one for one in numbers if program.operations[one].declaration not in _QUIET] or numbers
+        if self.kind == "source":
+            return self._first_in_loops(relevant)
         depth = max([program.depths[one] for one in relevant])
         found: dict[object, int] = {}
         for one in relevant:
             if program.depths[one] == depth:
                 found.setdefault(program.operations[one].parent, one)
         return list(found.values())
+
+    def _first_in_loops(self, numbers: list[int]) -> list[int]:
+        """The first operation in each loop; not a loop whose body begins with another of them."""
+        found: dict[Operation | None, int] = {}
+        for number in numbers:
+            around = ancestors(self._program.operations[number])
+            found.setdefault(next((one for one in around if one.declaration in _LOOPS), None), number)
+        bodies = {body: number for body, number in found.items() if body is not None}
+        return [one for one in found.values() if bodies.get(self._program.operations[one], -1) != one + 1]
 
     @cached_property
     def files(self) -> list[str]:

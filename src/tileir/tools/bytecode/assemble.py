@@ -67,5 +67,5 @@ def _assemble(path: str, output: str, given: Arguments) -> None:
     layout = given.value("layout", "public")
     requested = given.value("bytecode-version")
     version = version_named(requested) if requested else newest_version(layout)
-    print_diagnostics(dropped_information(tile_module(module), layout), given)
+    print_diagnostics(dropped_information(tile_module(module), layout, version), given)
     write_bytes(output, to_bytes(module, version, layout))

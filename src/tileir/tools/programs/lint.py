@@ -11,6 +11,7 @@ from tileir.analyze.lint.fixes import WrittenText
 from tileir.analyze.lint.linting import fixed_text, lint_module
 from tileir.analyze.lint.rule import GROUPS
 from tileir.analyze.lint.rules import RULES
+from tileir.execute.locations.source_locations import with_source
 from tileir.ir.core import Operation
 from tileir.ir.location import SourceText, UnknownLocation
 from tileir.ir.quoting import harmless
@@ -163,6 +164,7 @@ class Linter:
             fix = lint_help(finding, texts)
             diagnostic = finding.diagnostic(reasons, remedy if is_first and not fix else "")
             diagnostic.notes += fix
+            diagnostic.location = with_source(diagnostic.location)
             out.append(self.writer.shown(diagnostic, path, finding.rule))
         if self._prover is not None:
             refuted = self._prover.findings(programs, path, self.writer)

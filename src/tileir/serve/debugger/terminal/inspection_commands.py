@@ -215,7 +215,12 @@ class InspectionCommands(Shell):
     @INFO.command("source")
     def _info_source(self, rest: str) -> None:
         """Whose lines are shown."""
-        kinds = {"text": "the text it was read from", "script": "the script", "printed": "the program as it is printed"}
+        kinds = {
+            "text": "the text it was read from",
+            "script": "the script",
+            "source": "the source it was compiled from",
+            "printed": "the program as it is printed",
+        }
         self.say(f"Lines are those of {kinds[self.debugger.lines.kind]}.")
         for file in self.debugger.lines.files:
             self.say(f"  {short(file)}")
