@@ -57,6 +57,8 @@ class Contract:
     """By the size of an array that is inferred: the fewest elements that it has."""
     guessed: set[Term] = field(default_factory=set)
     """Arrays whose size follows from no mask: what is not written of them may not be theirs."""
+    apart: list[Term] = field(default_factory=list)
+    """That tensors do not overlap themselves, where strides that are parameters decide it."""
     contents: list[Term] = field(default_factory=list)
     """What is stated about every element of an array, with `stated.EVERY` as its position."""
     grid: tuple[Term, ...] = ()
@@ -142,6 +144,10 @@ def contract_of(
     _add_grid(contract, uses, grid, names)
     for fact, text in uses.constant_indices():
         contract.assume(fact, text, "inferred")
+    for fact, text in uses.equal_counts():
+        named = set(terms.variables(fact))
+        if not any(named <= set(pair) for pair in related):
+            contract.assume(fact, text, "inferred")
     decided = terms.variables(*contract.grid)
     for fact, text in uses.single_tiles():
         # A limit of what the grid counts would leave one tile block.

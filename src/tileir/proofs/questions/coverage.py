@@ -132,16 +132,16 @@ def _is_whole(context: Context, access: Access) -> bool:
         if tensor.address is not access.array or tensor.size != element_bytes(contract, access.array):
             return False
         pairs = [pair for pair in zip(tensor.strides, tensor.shape, strict=True) if pair[1] is not ONE]
-        if size in contract.needed and any(contract.is_free(stride) for stride, _ in pairs):
-            last = ZERO
-            for stride, extent in pairs:
-                last = terms.add(last, terms.mul(terms.sub(extent, ONE), stride))
-            return solver.follows(terms.equal(terms.add(last, ONE), count), (), 1.0)
     else:
         groups = strided(solver.simplified(access.offset, [*context.facts(access), access.mask]), access.size)
         bounds = contract.index_bounds(access)
         for stride, index in (groups or {}).items():
             pairs.append((stride, bounds.get(unwrapped(index), ONE)))
+    if size in contract.needed and any(contract.is_free(stride) for stride, _ in pairs):
+        last = ZERO
+        for stride, extent in pairs:
+            last = terms.add(last, terms.mul(terms.sub(extent, ONE), stride))
+        return solver.follows(terms.equal(terms.add(last, ONE), count), (), 1.0)
     if Assumption(no_overlap(access.array), "inferred") in contract.assumptions:
         # A stride that has wrapped is smaller than what it steps over: the tensor would overlap itself.
         pairs = [(unwrapped(stride), extent) for stride, extent in pairs]

@@ -79,12 +79,13 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
         small = [terms.at_most(part, terms.number(_SMALL)) for part in terms.variables(apart)]
         several = [terms.at_least(each, terms.number(2)) for each in tensor.shape if terms.constant(each) is None]
         if any(context.contract.is_free(stride) for stride in tensor.strides):
-            is_excluded = solver.check([*several, *small, apart], 1.0)[0] == PROVED
-            result = REFUTED if is_excluded and solver.check([*several, *small], 1.0)[0] == REFUTED else PROVED
+            is_excluded = solver.check([*several, apart], 1.0)[0] == PROVED
+            result = REFUTED if is_excluded and solver.check(several, 1.0)[0] == REFUTED else PROVED
         else:
             result = solver.check([terms.negation(apart), *small], 1.0)[0]
         if result == PROVED:
             context.contract.note(no_overlap(access.array), "inferred")
+            context.contract.apart.append(apart)
             continue
         claim = Claim("race", access.operation, access.operation, "unknown")
         claim.reason = "the strides let elements of the tensor overlap"
@@ -95,7 +96,9 @@ def _overlap_claims(context: Context) -> Iterator[Claim]:
 
 def _is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
     reached, found = terms.ZERO, []
-    for extent, stride in sorted(zip(shape, strides, strict=True), key=lambda pair: stride_order(pair[1])):
+    # Of strides that could be in any order the last one is the smallest.
+    pairs = list(zip(shape, strides, strict=True))[::-1]
+    for extent, stride in sorted(pairs, key=lambda pair: stride_order(pair[1])):
         if extent is not terms.ONE:
             found.append(terms.less(reached, stride))
             reached = terms.add(reached, terms.mul(terms.sub(extent, terms.ONE), stride))
