@@ -107,6 +107,32 @@ def _store_view(
     )
 
 
+_ROWS = "tensor_view<?x?xi32, strides=[?,?]>"
+
+
+def _rows(name: str, shape: str, strides: str) -> str:
+    """A view of rows of `p` in tiles of 1 x 4."""
+    return (
+        f"    %{name}_tensor = make_tensor_view %p, shape = [{shape}], strides = [{strides}] : tile<i32> -> {_ROWS}\n"
+        f"    %{name} = make_partition_view %{name}_tensor : partition_view<tile=(1x4), {_ROWS}>\n"
+    )
+
+
+def _load_rows(name: str, index: str) -> str:
+    return (
+        f"    %{name}_tile, %{name}_loaded = load_view_tko weak %{name}[{index}] : "
+        f"partition_view<tile=(1x4), {_ROWS}>, tile<i32> -> tile<1x4xi32>, token\n"
+    )
+
+
+def _store_rows(name: str, index: str) -> str:
+    return (
+        f"    %{name}_ones = constant <i32: 1> : tile<1x4xi32>\n"
+        f"    %{name}_token = store_view_tko weak %{name}_ones, %{name}[{index}] : tile<1x4xi32>, "
+        f"partition_view<tile=(1x4), {_ROWS}>, tile<i32> -> token\n"
+    )
+
+
 def _lanes(base: str = "x", size: int = 8) -> str:
     """%index = 8 * base + lane, and %limit, the parameter n, as tiles."""
     return (
@@ -534,7 +560,7 @@ ATTACKS = (
     Attack("rows with a stride of a parameter", "race", "p n k",
         """    %first = muli %x, %k : tile<i32>
     %at = addi %first, %y : tile<i32>
-    store p, %at""", ("grid.x", "grid.y"), ((2, 2), (4, 2, 1)), ("k >= 1",)),
+    store p, %at""", ("grid.x", "grid.y"), ((2, 2), (4, 2, 1)), ("k >= 1",), unless="rows of an array do not overlap"),
     Attack("tiles of two sizes", "race", "p n",
         _view("p", "v", "%n", "1", "8") + _view("p", "w", "%n", "1", "4") + _store_view("v", "%x", "1", "8") + _store_view("w", "%x", "1", "4"),
         ("cdiv(n, 8)",), ((2,), (16, 16)), ("p.size == n",)),
@@ -598,4 +624,82 @@ ATTACKS = (
       store p, %i
       continue
     }""", _FREE, ((2,), (4, 4)), ("p.size == n",)),
+    # Bits, sizes and tensors that are taken for others.
+    Attack("a carried number that is cut to fewer bits", "bounds", "p n",
+        """    %first = constant <i64: 4294967296> : tile<i64>
+    %end = for %i in (%c0 to %n, step %c1) : tile<i32> iter_values(%a = %first) -> (tile<i64>) {
+      %low = trunci %a : tile<i64> -> tile<i32>
+      %next = addi %low, %c1 : tile<i32>
+      %wide = exti %next signed : tile<i32> -> tile<i64>
+      continue %wide : tile<i64>
+    }
+    %d = subi %end, %first : tile<i64>
+    %at = offset %p, %d : tile<ptr<i32>>, tile<i64> -> tile<ptr<i32>>
+    %t = store_ptr_tko weak %at, %c1 : tile<ptr<i32>>, tile<i32> -> token""", ("1",), ((1,), (8, 3)), ("p.size > n", "n >= 1", "n <= 100")),
+    Attack("windows of rows that are written", "race", "p m n k",
+        _rows("v", "%m, %n", "%n, %c1") + _rows("w", "%m, %k", "%n, %c1")
+        + _load_rows("w", "%x, %c1") + _store_rows("v", "%x, %c0"),
+        ("m",), ((3,), (20, 3, 4, 8)), ("k == 2 * n", "n == 4", "p.size >= m * n + n")),
+    Attack("a tensor in two element sizes", "race", "p n",
+        _view("p", "v", "%n", "1", "4") + """    %half = ptr_to_ptr %p : tile<ptr<i32>> -> tile<ptr<i16>>
+    %twice = muli %n, %c2 : tile<i32>
+    %h_tensor = make_tensor_view %half, shape = [%twice], strides = [1] : tile<i32> -> tensor_view<?xi16, strides=[1]>
+    %h = make_partition_view %h_tensor : partition_view<tile=(4), tensor_view<?xi16, strides=[1]>>
+    %read, %t = load_view_tko weak %h[%x] : partition_view<tile=(4), tensor_view<?xi16, strides=[1]>>, tile<i32> -> tile<4xi16>, token
+""" + _store_view("v", "%x", "1", "4"), ("cdiv(n, 4)",), ((2,), (8, 8)), ("p.size == n",)),
+    Attack("a stride of zero beside a parameter's", "race", "p m n k",
+        _rows("v", "%m, %n", "%k, %c0") + _store_rows("v", "%x, %y"),
+        ("m", "cdiv(n, 4)"), ((1, 2), (8, 1, 8, 8)), ("k >= 1",)),
+    Attack("a stride that is a remainder", "race", "p m n k",
+        "    %square = muli %k, %k : tile<i32>\n    %rest = remi %square, %n signed : tile<i32>\n"
+        + _rows("v", "%m, %n", "%rest, %c1") + _store_rows("v", "%x, %y"),
+        ("m", "cdiv(n, 4)"), ((2, 2), (80, 2, 8, 2)), ("k >= 1",)),
+    Attack("rows of twice as many columns", "race", "p m n",
+        """    %first = muli %x, %n : tile<i32>
+    %i = addi %first, %y : tile<i32>
+    store p, %i""", ("m", "2 * n"), ((2, 4), (8, 2, 2)), ("p.size >= m * n + n", "n >= 1")),
+    Attack("a parameter with the name of a size", "bounds", "p n p.size",
+        "    %i = addi %p.size, %c0 : tile<i32>\n    store p, %i", ("1",), ((1,), (4, 4, 5)), ("arg0.size == arg1", "arg2 < 6")),
+    Attack("an array larger than the bound of its mask", "coverage", "p n",
+        _lanes() + "    store p, %index, mask %mask", ("cdiv(n, 8)",), ((1,), (16, 8)), ("p.size == 2 * n",)),
+    Attack("an array larger than its tensor", "coverage", "p n",
+        _view("p", "v", "%n", "1", "4") + _store_view("v", "%x", "1", "4"), ("cdiv(n, 4)",), ((2,), (16, 8)), ("p.size == 2 * n",)),
+    Attack("every other element of an array", "coverage", "p n",
+        _view("p", "v", "%n", "2", "4") + _store_view("v", "%x", "2", "4"), ("cdiv(n, 4)",), ((2,), (16, 8)), ("p.size == 2 * n",)),
+    Attack("an assumption about a constant", "asserts", "p n",
+        "    %a = assume bounded<0, 3>, %c5 : tile<i32>\n    store p, %c0", ("1",), ((1,), (4, 4)), ("p.size == n",)),
+    Attack("an assumption about a parameter in a branch", "asserts", "p n m",
+        """    %positive = cmpi greater_than %m, %c0, signed : tile<i32> -> tile<i1>
+    if %positive {
+      %a = assume bounded<0, 3>, %m : tile<i32>
+      store p, %c0
+    }""", ("1",), ((1,), (4, 4, 7)), ("p.size == n",)),
+    Attack("an assumption about an address", "asserts", "p n",
+        """    %at = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %a = assume div_by<16>, %at : tile<ptr<i32>>
+    %t = store_ptr_tko weak %a, %c1 : tile<ptr<i32>>, tile<i32> -> token""", ("n",), ((2,), (4, 4)), ("p.size == n",)),
+    Attack("a part that a tile does not have", "bounds", "p n",
+        """    %lane = iota : tile<8xi32>
+    %part = extract %lane[%n] : tile<8xi32> -> tile<4xi32>
+    store p, %c0""", ("1",), ((1,), (4, 4)), ("p.size == n",)),
+    Attack("the smallest number by minus one", "overflow", "p n m",
+        """    %minus = subi %c0, %c1 : tile<i32>
+    %quotient = divi %m, %minus signed : tile<i32>
+    store p, %c0""", ("1",), ((1,), (4, 4, -2147483648)), ("p.size == 4",)),
+    Attack("a flag on a sum that is stored", "overflow", "p n m",
+        """    %sum = addi %n, %m overflow<no_signed_wrap> : tile<i32>
+    %t = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token""", ("1",), ((1,), (1, 2147483647, 1)), ("p.size == 1",)),
+    Attack("a counter that leaves its type", "termination", "p n k",
+        """    for %i in (%c0 to %n, step %k) : tile<i32> {
+      continue
+    }
+    store p, %c0""", ("1",), ((1,), (1, 2147483647, 1500000000)), ("k >= 1",), unless="an integer may wrap"),
+    Attack("a word between two others", "bounds", "p q n",
+        """    %bytes = ptr_to_ptr %q : tile<ptr<i32>> -> tile<ptr<i8>>
+    %second = offset %bytes, %c1 : tile<ptr<i8>>, tile<i32> -> tile<ptr<i8>>
+    %between = ptr_to_ptr %second : tile<ptr<i8>> -> tile<ptr<i32>>
+    %u, %t = load_ptr_tko weak %between : tile<ptr<i32>> -> tile<i32>, token
+    load q, %c0 -> %v
+    %d = subi %v, %u : tile<i32>
+    store p, %d""", ("1",), ((1,), (1, [256, 0], 1)), ("p.size >= 1", "q.size >= 2")),
 )  # fmt: skip

@@ -18,6 +18,7 @@ from tileir.ir.core import Operation
 from tileir.ir.types import I1, IntegerType
 from tileir.proofs.contract.contract import Contract, size_variable, tensors
 from tileir.proofs.symbolic import terms
+from tileir.proofs.symbolic.elements import is_base
 from tileir.proofs.symbolic.terms import Term
 
 MOST_ELEMENTS = 1 << 20
@@ -151,7 +152,7 @@ def _sizes(contract: Contract, numbers: dict[Term, int]) -> dict[Term, int] | No
     """The least number of elements that fulfills the contract, by base address."""
     sizes: dict[Term, int] = {}
     for base in dict.fromkeys(contract.elements.parameters.values()):
-        size = size_variable(base) if str(base.data and base.data[0]).startswith("&") else None
+        size = size_variable(base) if is_base(base) else None
         if size is None:
             continue
         least = 1

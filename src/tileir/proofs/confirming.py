@@ -35,7 +35,7 @@ from tileir.ir.values import Value
 from tileir.proofs.records import Candidate, Claim, Memory
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
-    "bounds": ("out-of-bounds", "index-space", "inbounds"),
+    "bounds": ("out-of-bounds", "index-space", "inbounds", "index"),
     "race": ("race",),
     "tokens": ("unordered",),
     "coverage": ("unwritten", "written-twice"),

@@ -178,7 +178,7 @@ def quotient_bounds(assertions: Sequence[Term]) -> list[Term]:
             continue
         left, right = part.arguments
         for limit in limits.get(left, ()):
-            rest = _without(limit, right)
+            rest = without(limit, right)
             if rest is not None:
                 factor, others = rest
                 bound = terms.less(terms.scale(terms.floor_div(left, right), factor), others)
@@ -186,8 +186,11 @@ def quotient_bounds(assertions: Sequence[Term]) -> list[Term]:
     return found
 
 
-def _without(product: Term, divisor: Term) -> tuple[int, Term] | None:
-    """c and r, of a product k*r and a divisor c*k that is positive; None if they have another form."""
+def without(product: Term, divisor: Term) -> tuple[int, Term] | None:
+    """c and r, of a product k*r and a divisor c*k that is positive; None if they have another form.
+
+    For n*m and n that is 1 and m.
+    """
     ones = terms.polynomial(divisor)
     if len(ones) != 1:
         return None

@@ -28,7 +28,7 @@ from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1, IntegerType
 from tileir.ir.values import Value
 from tileir.proofs.contract import stated
-from tileir.proofs.contract.inference import Uses
+from tileir.proofs.contract.inference import Uses, unwrapped
 from tileir.proofs.records import Assumption, Source
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.element_rules import Tensor, bytes_of, is_on_every_path, promised, range_of
@@ -57,6 +57,8 @@ class Contract:
     """By the size of an array that is inferred: the fewest elements that it has."""
     guessed: set[Term] = field(default_factory=set)
     """Arrays whose size follows from no mask: what is not written of them may not be theirs."""
+    apart: list[Term] = field(default_factory=list)
+    """That tensors do not overlap themselves, where strides that are parameters decide it."""
     contents: list[Term] = field(default_factory=list)
     """What is stated about every element of an array, with `stated.EVERY` as its position."""
     grid: tuple[Term, ...] = ()
@@ -75,6 +77,24 @@ class Contract:
                 elements = [part for part in terms.subterms(fact) if part.operation == "app" and part.data == term.data]
                 if any(part.arguments == (stated.EVERY,) for part in elements):
                     yield terms.substitute(fact, {stated.EVERY: term.arguments[0]})
+
+    def is_free(self, stride: Term) -> bool:
+        """Whether a stride is a parameter of its own, which nothing says anything about in terms of others.
+
+        How far apart rows are is then up to who has made the array.
+        """
+        parts = terms.polynomial(unwrapped(stride))
+        own = {atom for atoms, _ in parts for atom in atoms}
+        if len(parts) != 1 or not own or not own <= set(self.elements.parameters.values()):
+            return False
+        shapes = [extent for tensor in tensors(self.elements) for extent in tensor.shape]
+        paths = [fact for access in self.accesses for fact in (*access.facts, access.mask) if access.view is None]
+        facts = [fact for fact in self.hypotheses if not any(_is_size(part) for part in terms.variables(fact))]
+        if own & set(terms.variables(*shapes)):
+            return False
+        return all(
+            own.isdisjoint(named) or own >= named for named in [set(terms.variables(f)) for f in (*paths, *facts)]
+        )
 
     def index_bounds(self, access: Access) -> dict[Term, Term]:
         """What the indices in the offset of a pointer stay below: by a mask, or as there are so many blocks."""
@@ -124,6 +144,10 @@ def contract_of(
     _add_grid(contract, uses, grid, names)
     for fact, text in uses.constant_indices():
         contract.assume(fact, text, "inferred")
+    for fact, text in uses.equal_counts():
+        named = set(terms.variables(fact))
+        if not any(named <= set(pair) for pair in related):
+            contract.assume(fact, text, "inferred")
     decided = terms.variables(*contract.grid)
     for fact, text in uses.single_tiles():
         # A limit of what the grid counts would leave one tile block.
@@ -300,6 +324,10 @@ def _element_of(base: Term, type: IntegerType) -> Callable[[Term], Term]:
 def size_variable(base: Term) -> Term:
     """How many elements the array at a base address has."""
     return terms.variable(f"{str(base.data[0]).removeprefix('&')}.size", 1)
+
+
+def _is_size(variable: Term) -> bool:
+    return str(variable.data[0]).endswith(".size")
 
 
 def tensors(elements: Elements) -> Iterator[Tensor]:

@@ -87,16 +87,46 @@ class Uses:
         return (key, 1) if key.operation == "number" or (key.operation == "variable" and not is_local(key)) else None
 
     def constant_indices(self) -> Iterator[tuple[Term, str]]:
-        """Extents that have the tiles of constant indices other than 0."""
+        """Extents that have the tiles of constant indices other than 0, and of all that a remainder leaves or its
+        quotient: `block % 16 // 4` is 3 at most."""
         for access in self._accesses:
             for dimension in self._dimensions[access] if access.view is not None else ():
                 number = terms.constant(dimension.index)
+                rest = dimension.index.arguments[0] if dimension.index.operation == "floor_div" else dimension.index
+                if rest.operation == "modulo" and terms.constant(rest.arguments[1]) is not None:
+                    number = terms.interval(dimension.index)[1]
                 if number is not None and number > 0 and terms.constant(dimension.extent) is None:
                     least = number * dimension.step + 1
                     yield (
                         terms.at_least(dimension.extent, terms.number(least)),
                         f"{terms.text(dimension.extent)} >= {least}",
                     )
+
+    # --- equally many tiles ---
+
+    def equal_counts(self) -> Iterator[tuple[Term, str]]:
+        """Extents in equally many tiles of different sizes, because one index goes over them."""
+        groups: dict[Term, list[Dimension]] = {}
+        for access in sorted(self._accesses, key=lambda access: access.kind == READ):
+            for dimension in self._dimensions[access] if access.view is not None else ():
+                if is_local(dimension.index):
+                    for key in self._keys(dimension.index):
+                        groups.setdefault(key, []).append(dimension)
+        for key, members in groups.items():
+            over = self._counted(key)
+            if over is not None:
+                members.insert(0, Dimension(key, over[1], over[0], None))
+            first = members[0]
+            for other in members[1:]:
+                names = [set(terms.variables(each.extent)) for each in (first, other)]
+                if (
+                    other.step != first.step
+                    and other.array is not first.array
+                    and all(names)
+                    and not names[0] & names[1]
+                ):
+                    left, right = first.count, other.count
+                    yield terms.equal(left, right), f"{terms.text(left)} == {terms.text(right)}"
 
     # --- one tile ---
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tileir.dialect import ops
 from tileir.execute.sanitizer.promises import promised_dimensions
 from tileir.proofs.contract.contract import element_bytes
 from tileir.proofs.contract.inference import strided
@@ -17,6 +18,8 @@ from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.elements import base_of
 from tileir.proofs.symbolic.memory import Access
 from tileir.proofs.symbolic.terms import ONE, ZERO, Term
+from tileir.proofs.symbolic.walking import Visit, facts_of, walk
+from tileir.rewrite.fact import shape_of
 
 
 def bounds_claims(context: Context) -> Iterator[Claim]:
@@ -24,6 +27,24 @@ def bounds_claims(context: Context) -> Iterator[Claim]:
         yield Claim("bounds", operation, None, "unknown", why)
     for access in context.contract.accesses:
         yield _view_claim(context, access) if access.view is not None else _pointer_claim(context, access)
+    for visit in walk(context.elements.entry):
+        if visit.operation.declaration in (ops.EXTRACT, ops.INSERT):
+            yield _part_claim(context, visit)
+
+
+def _part_claim(context: Context, visit: Visit) -> Claim:
+    """That the part of a tile that is extracted or replaced is one of it."""
+    operation = visit.operation
+    first, second = operation.operands[:2]
+    is_extract = operation.declaration is ops.EXTRACT
+    whole, part = (first, operation.results[0]) if is_extract else (second, first)
+    path = context.solver.simplified_facts(facts_of(context.elements, visit))
+    goals = []
+    extents = zip(shape_of(whole.type), shape_of(part.type), strict=True)
+    for index, (full, extent) in zip(operation.operands[1 if is_extract else 2 :], extents, strict=True):
+        count = terms.number(full // extent)
+        goals.append(terms.less(context.solver.simplified(context.elements.unsigned(index), path), count))
+    return context.claim("bounds", operation, terms.conjunction(*goals), path)
 
 
 def _view_claim(context: Context, access: Access) -> Claim:
@@ -72,7 +93,7 @@ def _tensor_goal(context: Context, access: Access) -> Term:
 def _suggestion(index: Term, extent: Term, context: Context) -> str:
     for part in terms.subterms(index):
         if part.operation == "app" and str(part.data[0]).endswith("[]"):
-            return f'--assume "0 <= {part.data[0][:-2]}[*] < {terms.text(extent)}"'
+            return f"0 <= {part.data[0][:-2]}[*] < {terms.text(extent)}"
     return ""
 
 

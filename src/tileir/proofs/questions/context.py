@@ -76,7 +76,7 @@ class Context:
         numbers = [term for term in dict.fromkeys(numbers) if not str(term.data[0]).startswith("&")]
 
         def proposed(*more: Term) -> Candidate | None:
-            result, model = asked.check([*wrong, *exact, *more], 2.0)
+            result, model = asked.check([*wrong, *exact, *self.contract.apart, *more], 2.0)
             return self._candidate(model, wrong) if model is not None and result == REFUTED else None
 
         def propose() -> Iterator[Candidate]:

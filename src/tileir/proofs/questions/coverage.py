@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from tileir.dialect import ops
 from tileir.ir.core import Operation
+from tileir.proofs.contract.contract import element_bytes
 from tileir.proofs.contract.inference import strided, unwrapped
 from tileir.proofs.questions.context import Context
-from tileir.proofs.questions.races import staged
-from tileir.proofs.records import Claim
+from tileir.proofs.questions.races import are_rows_apart, no_overlap, staged, stride_order
+from tileir.proofs.records import Assumption, Claim
 from tileir.proofs.solving import PROVED
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.memory import WRITE, Access, is_local, primed
@@ -53,7 +54,12 @@ def _once(context: Context, access: Access) -> Claim:
     other = primed(offset, kept)
     one, two = strided(offset, access.size), strided(other, access.size)
     same = [terms.equal(offset, other)]
-    if one is not None and two is not None and set(one) == set(two) and len(one) > 1:
+    if (
+        one is not None
+        and two is not None
+        and set(one) == set(two)
+        and are_rows_apart(context, one, [*facts, access.mask])
+    ):
         same = [terms.equal(one[stride], two[stride]) for stride in one]
     wrong = [*facts, access.mask, primed(access.mask, kept), *same, differ]
     why = "two elements of the store may have one index"
@@ -67,7 +73,12 @@ def _all_written(context: Context, stores: list[Access], claims: Sequence[Claim]
     reason = ""
     for access in stores:
         reason = _obstacle(context, access)
-        if not reason:
+        if not reason and not _is_whole(context, access):
+            is_stated = (
+                access.array is not None and context.contract.counts[access.array] not in context.contract.needed
+            )
+            reason = _NOT_ALL if is_stated else "the array has elements between those that the store is for"
+        elif not reason:
             if _has_witness(context, access) or _are_as_many(context, access, claims):
                 return Claim("coverage", access.operation, None, "proved")
             if _is_proved("bounds", access, claims) and _goes_over(context, access):
@@ -104,6 +115,43 @@ def _depth(operation: Operation, entry: Operation) -> int:
         operation = operation.parent_operation
         depth += 1
     return depth
+
+
+def _is_whole(context: Context, access: Access) -> bool:
+    """Whether what a store is for, a tensor or what its masks allow, is the whole array: no rows have gaps behind them.
+
+    Where a stride is a parameter of its own, gaps are not elements.
+    """
+    contract, solver = context.contract, context.solver
+    assert access.array is not None
+    size = contract.counts[access.array]
+    count = contract.needed.get(size, size)
+    pairs: list[tuple[Term, Term]] = []
+    if access.view is not None:
+        tensor = access.view.tensor
+        if tensor.address is not access.array or tensor.size != element_bytes(contract, access.array):
+            return False
+        pairs = [pair for pair in zip(tensor.strides, tensor.shape, strict=True) if pair[1] is not ONE]
+    else:
+        groups = strided(solver.simplified(access.offset, [*context.facts(access), access.mask]), access.size)
+        bounds = contract.index_bounds(access)
+        for stride, index in (groups or {}).items():
+            pairs.append((stride, bounds.get(unwrapped(index), ONE)))
+    if size in contract.needed and any(contract.is_free(stride) for stride, _ in pairs):
+        last = ZERO
+        for stride, extent in pairs:
+            last = terms.add(last, terms.mul(terms.sub(extent, ONE), stride))
+        return solver.follows(terms.equal(terms.add(last, ONE), count), (), 1.0)
+    if Assumption(no_overlap(access.array), "inferred") in contract.assumptions:
+        # A stride that has wrapped is smaller than what it steps over: the tensor would overlap itself.
+        pairs = [(unwrapped(stride), extent) for stride, extent in pairs]
+        count = unwrapped(count)
+    reached = ONE
+    for stride, extent in sorted(pairs, key=lambda pair: stride_order(pair[0])):
+        if not solver.follows(terms.equal(stride, reached), (), 0.5):
+            return False
+        reached = terms.mul(reached, extent)
+    return solver.follows(terms.equal(reached, count), (), 1.0)
 
 
 def _has_witness(context: Context, access: Access) -> bool:

@@ -10,16 +10,16 @@ contract says.  So boxes are compared dimension by dimension, and strides, which
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from tileir.execute.analysis.token_order import TokenOrder
 from tileir.ir.core import Operation
-from tileir.proofs.contract.contract import tensors
 from tileir.proofs.contract.inference import strided, unwrapped
 from tileir.proofs.questions.context import Context
 from tileir.proofs.questions.locks import Locks
 from tileir.proofs.records import Claim
-from tileir.proofs.solving import PROVED, REFUTED
+from tileir.proofs.solving import PROVED, REFUTED, without
 from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.memory import READ, Access, primed
 from tileir.proofs.symbolic.terms import Term
@@ -59,49 +59,61 @@ def race_claims(context: Context) -> Iterator[Claim]:
 
 
 def _overlap_claims(context: Context) -> Iterator[Claim]:
-    """Tensors that are written must not overlap themselves: a stride is larger than what the smaller ones reach.
+    """Tensors of arrays that are written must not overlap themselves: a stride is larger than what the smaller ones
+    reach.
 
-    Where strides are parameters of their own the contract says so; those computed from extents are asked about.
+    Where strides are parameters of their own the contract says so; others are asked about.
     """
-    shapes = {part for tensor in tensors(context.elements) for part in terms.variables(*tensor.shape)}
+    solver = context.solver
+    written = {access.array for access in context.contract.accesses if access.kind != READ}
     done: set[Operation] = set()
-    for access in context.contract.accesses:
+    # Stores first: a tensor that is also read is claimed at its store.
+    for access in sorted(context.contract.accesses, key=lambda access: access.kind == READ):
         tensor = access.view.tensor if access.view is not None else None
-        if tensor is None or access.kind == READ or tensor.maker in done or access.array is None:
+        if tensor is None or tensor.maker in done or access.array is None or access.array not in written:
             continue
         done.add(tensor.maker)
         apart = _is_apart(tensor.shape, tensor.strides)
-        if context.solver.follows(apart, (), 0.5):
+        if solver.follows(apart, (), 0.5):
             continue
         small = [terms.at_most(part, terms.number(_SMALL)) for part in terms.variables(apart)]
-        wrong = [terms.negation(apart), *small]
-        is_computed = all(part in shapes for part in terms.variables(*tensor.strides))
-        if is_computed and context.solver.check(wrong, 1.0)[0] == REFUTED:
-            why = "the strides let elements of the tensor overlap"
-            yield Claim(
-                "race",
-                access.operation,
-                access.operation,
-                "refutable",
-                why,
-                "",
-                context.candidates([terms.negation(apart)]),
-            )
-        name = str(access.array.data[0]).removeprefix("&")
-        context.contract.note(f"the elements of {name} do not overlap", "inferred")
+        several = [terms.at_least(each, terms.number(2)) for each in tensor.shape if terms.constant(each) is None]
+        if any(context.contract.is_free(stride) for stride in tensor.strides):
+            is_excluded = solver.check([*several, apart], 1.0)[0] == PROVED
+            result = REFUTED if is_excluded and solver.check(several, 1.0)[0] == REFUTED else PROVED
+        else:
+            result = solver.check([terms.negation(apart), *small], 1.0)[0]
+        if result == PROVED:
+            context.contract.note(no_overlap(access.array), "inferred")
+            context.contract.apart.append(apart)
+            continue
+        claim = Claim("race", access.operation, access.operation, "unknown")
+        claim.reason = "the strides let elements of the tensor overlap"
+        if result == REFUTED and access.kind != READ:
+            claim.verdict, claim.candidates = "refutable", context.candidates([terms.negation(apart)])
+        yield claim
 
 
 def _is_apart(shape: Sequence[Term], strides: Sequence[Term]) -> Term:
-    def size(pair: tuple[Term, Term]) -> tuple[int, int]:
-        parts = terms.polynomial(unwrapped(pair[1]))
-        return max([len(monomial) for monomial, _ in parts], default=0), max([factor for _, factor in parts], default=0)
-
     reached, found = terms.ZERO, []
-    for extent, stride in sorted(zip(shape, strides, strict=True), key=size):
+    # Of strides that could be in any order the last one is the smallest.
+    pairs = list(zip(shape, strides, strict=True))[::-1]
+    for extent, stride in sorted(pairs, key=lambda pair: stride_order(pair[1])):
         if extent is not terms.ONE:
             found.append(terms.less(reached, stride))
             reached = terms.add(reached, terms.mul(terms.sub(extent, terms.ONE), stride))
     return terms.conjunction(*found)
+
+
+def no_overlap(array: Term) -> str:
+    """What a contract says of an array whose tensor must not overlap itself."""
+    return f"the elements of {str(array.data[0]).removeprefix('&')} do not overlap"
+
+
+def stride_order(stride: Term) -> tuple[int, int]:
+    """Sorts strides, the smallest first."""
+    parts = terms.polynomial(unwrapped(stride))
+    return max([len(monomial) for monomial, _ in parts], default=0), max([factor for _, factor in parts], default=0)
 
 
 def _is_strong(access: Access) -> bool:
@@ -187,27 +199,42 @@ def _same_element(
     solver = context.solver
     one, two = first.view, second.view
     if one is not None and two is not None:
-        if one.tensor.address is two.tensor.address and one.tensor.strides == two.tensor.strides:
+        alike = one.tensor.strides == two.tensor.strides and one.tensor.size == two.tensor.size
+        if alike and one.tensor.address is two.tensor.address:
             return _same_positions(context, first, second, kept)
         constant = all(terms.constant(s) is not None for s in (*one.tensor.strides, *two.tensor.strides))
         if not constant:
             return None
-    left = solver.simplified(first.offset, [*where, mask])
-    right = primed(
-        solver.simplified(
-            second.offset, [*context.facts(second), solver.simplified(second.mask, context.facts(second))]
-        ),
-        kept,
-    )
+    known = [*where, mask]
+    other = [*context.facts(second), solver.simplified(second.mask, context.facts(second))]
+    left, other_offset = solver.simplified(first.offset, known), solver.simplified(second.offset, other)
+    right = primed(other_offset, kept)
     a, b = strided(left, first.size), strided(right, second.size)
-    symbolic = a is not None and any(terms.constant(stride) is None for stride in a)
-    if symbolic and a is not None and b is not None and set(a) == set(b):
-        context.contract.note("the rows of an array do not overlap", "inferred")
-        return [terms.equal(a[stride], b[stride]) for stride in a]
+    if a is not None and b is not None and set(a) == set(b) and first.size == second.size:
+        theirs = strided(other_offset, second.size) or {}
+        if are_rows_apart(context, a, known) and are_rows_apart(context, theirs, other):
+            return [terms.equal(a[stride], b[stride]) for stride in a]
     if first.size == second.size and a is not None and b is not None:
         return [terms.equal(left, right)]
     gap = terms.sub(left, right)
     return [terms.less(gap, terms.number(second.size)), terms.less(terms.number(-first.size), gap)]
+
+
+def are_rows_apart(context: Context, groups: dict[Term, Term], facts: list[Term]) -> bool:
+    """Whether indices that are multiplied with strides name different elements if they differ: each but the last stays
+    below the number that its stride goes into the next one.
+
+    If the next stride is a parameter of its own, the contract says so.
+    """
+    for small, large in pairwise(sorted(groups, key=stride_order)):
+        divided = without(large, small)
+        count = divided[1] if divided is not None and divided[0] == 1 else None
+        if count is not None and context.solver.follows(terms.between(terms.ZERO, groups[small], count), facts, 1.0):
+            continue
+        if not context.contract.is_free(large):
+            return False
+        context.contract.note("the rows of an array do not overlap", "inferred")
+    return True
 
 
 def _same_positions(context: Context, first: Access, second: Access, kept: Sequence[Term] | set[Term]) -> list[Term]:

@@ -132,6 +132,17 @@ def elementwise(operation: Operation, type: Type, operands: Sequence[Term]) -> T
     return _function(operation, type, operands)
 
 
+def exact_integer(operation: Operation, operands: Sequence[Term], signed: bool) -> Term | None:
+    """The number that an integer operation stands for, in no width, with its operands read as signed or unsigned."""
+    source = operation.operands[0].type
+    assert isinstance(source, TileType)
+    width = cast(IntegerType, source.element).width
+    rule = _INTEGERS.get(operation.declaration)
+    if rule is None or source.element is I1:
+        return None
+    return rule(operation, width, operands if signed else [terms.wrap(each, width, False) for each in operands])
+
+
 def _function(operation: Operation, type: Type, operands: Sequence[Term]) -> Term:
     """An uninterpreted function that operations with equal attributes share."""
     attributes = [f"{name}={value.text}" for name, value in sorted(operation.attributes.items())]

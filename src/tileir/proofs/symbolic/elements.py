@@ -47,7 +47,9 @@ from tileir.rewrite.matching import carried_values, ends_of, if_yields, leaves
 GRID_LIMITS: Final = ((1 << 31) - 1, 65535, 65535)
 _AXES: Final = "xyz"
 _MOST_DEPTH: Final = 200
-_OURS: Final = re.compile(r"[tie]\d+(\.\d+)*$|(block|grid)\.[xyz]$|carried |last iteration |constant |quotient |rest ")
+_OURS: Final = re.compile(
+    r"[tie]\d+(\.\d+)*$|(block|grid)\.[xyz]$|.+\.size$|carried |last iteration |constant |quotient |rest "
+)
 """Names of variables that stand for no parameter."""
 
 Indices = tuple[Term, ...]
@@ -241,12 +243,13 @@ class Elements:
 
     def counter_value(self, loop: Operation) -> Term:
         """The induction variable of a `for`."""
-        lower, _, step = self.bounds(loop)
         width = cast(IntegerType, cast(TileType, loop.operands[0].type).element).width
-        value = self._unwrapped_counter(loop, lower, step)
+        value = self.unwrapped_counter(loop)
         return terms.wrap(value, width) if loop.unsigned_cmp else value
 
-    def _unwrapped_counter(self, loop: Operation, lower: Term, step: Term) -> Term:
+    def unwrapped_counter(self, loop: Operation) -> Term:
+        """The counter as a number without a width: as its comparison reads it."""
+        lower, _, step = self.bounds(loop)
         if terms.constant(step) is None:
             return self._variable_of(loop, "i")
         return terms.add(lower, terms.mul(step, self._variable_of(loop, "t")))
@@ -256,7 +259,7 @@ class Elements:
         if loop.declaration is not ops.FOR:
             return
         lower, upper, step = self.bounds(loop)
-        value = self._unwrapped_counter(loop, lower, step)
+        value = self.unwrapped_counter(loop)
         yield terms.between(lower, value, upper)
         yield terms.at_least(step, ONE)
         if terms.constant(step) is None:
@@ -330,7 +333,10 @@ class Elements:
         position = argument.index - (loop.declaration is ops.FOR)
         initial = self.element(_initial(loop, position), indices)
         total = terms.add(initial, terms.mul(change[0], count))
-        if isinstance(element, IntegerType) and change[0] is not ZERO:
+        if isinstance(element, IntegerType):
+            if change[1] not in (element.width, 0) or (change[0] is not ZERO and not change[1]):
+                # It wraps in other bits than those of its type.
+                return None
             total = terms.wrap(total, element.width)
             if total.operation == "wrap":
                 self.wrapped.setdefault(total, loop)
@@ -363,6 +369,9 @@ class Elements:
 
     def view(self, value: Value) -> View | None:
         """The view that a value is; None if it is not made directly from a tensor."""
+        if len(self._known) > 1:
+            # A carried value has another name while its change is computed.
+            return self._view(value)
         if value not in self._views:
             self._views[value] = self._view(value)
         return self._views[value]
@@ -440,13 +449,17 @@ class Elements:
             found = self.opaque(value, indices, "is loaded from memory that the kernel writes")
         else:
             size = bytes_of(type.element) or 1
-            position = terms.floor_div(offset, terms.number(size))
+            position = offset
             name = f"{str(base.data[0]).removeprefix('&')}[]"
+            if all(factor % size == 0 for _, factor in terms.polynomial(offset)):
+                position = terms.floor_div(offset, terms.number(size))
+            else:
+                name = f"{name} by bytes"
             if size != self._pointee_bytes(base) or not isinstance(type.element, IntegerType):
                 name = f"{name} as {type.element.spelling}"
             found = self.unknown(name, (position,), type)
             self.followed.setdefault(
-                found.data[0], Unfollowed(operation, f"'{self.name(value)}' is loaded from {name[:-2]}")
+                found.data[0], Unfollowed(operation, f"'{self.name(value)}' is loaded from {name.partition('[]')[0]}")
             )
         return found
 

@@ -18,7 +18,7 @@ from tileir.proofs.symbolic import terms
 from tileir.proofs.symbolic.element_rules import View, address_in, bytes_of, inside_tensor, view_positions
 from tileir.proofs.symbolic.elements import Elements, base_of
 from tileir.proofs.symbolic.terms import ZERO, Term
-from tileir.proofs.symbolic.walking import Visit, facts, walk
+from tileir.proofs.symbolic.walking import Visit, facts_of, walk
 from tileir.rewrite.fact import shape_of
 
 READ: Final = "read"
@@ -101,7 +101,7 @@ def _view_access(elements: Elements, visit: Visit, kind: str, view: View) -> Acc
     positions = view_positions(elements, operation, view, lanes)
     base, offset = base_of(address_in(view, positions))
     indices = tuple([None if n == view.sparse else elements.unsigned(v) for n, v in enumerate(operation.index)])
-    path = tuple(facts(elements, visit))
+    path = tuple(facts_of(elements, visit))
     mask = inside_tensor(view, positions)
     return Access(visit, kind, base, offset, view.tensor.size, lanes, path, mask, view, positions, indices)
 
@@ -114,7 +114,7 @@ def _pointer_access(elements: Elements, visit: Visit, kind: str, pointer: Value,
     mask = terms.TRUE
     if operation.mask is not None:
         mask = elements.element(operation.mask, lanes if shape_of(operation.mask.type) else ())
-    return Access(visit, kind, base, offset, size, lanes, tuple(facts(elements, visit)), mask)
+    return Access(visit, kind, base, offset, size, lanes, tuple(facts_of(elements, visit)), mask)
 
 
 def conjuncts(term: Term) -> tuple[Term, ...]:

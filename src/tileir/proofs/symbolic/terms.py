@@ -368,7 +368,7 @@ def _interval(term: Term) -> Interval:
         return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
     if operation == "modulo":
         divisor = constant(term.arguments[1])
-        if divisor is not None:
+        if divisor:
             return (0, divisor - 1) if divisor > 0 else (divisor + 1, 0)
         low, high = interval(term.arguments[1])
         return (0, None if high is None else high - 1) if low is not None and low > 0 else (None, None)

@@ -2,7 +2,7 @@
 
     for visit in walk(entry):
         visit.operation, visit.loops, visit.conditions
-    facts(elements, visit)        # the same as terms
+    facts_of(elements, visit)        # the same as terms
 
 A path has the loops around an operation and the conditions of the `if`s: of those around it, and of those before it
 that leave (by `break`, `continue` or `return`) in one of their branches.  More may hold on it, never less.
@@ -54,7 +54,7 @@ def _block(block: Block, loops: tuple[Operation, ...], conditions: Conditions) -
                     conditions = (*conditions, (condition, not holds))
 
 
-def facts(elements: Elements, visit: Visit) -> list[Term]:
+def facts_of(elements: Elements, visit: Visit) -> list[Term]:
     """What holds when an operation runs: the counters of its loops are in their ranges, its conditions hold."""
     found: list[Term] = []
     for loop in visit.loops:
