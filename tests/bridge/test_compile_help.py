@@ -96,7 +96,8 @@ def _notes(kernel: Any) -> str:
     try:
         tileir.launch(kernel, 1, arrays, backend="interpreter")
     except Exception as error:
-        found, each = ["an error"], error
+        found = ["an error"]
+        each: BaseException | None = error
         while each is not None:
             found += getattr(each, "__notes__", [])
             each = each.__cause__

@@ -16,9 +16,9 @@ import tileir
 
 pytest.importorskip("llvmlite", reason="the CPU backend needs llvmlite")
 
+from tileir.execute.cpu.codegen import affine_tiles
 from tileir.execute.cpu.ir.statements import Matmul, statements
 from tileir.execute.cpu.kernel import CpuKernel, Options
-from tileir.execute.cpu.codegen import affine_tiles
 from tileir.execute.cpu.matmul import k_loop
 
 DTYPES = {"f16": numpy.float16, "bf16": ml_dtypes.bfloat16, "f32": numpy.float32, "f64": numpy.float64}
