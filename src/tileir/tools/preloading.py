@@ -27,7 +27,7 @@ text.syntax.structure text.syntax.aggregates dialect.ops.integer dialect.ops.mem
 """
 DISASSEMBLING = """
 bytecode.primitives bytecode.container bytecode.records bytecode.layouts text.names text.output text.printer
-tools.bytecode tools.bytecode.disassemble bytecode.entry_tables bytecode.debug dialect.availability bytecode.types
+tools.bytecode tools.bytecode.disassemble bytecode.entry_tables dialect.availability bytecode.debug bytecode.types
 bytecode.tables bytecode.attributes bytecode.region_reader bytecode.body_reader bytecode.reader
 """
 NEEDED = {"as": READING, "check": READING, "dis": READING + DISASSEMBLING, "opt": READING}
