@@ -143,11 +143,12 @@ def test_views_and_loops_bring_the_modules_of_their_syntax() -> None:
 
 
 def test_the_process_ends_with_the_command_unless_somebody_has_something_left_to_do() -> None:
+    after_main = "(threading.main_thread().join(), print('a thread'))"
     program = "import sys; sys.argv = ['tileir', '--version']; {}from tileir.tools.main import command; command()"
     for before, said in (
         ("", []),
         ("import atexit; atexit.register(print, 'at the end'); ", ["at the end"]),
-        ("import threading; threading.Timer(0.2, print, ['a thread']).start(); ", ["a thread"]),
+        (f"import threading; threading.Thread(target=lambda: {after_main}).start(); ", ["a thread"]),
     ):
         done = subprocess.run([sys.executable, "-c", program.format(before)], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
