@@ -99,7 +99,8 @@ _PREPARATIONS: Final[dict[OperationDeclaration, Factory]] = {
     ops.ATOMIC_RED_VIEW_TKO: lambda op, exact: (op.view, op.index, atomic_kernel(op.mode, tile_of(op.value).element)),
     ops.ATOMIC_RMW_TKO: lambda op, exact: atomic_kernel(op.mode, pointee_of(op.operands[0])),
     ops.LOAD_VIEW_TKO: lambda op, exact: (op.view, op.index, views.padding_value(cast(TileViewType, op.view.type))),
-    ops.STORE_VIEW_TKO: lambda op, exact: (op.view, op.index, None),
+    ops.MAKE_TENSOR_VIEW: lambda op, exact: (op.dynamic_shape, op.dynamic_strides),
+    ops.STORE_VIEW_TKO: lambda op, exact: (op.view, op.index, op.tile),
     ops.MULTIMEM_LOAD_REDUCE_VIEW_TKO: lambda op, exact: (op.view, op.index, _multimem_load_parts(op)),
     ops.MULTIMEM_REDUCE_VIEW_TKO: lambda op, exact: (
         *(op.view, op.index),

@@ -111,7 +111,7 @@ class TileView:
             for number, step, extent in zip(index, self.steps, self.shape, strict=True)
         ]
         # With the ellipsis it is an array even without dimensions.
-        found: Array = self._array[(*slices, cast(Any, ...))]
+        found: Array = self._array[(*slices, ...)]
         return found
 
     def is_distinct(self) -> bool:
@@ -154,8 +154,8 @@ class TileView:
 def run_tensor_view(operation: Operation, frame: Frame) -> None:
     type = cast(TensorViewType, operation.results[0].type)
     address = int(frame[operation.operands[0]])
-    shape = _numbers(frame, operation.dynamic_shape, type.shape)
-    strides = _numbers(frame, operation.dynamic_strides, type.strides)
+    extents, distances = frame.program.prepared[operation]
+    shape, strides = _numbers(frame, extents, type.shape), _numbers(frame, distances, type.strides)
     frame[operation.results[0]] = TensorView(frame.block.memory, type.element, address, shape, strides)
 
 
@@ -166,7 +166,8 @@ def _numbers(frame: Frame, values: list[Value], static: tuple[int, ...]) -> tupl
 
 
 def _unsigned(frame: Frame, value: Value) -> int:
-    return int(frame[value]) % (1 << cast(IntegerType, tile_of(value).element).width)
+    number = int(frame[value])
+    return number if number >= 0 else number + (1 << cast(IntegerType, tile_of(value).element).width)
 
 
 def run_tile_view(operation: Operation, frame: Frame) -> None:
@@ -274,7 +275,13 @@ def run_load_view(operation: Operation, frame: Frame) -> None:
 def run_store_view(operation: Operation, frame: Frame) -> None:
     view, index = _viewed(operation, frame)
     allowed = _allowed(operation, frame, "write", view, index)
-    scatter(operation, frame, view.tensor.element, *_addresses(view, index, allowed), frame[operation.tile])
+    element, tile = view.tensor.element, frame[frame.program.prepared[operation][2]]
+    # Of elements that share memory the last one stays.
+    part = view.part(index) if allowed is None and view.is_distinct() else None
+    if part is None or not part.flags.writeable:
+        scatter(operation, frame, element, *_addresses(view, index, allowed), tile)
+    else:
+        part[...] = dtypes.to_memory(element, numpy.asarray(tile))[tuple([slice(extent) for extent in part.shape])]
 
 
 def run_atomic_view(operation: Operation, frame: Frame) -> None:
