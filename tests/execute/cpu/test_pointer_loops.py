@@ -109,6 +109,20 @@ def test_rows_and_columns_that_begin_again(m: int, n: int, carried: bool, monkey
     assert not c[whole[0] :].any() and not c[:, whole[1] :].any()
 
 
+def test_masks_may_compare_unsigned_numbers() -> None:
+    """A negative limit is a large number then, and leaves nothing out: that is for the loop as it is."""
+    tile = (16, 32, 8)
+    text = program(tile, masks="mn", adds=False).replace(", signed", ", unsigned")
+    assert k_loops(text)
+    agrees(text, tile, (25, 50, 16), 1)
+    a, b, c = matrices((16, 32, 16))
+    results = [c.copy() for _ in range(2)]
+    for backend, d in zip(("cpu", "interpreter"), results, strict=True):
+        kernel = tileir.compile(tileir.parse(text), backend=backend, exact=True)
+        kernel.launch(1, (a, b, d, -1, -1, 16, 16, 32, 32))
+    assert results[0].tobytes() == results[1].tobytes() != c.tobytes()
+
+
 CONVERSIONS = [("f16", "f16"), ("bf16", "bf16"), ("f32", "tf32"), ("f16", "f32"), ("f32", "f16"), ("f32", "bf16")]
 
 
