@@ -232,3 +232,15 @@ def test_a_kernel_that_depends_on_the_order_of_blocks_shows_itself_under_another
         found[schedule] = int(out[0])
     assert found["forward"] == 8 and found["reverse"] == 0
     assert len(set(found.values())) > 2
+
+
+def test_the_body_of_a_reduce_may_join_tokens() -> None:
+    body = """%start = make_token : token
+        %r = reduce %x dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32>
+        (%a: tile<i32>, %b: tile<i32>) {
+          %joined = join_tokens %start, %start : token
+          %sum = addi %a, %b : tile<i32>
+          yield %sum : tile<i32>
+        }"""
+    found = evaluate(body, x=numpy.arange(8, dtype=numpy.int32), r="tile<i32>")
+    assert int(found) == 28

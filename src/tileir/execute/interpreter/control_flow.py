@@ -91,8 +91,9 @@ def is_elementwise(block: Block) -> bool:
     for operation in block:
         if operation is block.last or operation.declaration in (CONSTANT, GET_TILE_BLOCK_ID):
             continue
-        has_tiles = any(tile_of(value).shape for value in operation.operands)
-        if has_tiles or not operation.declaration.has_trait(ELEMENTWISE):
+        if not operation.declaration.has_trait(ELEMENTWISE):
+            return False
+        if any(tile_of(value).shape for value in operation.operands):
             return False
     return True
 
