@@ -75,3 +75,18 @@ def test_lines_are_the_same_in_every_version(version: str) -> None:
         return {(one.file, one.line) for each in frames for one in each}
 
     assert lines(kernels(version)["softmax"]) == lines(kernels("3.9")["softmax"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_accesses_are_at_their_calls_in_every_version(version: str) -> None:
+    """Versions before 3.8 give them the column of the last argument."""
+    script = FOLDER / "kernels.py"
+    texts = (FOLDER / f"{version}.ttir").read_text(encoding="utf-8").replace('"kernels.py"', f'"{script.as_posix()}"')
+    lines = script.read_text(encoding="utf-8").splitlines()
+    found = []
+    for text in texts.split("// -----\n"):
+        if "unchecked" in text or "softmax" in text:  # The others are kept without locations.
+            accesses = [each for each in tileir.from_ttir(text).walk() if "_ptr_tko" in each.name]
+            places = [frames_of(each.location)[0] for each in accesses]
+            found += [lines[each.line - 1][each.column :].partition("(")[0] for each in places]
+    assert found == ["tl.load", "tl.store"] * (1 if version == "3.9" else 2)

@@ -43,6 +43,11 @@ class UserLocations:
             found = self._converted[location] = self._convert(location)
         return found
 
+    def of_access(self, location: Location) -> Location:
+        """The location of an access to memory, which before Triton 3.8 is that of the call's last argument."""
+        found = self.of(location)
+        return found if self._first_column else _at_call(found)
+
     def _convert(self, location: Location) -> Location:
         if isinstance(location, FileLocation):
             return file_location(location.file, location.line, max(location.column - self._first_column, 0))
@@ -116,6 +121,18 @@ class _Scopes:
         return found
 
 
+def _at_call(location: Location) -> Location:
+    """A location with the beginning of a call for that of its last positional argument, where the script is at hand."""
+    if isinstance(location, NameLocation):
+        return name_location(location.name, _at_call(location.child))
+    if isinstance(location, CallSiteLocation):
+        return call_site_location(_at_call(location.callee), location.caller)
+    if not isinstance(location, FileLocation):
+        return location
+    begin = _calls_of(location.file).get((location.line, location.column))
+    return location if begin is None else file_location(location.file, *begin)
+
+
 def function_name(file: str, line: int) -> str:
     """The innermost function of the script at a line."""
     inside = [name for first, last, name in _functions_of(file) if first <= line <= last]
@@ -125,10 +142,20 @@ def function_name(file: str, line: int) -> str:
 @lru_cache(maxsize=64)
 def _functions_of(file: str) -> list[tuple[int, int, str]]:
     """The functions of a file: first line, last line, name; outer ones first."""
+    found = [each for each in _nodes_of(file) if isinstance(each, ast.FunctionDef)]
+    return sorted((each.lineno, each.end_lineno or each.lineno, each.name) for each in found)
+
+
+@lru_cache(maxsize=64)
+def _calls_of(file: str) -> dict[tuple[int, int], tuple[int, int]]:
+    """Where the calls of a file begin, by where their last positional arguments do: line and column."""
+    calls = [each for each in _nodes_of(file) if isinstance(each, ast.Call) and each.args]
+    return {(each.args[-1].lineno, each.args[-1].col_offset): (each.lineno, each.col_offset) for each in calls}
+
+
+def _nodes_of(file: str) -> list[ast.AST]:
     try:
         with open(file, encoding="utf-8") as stream:
-            tree = ast.parse(stream.read())
+            return list(ast.walk(ast.parse(stream.read())))
     except (OSError, SyntaxError, ValueError):
         return []
-    found = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
-    return sorted((each.lineno, each.end_lineno or each.lineno, each.name) for each in found)

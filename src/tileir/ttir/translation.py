@@ -208,7 +208,8 @@ class Translation:
 
     def operation(self, operation: Operation) -> None:
         """Translate one operation."""
-        self.build.location = self.locations.of(operation.location)
+        place = self.locations.of_access if operation.name in MEMORY else self.locations.of
+        self.build.location = place(operation.location)
         found = RULES.get(operation.name)
         if found is None:
             raise self.unsupported(operation, _reason(operation.name))
