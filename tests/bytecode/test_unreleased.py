@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import io
 import re
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 from tests.bytecode.annotated import golden
+from tests.bytecode.mutations import mutate
 from tests.bytecode.pieces import File, split_functions, split_table
+from tests.generators.programs import random_module
 
 import tileir
 from tileir.bytecode.container import STRING
@@ -314,6 +318,44 @@ def test_info_says_what_is_not_released(tmp_path: Any, capsys: pytest.CaptureFix
         assert info.run([str(path)]) == 0
         printed = capsys.readouterr().out
         assert expected in printed and "producer: Cuda compilation tools, release 13.5" in printed
+
+
+# --- broken files ---
+
+
+@functools.cache
+def files_of_this_version() -> list[bytes]:
+    """Files with every new record, and random programs."""
+    found = [golden("cpp_13.5.tileirbc"), written_by_cuda_tile(nothing, Pointer.NONE, scope=True)]
+    found += [written_by_cuda_tile(encode) for _, encode in RECORDS.values()]
+    found.append(written_by_cuda_tile(atomic([True, False]), Pointer.NONE))
+    for module in (with_argument_attributes(), with_flags(), preview(preview_call(True, True))):
+        found.append(tileir.to_bytecode(module, version="13.5"))
+    for number in range(8):
+        module = random_module(Random(number), size=12, draft_forms=False, locations=False, discardable=False)
+        found.append(tileir.to_bytecode(module, version="13.5"))
+    return found
+
+
+@pytest.mark.parametrize(("seed", "count"), [(1, 400), pytest.param(2, 20_000, marks=pytest.mark.long)])
+def test_a_broken_file_is_refused_or_is_another_program(seed: int, count: int) -> None:
+    accepted = 0
+    for number in range(count):
+        random = Random(f"{seed}.{number}")
+        data = random.choice(files_of_this_version())
+        for _ in range(random.choice((1, 1, 1, 2, 3))):
+            _, data = mutate(data, random)
+        try:
+            module = tileir.from_bytecode(data)
+        except tileir.TileIRError:
+            continue
+        accepted += 1
+        is_preview = data[8:10] == b"\x0d\x05" and bool(data[10] & 1)
+        assert (PREVIEW in module.attributes) is is_preview
+        written = tileir.to_bytecode(module, version="13.5")
+        assert (written[10] & 1 == 1) is is_preview
+        assert tileir.from_bytecode(written).text() == module.text()
+    assert accepted > count // 50
 
 
 # --- older versions ---

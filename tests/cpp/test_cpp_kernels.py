@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 from tests.optional import needs
 
 import tileir
+from tileir.cpp import nvrtc
 from tileir.cpp.demangling import source_name
 from tileir.cpp.errors import CppError
 from tileir.cpp.source import diagnostics_of
@@ -221,6 +223,27 @@ def test_messages_of_nvrtc_are_read_without_it() -> None:
     error, warning = diagnostics_of(log, text, "k.cu")
     assert (error.severity, error.position, error.message) == ("error", ("k.cu", 2, 12), 'identifier "g" is undefined')
     assert (warning.severity, warning.position[:2]) == ("warning", ("other.h", 7))
+
+
+@pytest.mark.parametrize("minor", [2, 3])
+def test_an_nvrtc_that_is_too_old_is_named(minor: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Library:
+        """What is called of one; all of them have the function for Tile IR."""
+
+        nvrtcGetErrorString = nvrtcGetTileIR = staticmethod(lambda *given: 0)
+
+        @staticmethod
+        def nvrtcVersion(major: Any, given: Any) -> None:
+            major._obj.value, given._obj.value = 13, minor
+
+    monkeypatch.setattr(nvrtc.ctypes, "CDLL", lambda name: Library)
+    load = nvrtc._library.__wrapped__
+    if minor >= 3:
+        assert load().nvrtcVersion is Library.nvrtcVersion
+        return
+    with pytest.raises(CppError, match=r"NVRTC 13\.2 cannot compile tile kernels: they need 13\.3 or newer") as caught:
+        load()
+    assert caught.value.help == "pip install 'tileir[cpp]'"
 
 
 def test_without_nvrtc_the_message_says_what_to_install() -> None:

@@ -24,7 +24,7 @@ needs("tilegym")
 needs("nvrtc")
 needs("cccl")
 HEADERS = Path(os.environ.get("TILEIR_TILEGYM", ""), "src", "tilegym", "ops", "tilecpp")
-# Its test needs the package transformers.
+# Its test needs the package transformers, in a version that TileGym knows: 5.3.
 OPTIONAL = {"rope.cuh"}
 
 

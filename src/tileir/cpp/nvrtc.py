@@ -15,6 +15,7 @@ _SUCCESS = 0
 _COMPILATION_FAILED = 6
 LIBRARY = "nvrtc64_130_0.dll" if sys.platform == "win32" else "libnvrtc.so.13"
 FOLDERS = ("bin", "bin/x64") if sys.platform == "win32" else ("lib", "lib64")
+_FIRST_VERSION = (13, 3)
 _INSTALL = "pip install 'tileir[cpp]'"
 
 
@@ -50,9 +51,9 @@ def _library() -> ctypes.CDLL:
         found = ctypes.CDLL(names[0])
     except OSError as error:
         raise CppError.of(f"C++ kernels need NVRTC 13.3 or newer, which cannot be loaded: {error}", _INSTALL) from None
-    if not hasattr(found, "nvrtcGetTileIR"):
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        found.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    found.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    if (major.value, minor.value) < _FIRST_VERSION:
         version = f"{major.value}.{minor.value}"
         raise CppError.of(f"NVRTC {version} cannot compile tile kernels: they need 13.3 or newer", _INSTALL)
     found.nvrtcGetErrorString.restype = ctypes.c_char_p

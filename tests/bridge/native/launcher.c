@@ -2,6 +2,7 @@
  *
  *     launcher FILE N M     the file is loaded by the driver, functions are linked
  *     launcher FILE N M +   the file is assembled by `tileiras`; functions are looked up, and called in a thread
+ *     launcher FILE N M NVRTC HEADERS     the file is C++, which that library compiles
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,6 +30,32 @@ static int call(const char *name, Handle a, Handle b, Handle c, Handle d) {
 }
 #define CALL(name, a, b, c, d) call(name, (Handle)(a), (Handle)(b), (Handle)(c), (Handle)(d))
 
+static void *read_file(const char *path) {
+    static char data[1 << 20];
+    FILE *file = fopen(path, "rb");
+    if (!file || fread(data, 1, sizeof data - 1, file) < 4) exit(5);
+    return data;
+}
+
+static int nvrtc(const char *name, Handle a, Handle b, Handle c, Handle d) {
+    int (*function)(Handle, Handle, Handle, Handle, Handle, Handle) = dlsym(dlopen(words[4], RTLD_NOW), name);
+    int code = function(a, b, c, d, 0, 0);
+    if (code) printf("%s: %d\n", name, code), exit(6);
+    return code;
+}
+#define NVRTC(name, a, b, c, d) nvrtc(name, (Handle)(a), (Handle)(b), (Handle)(c), (Handle)(d))
+
+static void *compiled(const char *source) {
+    static char data[1 << 20], folder[4096];
+    const char *options[] = {"--enable-tile", "-std=c++20", "--gpu-architecture=compute_90", folder};
+    Handle program;
+    snprintf(folder, sizeof folder, "--include-path=%s", words[5]);
+    NVRTC("nvrtcCreateProgram", &program, source, "k.cu", 0);
+    NVRTC("nvrtcCompileProgram", program, 4, options, 0);
+    NVRTC("nvrtcGetTileIR", program, data, 0, 0);
+    return data;
+}
+
 static void called(void *data) { printf("%s\n", (char *)data); }
 
 static void *run(void *unused) {
@@ -42,14 +69,16 @@ static void *run(void *unused) {
     CALL("cuDevicePrimaryCtxRetain", &context, device, 0, 0);
     CALL("cuCtxSetCurrent", context, 0, 0, 0);
     CALL("cuStreamCreate", &stream, 1, 0, 0);
-    if (words[4]) {
+    if (words[4] && words[5]) {
+        CALL("cuModuleLoadData", &module, compiled(read_file(words[1])), 0, 0);
+        CALL("cuModuleGetFunction", &kernel, module, "axpy", 0);
+    } else if (words[4]) {
         char command[4096];
         snprintf(command, sizeof command, "tileiras --gpu-name sm_%d0 -O3 -o %s.cubin %s", major, words[1], words[1]);
         if (system(command)) exit(4);
         snprintf(command, sizeof command, "%s.cubin", words[1]);
-        static char image[1 << 20];
-        FILE *file = fopen(command, "rb");
-        if (!file || fread(image, 1, sizeof image, file) < 4 || memcmp(image, "\x7f" "ELF", 4)) exit(5);
+        char *image = read_file(command);
+        if (memcmp(image, "\x7f" "ELF", 4)) exit(5);
         CALL("cuLibraryLoadData", &module, image, 0, 0);
         CALL("cuLibraryGetKernel", &kernel, module, "axpy", 0);
     } else {

@@ -16,6 +16,7 @@ import tileir
 from tileir.bridge.native.assembler import main as assemble
 from tileir.bridge.native.image import NoBytecode, bytecode_at, elf_of
 from tileir.bridge.native.library import NAME, build
+from tileir.cpp.nvrtc import FOLDERS, LIBRARY, header_folders, roots
 
 needs("cc")
 
@@ -72,6 +73,19 @@ def emulate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("way", LAUNCHES)
 def test_a_program_runs_unchanged(folder: Path, way: list[str]) -> None:
     found = emulate(folder, "--target", "b200", "launcher", "axpy.tileirbc", "1000", "1000", *way)
+    assert found.stdout == "after the launch\nNVIDIA B200: 1 3 1999\n", found.stderr
+    assert [found.stderr, found.returncode] == ["", 0]
+
+
+def test_a_program_that_compiles_cpp_runs_unchanged(folder: Path) -> None:
+    """NVRTC asks the driver for a table of its own, and does without."""
+    needs("nvrtc")
+    (library,) = [root / part / LIBRARY for root in roots() for part in FOLDERS if (root / part / LIBRARY).is_file()][
+        :1
+    ]
+    source = Path(__file__).parents[3] / "examples" / "scale.cu"
+    words = [str(source), "1000", "1000", str(library), str(header_folders()[0])]
+    found = emulate(folder, "--target", "b200", "launcher", *words)
     assert found.stdout == "after the launch\nNVIDIA B200: 1 3 1999\n", found.stderr
     assert [found.stderr, found.returncode] == ["", 0]
 

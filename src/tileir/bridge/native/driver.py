@@ -34,6 +34,8 @@ REFUSED: Final = (
 )  # fmt: skip
 """Functions that launchers load, and that answer CUDA_ERROR_NOT_SUPPORTED and say so."""
 _HINTS: Final = {"cuGetExportTable": ": it uses the CUDA runtime, whose driver calls are private"}
+_TABLE_OF_NVRTC: Final = bytes.fromhex("da9151d33ae6cc41a5c04f26d533e328")
+"""The private table that NVRTC looks for; it compiles without one."""
 _CHANGED: Final = {"cuCtxGetDevice_v2": 13000, "cuCtxCreate_v4": 13000}
 """Functions whose parameters differ from those of the version before, and the version of CUDA they are for."""
 
@@ -63,6 +65,8 @@ def begin(library: str, variable: int, settings: str) -> None:
 
 def _called(name: str, given: Any) -> int:
     if name not in FUNCTIONS:
+        if name == "cuGetExportTable" and ctypes.string_at(given[1], 16) == _TABLE_OF_NVRTC:
+            return NOT_SUPPORTED
         report(f"tileir: the program calls {name}, which is not emulated{_HINTS.get(name, '')}")
         return NOT_SUPPORTED
     kinds, function = FUNCTIONS[name]
