@@ -87,14 +87,13 @@ class Uses:
         return (key, 1) if key.operation == "number" or (key.operation == "variable" and not is_local(key)) else None
 
     def constant_indices(self) -> Iterator[tuple[Term, str]]:
-        """Extents that have the tiles of constant indices other than 0, and of all that a remainder leaves or its
-        quotient: `block % 16 // 4` is 3 at most."""
+        """Extents that have the tiles of constant indices other than 0, and of remainders and their quotients:
+        `block % 16 // 4` is 3 at most."""
         for access in self._accesses:
             for dimension in self._dimensions[access] if access.view is not None else ():
                 number = terms.constant(dimension.index)
-                rest = dimension.index.arguments[0] if dimension.index.operation == "floor_div" else dimension.index
-                if rest.operation == "modulo" and terms.constant(rest.arguments[1]) is not None:
-                    number = terms.interval(dimension.index)[1]
+                if any(_is_rest(part) for part in terms.subterms(dimension.index)):
+                    number = terms.interval(dimension.index)[1] if _is_of_rests(dimension.index) else None
                 if number is not None and number > 0 and terms.constant(dimension.extent) is None:
                     least = number * dimension.step + 1
                     yield (
@@ -165,33 +164,38 @@ class Uses:
     def _grid_rule(self, block: Term) -> Term | None:
         others = [each for each in self._elements.block if each is not block]
         for access in sorted(self._accesses, key=lambda access: access.kind == READ):
-            counts: list[Term] = []
-            linear = False
-            for dimension in self._dimensions[access]:
-                parts = terms.variables(dimension.index)
-                if block not in parts or any(part.operation == "app" for part in terms.subterms(dimension.index)):
-                    continue
-                # An index that a loop of an unknown step goes through says nothing about the grid.
-                strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
-                if strides or any(other in parts for other in others):
-                    return None
-                factor = _factor(dimension.index, block)
-                if factor is None:
-                    counts.append(dimension.count)
-                    continue
-                if factor <= 0:
-                    return None
-                repeated = self._repeated(dimension.index, block)
-                rule = terms.number(repeated) if repeated else terms.ceil_div(dimension.count, terms.number(factor))
-                if not linear:
-                    counts.append(rule)
-                linear = True
+            counts = self._counts(access, block, others)
             if counts:
                 total = ONE
                 for count in counts:
                     total = terms.mul(total, count)
                 return total
         return None
+
+    def _counts(self, access: Access, block: Term, others: list[Term]) -> list[Term]:
+        """The numbers of tiles whose product is the number of blocks; none if an access does not say."""
+        counts: list[Term] = []
+        linear = False
+        for dimension in self._dimensions[access]:
+            parts = terms.variables(dimension.index)
+            if block not in parts or any(part.operation == "app" for part in terms.subterms(dimension.index)):
+                continue
+            # An index that a loop of an unknown step goes through says nothing about the grid.
+            strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
+            if strides or any(other in parts for other in others):
+                return []
+            factor = _factor(dimension.index, block)
+            if factor is None:
+                counts.append(dimension.count)
+                continue
+            if factor <= 0:
+                return []
+            repeated = self._repeated(dimension.index, block)
+            rule = terms.number(repeated) if repeated else terms.ceil_div(dimension.count, terms.number(factor))
+            if not linear:
+                counts.append(rule)
+            linear = True
+        return counts
 
     def _repeated(self, index: Term, block: Term) -> int:
         """The step of a loop from the block's id on, `block + t*step`; 0 if the index is none."""
@@ -297,6 +301,17 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
             # `index <= n` and `index + 1 < n` are taken for mistakes, not for arrays of n + 1 and n - 1 elements.
             number = terms.number(fixed[()]) if len(fixed) > 1 else ZERO
             yield Dimension(index, 1, terms.add(bound, number), access.array)
+
+
+def _is_rest(term: Term) -> bool:
+    return term.operation == "modulo" and terms.constant(term.arguments[1]) is not None
+
+
+def _is_of_rests(index: Term) -> bool:
+    """Whether an index depends on nothing but remainders by numbers and counters of loops."""
+    if index.operation in ("sum", "floor_div"):
+        return all(_is_of_rests(part) for part in index.arguments)
+    return index.operation == "number" or _is_rest(index) or (index.operation == "variable" and index.data[0][0] == "t")
 
 
 def _is_of(index: Term, lanes: list[Term]) -> bool:
