@@ -127,6 +127,27 @@ class Uses:
                     left, right = first.count, other.count
                     yield terms.equal(left, right), f"{terms.text(left)} == {terms.text(right)}"
 
+    # --- rows of a constant length ---
+
+    def row_limits(self) -> Iterator[tuple[Term, str]]:
+        """How many tile blocks go over a row, where stores at pointers have rows of a constant length:
+        2 for `64*block.x + lane` in rows of 128."""
+        for access in self._accesses:
+            groups = strided(unwrapped(access.offset), access.size) if access.view is None else None
+            if access.kind == READ or groups is None or list(groups) != [ONE]:
+                continue
+            factors = {atoms: factor for atoms, factor in terms.polynomial(groups[ONE]) if atoms}
+            for block, count in zip(self._elements.block, self._elements.grid, strict=True):
+                tile = factors.get((block,), 0)
+                if tile <= 0:
+                    continue
+                lanes = [(lane, factors.get((lane,), 0)) for lane in access.lanes if lane is not ZERO]
+                longer = [factor for atoms, factor in factors.items() if _is_of_other_block(atoms, block)]
+                is_whole = sum([lane.data[2] * max(factor, 0) for lane, factor in lanes]) < tile
+                if is_whole and longer and min(longer) >= tile and min(longer) % tile == 0:
+                    limit = min(longer) // tile
+                    yield terms.at_most(count, terms.number(limit)), f"{terms.text(count)} <= {limit}"
+
     # --- one tile ---
 
     def single_tiles(self) -> Iterator[tuple[Term, str]]:
@@ -301,6 +322,11 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
             # `index <= n` and `index + 1 < n` are taken for mistakes, not for arrays of n + 1 and n - 1 elements.
             number = terms.number(fixed[()]) if len(fixed) > 1 else ZERO
             yield Dimension(index, 1, terms.add(bound, number), access.array)
+
+
+def _is_of_other_block(atoms: Monomial, block: Term) -> bool:
+    parts = terms.variables(*atoms)
+    return any(part.data[0].startswith("block.") for part in parts) and block not in parts
 
 
 def _is_rest(term: Term) -> bool:
