@@ -167,6 +167,8 @@ class Uses:
         for extent, step in largest.items():
             if extent not in moving:
                 yield terms.at_most(extent, terms.number(step)), f"{terms.text(extent)} <= {step}"
+                if terms.at_least(extent, ONE) is not terms.TRUE:
+                    yield terms.at_least(extent, ONE), f"{terms.text(extent)} >= 1"
 
     # --- grid ---
 
