@@ -702,4 +702,31 @@ ATTACKS = (
     load q, %c0 -> %v
     %d = subi %v, %u : tile<i32>
     store p, %d""", ("1",), ((1,), (1, [256, 0], 1)), ("p.size >= 1", "q.size >= 2")),
+    # Tensors that move.
+    Attack("a tensor that moves against its tiles", "race", "p n",
+        """    %back = muli %x, %c4 : tile<i32>
+    %first = subi %n, %back : tile<i32>
+    %base = offset %p, %first : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+""" + _view("base", "v", "%n", "1", "4") + _store_view("v", "%x", "1", "4"), ("2",), ((2,), (24, 8)), ("n == 8", "p.size == 24")),
+    Attack("a tensor that moves in a loop", "tokens", "p n",
+        """    for %i in (%c0 to %c2, step %c1) : tile<i32> {
+      %back = muli %i, %c4 : tile<i32>
+      %first = subi %n, %back : tile<i32>
+      %base = offset %p, %first : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+""" + _view("base", "v", "%n", "1", "4") + _store_view("v", "%i", "1", "4") + "      continue\n    }", ("1",), ((1,), (24, 8)), ("n == 8", "p.size == 24")),
+    Attack("a stride that changes in a loop", "tokens", "p n",
+        """    for %i in (%c1 to %c3, step %c1) : tile<i32> {
+      %stride = muli %i, %c4 : tile<i32>
+      %tile = divi %c2, %i signed : tile<i32>
+""" + _view("p", "v", "%n", "%stride", "1") + _store_view("v", "%tile", "?", "1") + "      continue\n    }", ("1",), ((1,), (24, 3)), ("n == 3", "p.size == 24")),
+    Attack("arguments that change places", "bounds", "p n",
+        """    %e, %f = for %i in (%c0 to %c3, step %c1) : tile<i32> iter_values(%a = %c0, %b = %n) -> (tile<i32>, tile<i32>) {
+      store p, %a
+      continue %b, %a : tile<i32>, tile<i32>
+    }""", ("1",), ((1,), (4, 4)), ("p.size == n",)),
+    Attack("a mask in 8 bits", "bounds", "p n",
+        _lanes() + """    %low = trunci %index : tile<8xi32> -> tile<8xi8>
+    %end = trunci %limit : tile<8xi32> -> tile<8xi8>
+    %below = cmpi less_than %low, %end, signed : tile<8xi8> -> tile<8xi1>
+    store p, %index, mask %below""", ("cdiv(n, 8) + 16",), ((17,), (8, 8)), ("p.size == n",)),
 )  # fmt: skip

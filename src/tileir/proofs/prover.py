@@ -155,10 +155,12 @@ def prove_entry(
         if claim.question == "coverage" and claim.verdict == "refutable" and claim.operation in guessed:
             claim.verdict, claim.reason = "unknown", _GUESSED
     confirmer = Confirmer(entry)
+    # The proofs have a share of the processor, so that answers do not depend on what else the machine does.
+    until = max(begin + seconds, time.monotonic() + seconds * (1 - _SHARE))
     for number, question in enumerate(QUESTIONS):
         about = [claim for claim in found if claim.question == question]
         # What one question leaves is for the others.
-        left = max(begin + seconds - time.monotonic(), 0.0) / (len(QUESTIONS) - number)
+        left = max(until - time.monotonic(), 0.0) / (len(QUESTIONS) - number)
         proof.answers[question] = _answer(question, about, confirmer, time.monotonic() + left)
         proof.answers[question].names = names
     proof.seconds = time.monotonic() - begin

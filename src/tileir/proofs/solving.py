@@ -93,7 +93,7 @@ class Solver:
         translation = _Translation()
         solver = translation.z3.Solver()
         solver.set("rlimit", int(limit * _STEPS))
-        solver.set("timeout", int(limit * 3000) + 1)
+        solver.set("timeout", int(limit * 10_000) + 1)
         for each in everything:
             solver.add(translation.of(each))
         for promise in [*self._promised(everything), *quotient_bounds(everything)]:

@@ -146,7 +146,12 @@ def contract_of(
         contract.assume(fact, text, "inferred")
     for fact, text in uses.equal_counts():
         named = set(terms.variables(fact))
-        if not any(named <= set(pair) for pair in related):
+        together = [set(terms.variables(*each)) for each in (*related, *[tensor.shape for tensor in tensors(elements)])]
+        # A transposed index would be hidden.
+        if not any(len(named & each) > 1 for each in together):
+            contract.assume(fact, text, "inferred")
+    if grid is None:
+        for fact, text in uses.row_limits():
             contract.assume(fact, text, "inferred")
     decided = terms.variables(*contract.grid)
     for fact, text in uses.single_tiles():
@@ -382,7 +387,8 @@ def _add_sizes(contract: Contract, uses: Uses) -> None:
             found.setdefault(tensor.address, []).append((terms.add(last, ONE), f"has {shape} elements"))
     for base, count in uses.pointer_counts():
         if base not in found:
-            counted.setdefault(base, []).append((count, f"has {terms.text(count)} elements"))
+            words = "1 element" if count is ONE else f"{terms.text(count)} elements"
+            counted.setdefault(base, []).append((count, f"has {words}"))
     found.update(counted)
     contract.guessed = uses.guessed & counted.keys()
     known = {part for fact in contract.hypotheses for part in terms.variables(fact)}

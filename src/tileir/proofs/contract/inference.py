@@ -87,14 +87,13 @@ class Uses:
         return (key, 1) if key.operation == "number" or (key.operation == "variable" and not is_local(key)) else None
 
     def constant_indices(self) -> Iterator[tuple[Term, str]]:
-        """Extents that have the tiles of constant indices other than 0, and of all that a remainder leaves or its
-        quotient: `block % 16 // 4` is 3 at most."""
+        """Extents that have the tiles of constant indices other than 0, and of remainders and their quotients:
+        `block % 16 // 4` is 3 at most."""
         for access in self._accesses:
             for dimension in self._dimensions[access] if access.view is not None else ():
                 number = terms.constant(dimension.index)
-                rest = dimension.index.arguments[0] if dimension.index.operation == "floor_div" else dimension.index
-                if rest.operation == "modulo" and terms.constant(rest.arguments[1]) is not None:
-                    number = terms.interval(dimension.index)[1]
+                if any(_is_rest(part) for part in terms.subterms(dimension.index)):
+                    number = terms.interval(dimension.index)[1] if _is_of_rests(dimension.index) else None
                 if number is not None and number > 0 and terms.constant(dimension.extent) is None:
                     least = number * dimension.step + 1
                     yield (
@@ -128,6 +127,27 @@ class Uses:
                     left, right = first.count, other.count
                     yield terms.equal(left, right), f"{terms.text(left)} == {terms.text(right)}"
 
+    # --- rows of a constant length ---
+
+    def row_limits(self) -> Iterator[tuple[Term, str]]:
+        """How many tile blocks go over a row, where stores at pointers have rows of a constant length:
+        2 for `64*block.x + lane` in rows of 128."""
+        for access in self._accesses:
+            groups = strided(unwrapped(access.offset), access.size) if access.view is None else None
+            if access.kind == READ or groups is None or list(groups) != [ONE]:
+                continue
+            factors = {atoms: factor for atoms, factor in terms.polynomial(groups[ONE]) if atoms}
+            for block, count in zip(self._elements.block, self._elements.grid, strict=True):
+                tile = factors.get((block,), 0)
+                if tile <= 0:
+                    continue
+                lanes = [(lane, factors.get((lane,), 0)) for lane in access.lanes if lane is not ZERO]
+                longer = [factor for atoms, factor in factors.items() if _is_of_other_block(atoms, block)]
+                is_whole = sum([lane.data[2] * max(factor, 0) for lane, factor in lanes]) < tile
+                if is_whole and longer and min(longer) >= tile and min(longer) % tile == 0:
+                    limit = min(longer) // tile
+                    yield terms.at_most(count, terms.number(limit)), f"{terms.text(count)} <= {limit}"
+
     # --- one tile ---
 
     def single_tiles(self) -> Iterator[tuple[Term, str]]:
@@ -147,6 +167,8 @@ class Uses:
         for extent, step in largest.items():
             if extent not in moving:
                 yield terms.at_most(extent, terms.number(step)), f"{terms.text(extent)} <= {step}"
+                if terms.at_least(extent, ONE) is not terms.TRUE:
+                    yield terms.at_least(extent, ONE), f"{terms.text(extent)} >= 1"
 
     # --- grid ---
 
@@ -165,33 +187,38 @@ class Uses:
     def _grid_rule(self, block: Term) -> Term | None:
         others = [each for each in self._elements.block if each is not block]
         for access in sorted(self._accesses, key=lambda access: access.kind == READ):
-            counts: list[Term] = []
-            linear = False
-            for dimension in self._dimensions[access]:
-                parts = terms.variables(dimension.index)
-                if block not in parts or any(part.operation == "app" for part in terms.subterms(dimension.index)):
-                    continue
-                # An index that a loop of an unknown step goes through says nothing about the grid.
-                strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
-                if strides or any(other in parts for other in others):
-                    return None
-                factor = _factor(dimension.index, block)
-                if factor is None:
-                    counts.append(dimension.count)
-                    continue
-                if factor <= 0:
-                    return None
-                repeated = self._repeated(dimension.index, block)
-                rule = terms.number(repeated) if repeated else terms.ceil_div(dimension.count, terms.number(factor))
-                if not linear:
-                    counts.append(rule)
-                linear = True
+            counts = self._counts(access, block, others)
             if counts:
                 total = ONE
                 for count in counts:
                     total = terms.mul(total, count)
                 return total
         return None
+
+    def _counts(self, access: Access, block: Term, others: list[Term]) -> list[Term]:
+        """The numbers of tiles whose product is the number of blocks; none if an access does not say."""
+        counts: list[Term] = []
+        linear = False
+        for dimension in self._dimensions[access]:
+            parts = terms.variables(dimension.index)
+            if block not in parts or any(part.operation == "app" for part in terms.subterms(dimension.index)):
+                continue
+            # An index that a loop of an unknown step goes through says nothing about the grid.
+            strides = [part for part in parts if part.data[0].startswith("i") and part.data[3]]
+            if strides or any(other in parts for other in others):
+                return []
+            factor = _factor(dimension.index, block)
+            if factor is None:
+                counts.append(dimension.count)
+                continue
+            if factor <= 0:
+                return []
+            repeated = self._repeated(dimension.index, block)
+            rule = terms.number(repeated) if repeated else terms.ceil_div(dimension.count, terms.number(factor))
+            if not linear:
+                counts.append(rule)
+            linear = True
+        return counts
 
     def _repeated(self, index: Term, block: Term) -> int:
         """The step of a loop from the block's id on, `block + t*step`; 0 if the index is none."""
@@ -297,6 +324,22 @@ def _dimensions(access: Access) -> Iterator[Dimension]:
             # `index <= n` and `index + 1 < n` are taken for mistakes, not for arrays of n + 1 and n - 1 elements.
             number = terms.number(fixed[()]) if len(fixed) > 1 else ZERO
             yield Dimension(index, 1, terms.add(bound, number), access.array)
+
+
+def _is_of_other_block(atoms: Monomial, block: Term) -> bool:
+    parts = terms.variables(*atoms)
+    return any(part.data[0].startswith("block.") for part in parts) and block not in parts
+
+
+def _is_rest(term: Term) -> bool:
+    return term.operation == "modulo" and terms.constant(term.arguments[1]) is not None
+
+
+def _is_of_rests(index: Term) -> bool:
+    """Whether an index depends on nothing but remainders by numbers and counters of loops."""
+    if index.operation in ("sum", "floor_div"):
+        return all(_is_of_rests(part) for part in index.arguments)
+    return index.operation == "number" or _is_rest(index) or (index.operation == "variable" and index.data[0][0] == "t")
 
 
 def _is_of(index: Term, lanes: list[Term]) -> bool:

@@ -136,7 +136,10 @@ def _is_whole(context: Context, access: Access) -> bool:
         groups = strided(solver.simplified(access.offset, [*context.facts(access), access.mask]), access.size)
         bounds = contract.index_bounds(access)
         for stride, index in (groups or {}).items():
-            pairs.append((stride, bounds.get(unwrapped(index), ONE)))
+            bound = bounds.get(unwrapped(index))
+            if bound is None:
+                return True  # There is no witness, either.
+            pairs.append((stride, bound))
     if size in contract.needed and any(contract.is_free(stride) for stride, _ in pairs):
         last = ZERO
         for stride, extent in pairs:

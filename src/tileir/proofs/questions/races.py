@@ -200,10 +200,13 @@ def _same_element(
     one, two = first.view, second.view
     if one is not None and two is not None:
         alike = one.tensor.strides == two.tensor.strides and one.tensor.size == two.tensor.size
-        if alike and one.tensor.address is two.tensor.address:
+        # Tensors of a tile block or an iteration may be elsewhere in another one.
+        places = [each for view in (one, two) for each in (view.tensor.address, *view.tensor.strides)]
+        is_fixed = all(primed(each, kept) is each for each in places)
+        if alike and is_fixed and one.tensor.address is two.tensor.address:
             return _same_positions(context, first, second, kept)
         constant = all(terms.constant(s) is not None for s in (*one.tensor.strides, *two.tensor.strides))
-        if not constant:
+        if is_fixed and not constant:
             return None
     known = [*where, mask]
     other = [*context.facts(second), solver.simplified(second.mask, context.facts(second))]
