@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from tileir.agent.answers import Answer, Pages
 from tileir.agent.search import Section, search, sections_of
-from tileir.agent.workers import EXIT_TIMED_OUT, CommandRequest, Worker
+from tileir.agent.workers import EXIT_TIMED_OUT, CommandRequest, Workers
 from tileir.forking import cached_property
 from tileir.judging.inputs import IMPORTS
 
@@ -46,13 +46,13 @@ _NEXT: Final[dict[tuple[str, bool], str]] = {
 
 
 class Tools:
-    """The tools of one server, with the worker that carries out their commands."""
+    """The tools of one server, with the workers that carry out their commands."""
 
     def __init__(
-        self, worker: Worker, directory: str, pages: dict[str, str], seconds: float = 60.0, memory: int = 4 << 30
+        self, workers: Workers, directory: str, pages: dict[str, str], seconds: float = 60.0, memory: int = 4 << 30
     ) -> None:
         """`directory` has the pages of the documentation; `seconds` and `memory` limit each command."""
-        self._worker: Final = worker
+        self._workers: Final = workers
         self._directory: Final = directory
         self._documents: Final = pages
         self._seconds: Final = seconds
@@ -192,7 +192,7 @@ class Tools:
         is_data = not any(name.endswith(".py") for name in files)
         limit = min(seconds or self._seconds, _MOST_SECONDS)
         request = CommandRequest(tuple(words), files, limit, self._memory, imports, is_data)
-        output = self._worker.run(request)
+        output = self._workers.run(request)
         if output.status == EXIT_TIMED_OUT:
             following = "Use smaller arrays or a smaller grid, or state more seconds."
         else:

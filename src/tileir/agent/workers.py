@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
+import queue
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -61,37 +63,95 @@ class CommandOutput:
     text: str
 
 
+class Cancellation:
+    """Ends a call whose client no longer waits; the process that carries it out ends with it."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._process: Command | None = None
+        self.is_requested: bool = False
+
+    def guard(self, process: Command | None) -> None:
+        """Have this process killed by `cancel`, from now on."""
+        with self._lock:
+            self._process = process
+            if process is not None and self.is_requested:
+                process.kill()
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.is_requested = True
+            if self._process is not None:
+                self._process.kill()
+
+
+CANCELLATION: Final[ContextVar[Cancellation | None]] = ContextVar("CANCELLATION", default=None)
+"""That of the call under way, where its client can go away."""
+
+
+class Workers:
+    """Warm processes, each of which carries out one command at a time."""
+
+    def __init__(self, entry: tuple[str, str], count: int) -> None:
+        """`entry` is the module and the function that each calls: `tileir.tools.more.mcp`, `serve_requests`."""
+        self._all: Final = [Worker(entry) for _ in range(count)]
+        self._free: Final[queue.LifoQueue[Worker]] = queue.LifoQueue()
+        for worker in reversed(self._all):
+            self._free.put(worker)
+
+    def run(self, request: CommandRequest) -> CommandOutput:
+        """What a command prints; requests wait for a free process."""
+        worker = self._free.get()
+        try:
+            return worker.run(request)
+        finally:
+            self._free.put(worker)
+
+    def close(self) -> None:
+        """End all, also those that carry out a command."""
+        for worker in self._all:
+            worker.close()
+
+
 @dataclass(slots=True)
 class Worker:
-    """The warm process, started with the first request and again where it died."""
+    """A warm process, started with the first request and again where it died."""
 
     entry: tuple[str, str]
     """The module and the function that the process calls: `tileir.tools.more.mcp`, `serve_requests`."""
     _process: Command | None = None
     _root: str = ""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _is_closed: bool = False
 
     def run(self, request: CommandRequest) -> CommandOutput:
-        """What a command prints; requests wait for each other."""
-        with self._lock:
-            for _ in range(2):
-                if self._process is None:
-                    self._start()
-                assert self._process is not None
-                try:
-                    write_all(self._process.stdin.fileno(), frame(pickle.dumps(request)))
-                    found = read_frame(self._process.stdout.fileno())
-                except OSError:
-                    found = None
-                if found is not None:
-                    output: CommandOutput = pickle.loads(found)
-                    return output
-                self._stop()
+        """What a command prints; one call at a time."""
+        cancellation = CANCELLATION.get() or Cancellation()
+        for _ in range(2):
+            if self._is_closed or cancellation.is_requested:
+                return CommandOutput(1, "error: the call was cancelled\n")
+            if self._process is None:
+                self._start()
+            assert self._process is not None
+            cancellation.guard(self._process)
+            try:
+                write_all(self._process.stdin.fileno(), frame(pickle.dumps(request)))
+                found = read_frame(self._process.stdout.fileno())
+            except OSError:
+                found = None
+            cancellation.guard(None)
+            if found is not None:
+                output: CommandOutput = pickle.loads(found)
+                return output
+            self._stop()
         return CommandOutput(1, "error: the process that runs commands died twice\n")
 
     def close(self) -> None:
-        with self._lock:
-            self._stop()
+        """End the process, also while another thread waits for it."""
+        self._is_closed = True
+        if (process := self._process) is not None:
+            process.kill()
+            process.wait(2.0)
+        shutil.rmtree(self._root, ignore_errors=True)
 
     def _start(self) -> None:
         if not CAN_FORK:
@@ -103,8 +163,7 @@ class Worker:
     def _stop(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.close()
-            process.wait(2.0)
+            process.end()
             shutil.rmtree(self._root, ignore_errors=True)
 
 

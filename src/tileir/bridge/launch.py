@@ -318,9 +318,11 @@ def _help_for(error: Any, arrays: list[str]) -> str:
     from tileir.bridge.help.cutile import CUTILE
     from tileir.bridge.help.table import help_for
 
-    place = getattr(error, "loc", None)
-    message = str(getattr(error, "message", error))
-    return help_for(message, getattr(place, "filename", None), getattr(place, "line", 0), CUTILE, cutile(), arrays)
+    place, message = getattr(error, "loc", None), str(getattr(error, "message", error))
+    file, line, column = [
+        getattr(place, name, default) for name, default in (("filename", None), ("line", 0), ("col", 0))
+    ]
+    return help_for(message, file, line, CUTILE, cutile(), arrays, column)
 
 
 class _ArchitectureFound(Exception):

@@ -10,6 +10,7 @@ from tileir.bridge.help.source import (
     LOAD,
     STORE,
     Changes,
+    Correction,
     Place,
     above,
     annotated,
@@ -87,7 +88,7 @@ def _subscript(place: Place) -> Changes:
     return {place.number: re.sub(r"\b(\w+)\[([^\]]+)\]", load, line)}
 
 
-def _rank(group: int, filler: str, *, in_front: bool) -> object:
+def _rank(group: int, filler: str, *, in_front: bool) -> Correction:
     """Make the index or the shape of an access as long as the array has axes."""
 
     def change(place: Place) -> Changes:
@@ -103,8 +104,8 @@ def _rank(group: int, filler: str, *, in_front: bool) -> object:
             start, end = found.start(group) - found.start(), found.end(group) - found.start()
             return found[0][:start] + text + found[0][end:]
 
-        pattern = LOAD if group == 3 or "ct.load" in place.line else STORE
-        return {place.number: re.sub(pattern, fit, place.line)}
+        before, access = place.line[: place.column], place.line[place.column :]
+        return {place.number: before + re.sub(STORE if access.startswith("ct.store") else LOAD, fit, access, count=1)}
 
     return change
 
@@ -210,7 +211,8 @@ def _scalar_index(place: Place) -> Changes:
         words[item] = f"{words[item]}.item()"
         return found[0].replace(found[2], f"({','.join(words)})", 1)
 
-    return {place.number: re.sub(LOAD if "ct.load" in place.line else STORE, change, place.line)}
+    before, access = place.line[: place.column], place.line[place.column :]
+    return {place.number: before + re.sub(STORE if access.startswith("ct.store") else LOAD, change, access, count=1)}
 
 
 _NO_LOGIC: Final = "`and`, `or` and `not` need single booleans: use `&`, `|` and `~` for tiles"
@@ -245,12 +247,12 @@ CUTILE: Final = (
     Mistake(
         r"Index size \d+ does not match the array rank (\d+)",
         "give one index in tiles for each dimension of the array: {1}",
-        _rank(2, "0", in_front=False),  # type: ignore[arg-type]
+        _rank(2, "0", in_front=False),
     ),
     Mistake(
         r"Expected shape length to be (\d+), got \d+",
         "a tile has as many dimensions as its array: {1}; those of one element have extent 1",
-        _rank(3, "1", in_front=True),  # type: ignore[arg-type]
+        _rank(3, "1", in_front=True),
     ),
     Mistake(
         r"Shapes are not broadcastable: \(([^)]*)\), \(([^)]*)\)",

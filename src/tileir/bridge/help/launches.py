@@ -12,6 +12,7 @@ from typing import Final
 from tileir.bridge.frames import is_script_frame
 from tileir.bridge.help.source import Changes, Place, anywhere, first_of, here, next_power_of_two
 from tileir.bridge.help.table import Mistake, help_for
+from tileir.ir.diagnostics import TileIRError
 
 
 def _decorated(decorator: str) -> Mistake:
@@ -142,4 +143,6 @@ LAUNCHES: Final = (
 def launch_help(error: BaseException) -> str:
     """The help for an error that ends a script, at the last line of the script on the way to it."""
     frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if is_script_frame(frame)]
-    return help_for(str(error), frames[-1][0].f_code.co_filename, frames[-1][1], LAUNCHES) if frames else ""
+    found = help_for(str(error), frames[-1][0].f_code.co_filename, frames[-1][1], LAUNCHES) if frames else ""
+    # The messages of tileir say what to change; what is new is the line.
+    return found if "\n" in found or not isinstance(error, TileIRError) else ""

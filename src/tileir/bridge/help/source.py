@@ -29,6 +29,8 @@ class Place:
     """The message, as the expression of a `Mistake` matches it."""
     arrays: frozenset[str] = frozenset()
     """The parameters of the kernel that are arrays, where they are known."""
+    column: int = 0
+    """Where in the line the error is, counted from 0; 0 if that is not known."""
 
     @property
     def line(self) -> str:
@@ -72,9 +74,10 @@ class Place:
 Correction = Callable[[Place], Changes]
 
 
-def place_of(file: str | None, number: int, found: re.Match[str], arrays: Iterable[str] = ()) -> Place:
+def place_of(file: str | None, number: int, found: re.Match[str], arrays: Iterable[str] = (), column: int = 0) -> Place:
     """A line of a file that Python has read."""
-    return Place([line.rstrip("\n") for line in linecache.getlines(file or "")], number, found, frozenset(arrays))
+    lines = [line.rstrip("\n") for line in linecache.getlines(file or "")]
+    return Place(lines, number, found, frozenset(arrays), column)
 
 
 def here(wrong: str, right: str | Callable[[re.Match[str]], str]) -> Correction:

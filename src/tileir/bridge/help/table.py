@@ -75,6 +75,7 @@ def help_for(
     mistakes: Iterable[Mistake],
     library: ModuleType | None = None,
     arrays: Iterable[str] = (),
+    column: int = 0,
 ) -> str:
     """The help for an error at a line of a file, with the corrected lines; empty if there is none.
 
@@ -88,7 +89,7 @@ def help_for(
         matched = re.search(mistake.message, message)
         if matched is None:
             continue
-        place = place_of(file, number, matched, arrays)
+        place = place_of(file, number, matched, arrays, column)
         if mistake.line and not re.search(mistake.line, place.line):
             continue
         text = mistake.help.format("", *matched.groups()) if "{" in mistake.help else mistake.help
