@@ -22,20 +22,22 @@ _MOST_SECONDS: Final = 600.0
 _MOST_SOURCE: Final = 1 << 20
 
 _NEXT: Final[dict[tuple[str, bool], str]] = {
-    ("check", True): "Call run, then sanitize.",
-    ("check", False): "Correct the line of the first error and call check again. explain describes an operation.",
-    ("lint", True): "Call cost to see what limits the speed.",
+    ("check", True): "No error. Call run, then sanitize.",
+    ("check", False): "Replace the lines that help shows, or correct that of the first error, and call check again.",
+    ("lint", True): "No advice. Call cost to see what limits the speed.",
     ("lint", False): "Apply a help line and call lint again, or go on to cost.",
     ("run", True): "Compare the printed values with what you expect, then call sanitize.",
-    ("run", False): "Correct the line that the error names and call run again. debug shows values at a line.",
+    ("run", False): "Replace the lines that help shows, or correct that of the error, and call run again.",
     ("sanitize", True): "No race and no access outside of an array in this launch. Try sizes that tiles do not divide.",
-    ("sanitize", False): "Call debug at the line of the first finding, correct it, and call sanitize again.",
+    ("sanitize", False): "Replace the lines that help shows, or call debug at the line, and call sanitize again.",
     ("debug", True): "Compare the values with what you expect. Correct the first line that computes a wrong one.",
     ("debug", False): "Correct the command that failed. The command `help` lists all.",
-    ("cost", True): "Reduce what the estimate names as the limit, then call cost again. lint has concrete advice.",
+    ("cost", True): "Reduce what the estimate names as the limit, by the advice where there is some. Call cost again.",
     ("cost", False): "Correct the error and call cost again.",
     ("prove", True): "All is proved, or unknown: state what an unknown names by `assume`.",
     ("prove", False): "Correct what the finding names, or state by `assume` or `grid` why such a launch cannot be.",
+    ("judge", True): "The candidate is accepted: report the score.",
+    ("judge", False): "Correct what the first check that failed names: sanitize and debug show where. Judge again.",
     ("diff", True): "The programs agree.",
     ("diff", False): "Look at the first difference: debug shows values at its line.",
     ("reduce", True): "Correct the small program first: the cause is in it.",
@@ -69,6 +71,7 @@ class Tools:
             self.prove,
             self.lint,
             self.cost,
+            self.judge,
             self.diff,
             self.reduce,
             self.explain,
@@ -132,8 +135,24 @@ class Tools:
         return self._command("lint", ["lint", "-j", "1", *_option("--target", target)], source)
 
     def cost(self, source: str, target: str = "h200", grid: str = "", args: Sequence[str] = ()) -> Answer:
-        """Estimate what each launch costs on a GPU (h100, h200, b200, sm_90, ..), what limits it, and why."""
-        return self._command("cost", ["cost", *_option("--target", target), *_launching(grid, args)], source)
+        """Estimate what each launch costs on a GPU (h100, h200, b200, sm_90, ..), what limits it, why, and advice."""
+        # Scripts may start no assembler.
+        words = ["cost", "--no-assembler", "--target", target, *_launching(grid, args)]
+        answer = self._command("cost", words, source)
+        advice = self.lint(source, target) if answer.status == 0 else answer
+        if advice.status == 1 and advice is not answer:
+            return self._pages.answer(0, f"{answer.text}\n\nadvice\n\n{advice.text}", answer.next)
+        return answer
+
+    def judge(self, reference: str, candidate: str, task: str = "{}") -> Answer:
+        """Judge a candidate for a task: accepted or not, why, a score from 0 to 1, and what was checked.
+
+        `reference` is the text of reference.py: a function `inputs` that makes arrays of a seed, and `reference`, which
+        returns what is expected for them. `task` is that of task.json, `candidate` that of a module with kernels.
+        Inputs are drawn anew in each call.
+        """
+        files = {"task/reference.py": reference, "task/task.json": task, "candidate.py": candidate}
+        return self._carried_out("judge", ["judge", "task", "candidate.py"], files, is_confined=True)
 
     def diff(self, before: str, after: str, semantic: bool = False) -> Answer:
         """Show what is different about two programs; `semantic` runs both and compares what they compute."""
@@ -185,11 +204,14 @@ class Tools:
         files = {f"{name}.{_language(source)}": source for name, source in zip(names, sources, strict=False)}
         return self._carried_out(tool, [*words, *files], files, seconds=seconds)
 
-    def _carried_out(self, tool: str, words: list[str], files: dict[str, str], *, seconds: float = 0.0) -> Answer:
+    def _carried_out(
+        self, tool: str, words: list[str], files: dict[str, str], *, seconds: float = 0.0, is_confined: bool = False
+    ) -> Answer:
         if sum(map(len, files.values())) > _MOST_SOURCE:
             return _wrong(f"a program has at most {_MOST_SOURCE:,} characters", "Send a smaller program.")
         imports = tuple(sorted({name.decode() for text in files.values() for name in IMPORTS.findall(text.encode())}))
-        is_data = not any(name.endswith(".py") for name in files)
+        # Judges start confined processes of their own.
+        is_data = is_confined or not any(name.endswith(".py") for name in files)
         limit = min(seconds or self._seconds, _MOST_SECONDS)
         request = CommandRequest(tuple(words), files, limit, self._memory, imports, is_data)
         output = self._workers.run(request)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.quoting import harmless
 from tileir.judging.server_pool.pool import environment, python_command
 from tileir.judging.server_pool.server import warm_kernels
 from tileir.processes.child import CAN_FORK, Child, flush_output
@@ -52,7 +53,7 @@ class CommandRequest:
     imports: tuple[str, ...] = ()
     """What the files import that takes seconds: `torch`, `triton`."""
     trusted: bool = False
-    """Whether no file is Python: then the command may start processes of its own."""
+    """Whether no file is run in the command's own process: then it may start processes of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,9 @@ def serve(root: str, run: Callable[[list[str]], int]) -> None:
 def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int]) -> CommandOutput:
     with scratch_directory(root) as scratch:
         for name, text in request.files.items():
-            Path(scratch, name).write_text(text, encoding="utf-8")
+            path = Path(scratch, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         limits = (request.seconds * _THREADS, request.memory, _FILE_BYTES, _OUTPUT_BYTES, _THREADS)
         sandbox = Sandbox(scratch, *limits, processes=request.trusted)
         child = Child(partial(_be_command, request.words, run), sandbox)
@@ -207,7 +210,8 @@ def _answer(request: CommandRequest, root: str, run: Callable[[list[str]], int])
 
         reason = child.wait(handle, time.perf_counter() + request.seconds)
         ended = child.end(reason)
-        text = bytes(child.output).decode("utf-8", "replace").replace(scratch + os.sep, "")
+        # What a program prints is data: it has no control characters for terminals and readers.
+        text = harmless(bytes(child.output).decode("utf-8", "replace").replace(scratch + os.sep, ""), keep="\n\t")
         if ended.is_finished:
             return CommandOutput(found[0], text)
         if ended.reason == TIMED_OUT:
